@@ -1,0 +1,108 @@
+//! The observed graph: what the code is made of, and what hangs together.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::limits::Refused;
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident: $what:literal { $($variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        #[expect(missing_docs, reason = "each variant is the word it stands for")]
+        pub enum $name { $($variant),+ }
+
+        impl $name {
+            /// Every value.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// The word for it in files.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+
+            /// Reads the word an agent gave.
+            pub fn parse(field: &'static str, word: &str) -> Result<Self, Refused> {
+                Self::ALL.iter().copied().find(|v| v.as_str() == word).ok_or_else(|| {
+                    let known: Vec<&str> = Self::ALL.iter().map(|v| v.as_str()).collect();
+                    Refused::new(field, format!("must be {} {}", $what, known.join(", ")))
+                        .because(format!("`{}` is none of them", crate::text::excerpt(word, 40)))
+                })
+            }
+        }
+    };
+}
+
+words! {
+    /// What an entity is. `agent` and `commit` came with later versions of the format.
+    EntityType: "one of" {
+        Module = "module", Function = "function", Class = "class", File = "file", Concept = "concept",
+        Pattern = "pattern", Dependency = "dependency", ApiEndpoint = "api_endpoint", Agent = "agent", Commit = "commit",
+    }
+}
+
+words! {
+    /// How two entities hang together. The last three came with later versions of the format.
+    RelationType: "one of" {
+        DependsOn = "depends_on", Implements = "implements", DecidedBy = "decided_by", Affects = "affects",
+        TestedBy = "tested_by", Calls = "calls", Imports = "imports", RelatedTo = "related_to",
+        Supersedes = "supersedes", Produces = "produces", Challenged = "challenged",
+    }
+}
+
+/// A thing in the code.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Entity {
+    /// ULID.
+    pub id: String,
+    /// What people call it; unique together with its type.
+    #[serde(default)]
+    pub name: String,
+    /// What it is.
+    #[serde(default, rename = "type")]
+    pub kind: String,
+    /// What is known of it.
+    #[serde(default)]
+    pub properties: BTreeMap<String, String>,
+    /// When it was first seen.
+    #[serde(default)]
+    pub created_at: String,
+    /// When it last changed.
+    #[serde(default)]
+    pub updated_at: String,
+    /// Fields of other versions, kept as they are.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub extra: Map<String, Value>,
+}
+
+/// A directed edge between two entities.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Relation {
+    /// ULID.
+    pub id: String,
+    /// The entity it starts from.
+    #[serde(default)]
+    pub source: String,
+    /// The entity it points to.
+    #[serde(default)]
+    pub target: String,
+    /// How they hang together.
+    #[serde(default, rename = "type")]
+    pub kind: String,
+    /// What is known of it.
+    #[serde(default)]
+    pub properties: BTreeMap<String, String>,
+    /// When it was first seen.
+    #[serde(default)]
+    pub created_at: String,
+    /// Fields of other versions, kept as they are.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub extra: Map<String, Value>,
+}

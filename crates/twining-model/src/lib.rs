@@ -1,0 +1,27 @@
+//! What a record is: the types that are the file format.
+//!
+//! Everything here is pure. A type that parses carries its rule with it (a
+//! [`Scope`] never leaves the project, an [`Id`] is always a ULID), and every
+//! limit on size lives in [`limits`]. Records read from files keep the fields
+//! they do not know, because a newer Twining, or the TypeScript server, may.
+
+pub mod change;
+pub mod document;
+pub mod entry;
+pub mod decision;
+pub mod graph;
+pub mod id;
+pub mod limits;
+pub mod scope;
+pub mod text;
+pub mod time;
+
+pub use change::{Amendment, Change};
+pub use decision::{Alternative, Authority, CommitLink, Confidence, Decision, Status, StatusChange};
+pub use document::Document;
+pub use entry::{Channel, Entry, EntryType, Origin, Trust};
+pub use graph::{Entity, EntityType, Relation, RelationType};
+pub use id::{Id, IdSource, World};
+pub use limits::Refused;
+pub use scope::{Folding, Root, Scope};
+pub use time::Time;

@@ -1,0 +1,80 @@
+//! How large anything may be. The one place; `docs/limits.md` prints it.
+//!
+//! Input from an agent beyond a limit is refused by name and nothing is written.
+//! Files from elsewhere are read up to the same limits and never trusted to
+//! respect them.
+
+use std::borrow::Cow;
+
+/// Characters of a summary.
+pub const SUMMARY_CHARS: usize = 200;
+/// Bytes of a detail, a rationale, a context: any long text.
+pub const TEXT_BYTES: usize = 64 * 1024;
+/// Bytes of a short name: agent, domain, entity name, tag owner.
+pub const NAME_BYTES: usize = 1024;
+/// Tags on one entry.
+pub const TAGS: usize = 32;
+/// Bytes of one tag.
+pub const TAG_BYTES: usize = 64;
+/// Elements of any other list: files, symbols, constraints, ids.
+pub const LIST: usize = 256;
+/// Bytes of one element of such a list.
+pub const ELEMENT_BYTES: usize = 1024;
+/// Properties of an entity or a relation.
+pub const PROPERTIES: usize = 50;
+/// Bytes of a property's value.
+pub const PROPERTY_BYTES: usize = 1000;
+/// Bytes of one tool request, and of one line or record file when reading.
+pub const RECORD_BYTES: usize = 1024 * 1024;
+/// Bytes of `config.yml`.
+pub const CONFIG_BYTES: usize = 64 * 1024;
+/// Nesting of JSON in a request.
+pub const JSON_DEPTH: usize = 64;
+/// Steps a graph walk may take from its centre.
+pub const WALK_DEPTH: usize = 3;
+/// Steps a path may have.
+pub const PATH_DEPTH: usize = 16;
+/// Nodes one walk, trace or path search may visit.
+pub const WALK_NODES: usize = 1000;
+/// Results one call may ask for.
+pub const PAGE: usize = 500;
+/// Bytes of one answer.
+pub const ANSWER_BYTES: usize = 1024 * 1024;
+/// Lines taken from a pending queue at a time.
+pub const QUEUE_LINES: usize = 1000;
+/// How far ahead of our clock a record's time may lie before it is distrusted.
+pub const CLOCK_SKEW_MS: i64 = 5 * 60 * 1000;
+
+/// An input that broke a rule: which field, which rule, and what was given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{field}` {rule}{given}")]
+pub struct Refused {
+    /// The input field, as the caller named it.
+    pub field: Cow<'static, str>,
+    /// The rule, as the end of a sentence that starts with the field.
+    pub rule: Cow<'static, str>,
+    /// What was given instead, as a clause; may be empty.
+    pub given: String,
+}
+
+impl Refused {
+    /// Refuses `field` by `rule`, which completes the sentence "`field` …".
+    pub fn new(field: impl Into<Cow<'static, str>>, rule: impl Into<Cow<'static, str>>) -> Self {
+        Self { field: field.into(), rule: rule.into(), given: String::new() }
+    }
+
+    /// Adds what was wrong with the value given.
+    #[must_use]
+    pub fn because(mut self, given: impl std::fmt::Display) -> Self {
+        self.given = format!("; {given}");
+        self
+    }
+}
+
+/// Refuses a list longer than `most`.
+pub fn at_most<T>(field: &'static str, list: &[T], most: usize) -> Result<(), Refused> {
+    if list.len() > most {
+        return Err(Refused::new(field, format!("may have at most {most} elements")).because(format!("{} were given", list.len())));
+    }
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! Text that may be stored: trimmed, bounded, free of NUL; and text that may be
+//! shown: nothing in it can move a cursor, recolour a terminal or hide.
+
+use crate::limits::{self, Refused};
+
+/// Takes a one-line summary: white space folded, 1 to 200 characters.
+pub fn summary(field: &'static str, text: &str) -> Result<String, Refused> {
+    no_nul(field, text)?;
+    let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let chars = folded.chars().count();
+    if chars == 0 {
+        return Err(Refused::new(field, "must not be empty"));
+    }
+    if chars > limits::SUMMARY_CHARS {
+        return Err(Refused::new(field, format!("must be at most {} characters", limits::SUMMARY_CHARS))
+            .because(format!("{chars} were given; put the rest into the longer field")));
+    }
+    Ok(folded)
+}
+
+/// Takes a long text that may be empty.
+pub fn long(field: &'static str, text: &str) -> Result<String, Refused> {
+    bounded(field, text, limits::TEXT_BYTES)?;
+    Ok(text.trim_end().to_owned())
+}
+
+/// Takes a long text that must say something.
+pub fn required(field: &'static str, text: &str) -> Result<String, Refused> {
+    if text.trim().is_empty() {
+        return Err(Refused::new(field, "must not be empty"));
+    }
+    long(field, text)
+}
+
+/// Takes a name: one line, not empty.
+pub fn name(field: &'static str, text: &str) -> Result<String, Refused> {
+    let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if folded.is_empty() {
+        return Err(Refused::new(field, "must not be empty"));
+    }
+    bounded(field, &folded, limits::NAME_BYTES)?;
+    Ok(folded)
+}
+
+/// Takes a list of short texts, without repeats, in the order given.
+pub fn list(field: &'static str, items: &[String], most: usize, bytes: usize) -> Result<Vec<String>, Refused> {
+    limits::at_most(field, items, most)?;
+    let mut kept: Vec<String> = Vec::with_capacity(items.len());
+    for item in items {
+        bounded(field, item, bytes)?;
+        let item = item.trim();
+        if item.is_empty() {
+            return Err(Refused::new(field, "must not hold an empty element"));
+        }
+        if !kept.iter().any(|k| k == item) {
+            kept.push(item.to_owned());
+        }
+    }
+    Ok(kept)
+}
+
+/// Refuses text over `most` bytes, or with a NUL in it.
+pub fn bounded(field: &'static str, text: &str, most: usize) -> Result<(), Refused> {
+    if text.len() > most {
+        return Err(Refused::new(field, format!("must be at most {most} bytes")).because(format!("{} were given", text.len())));
+    }
+    no_nul(field, text)
+}
+
+fn no_nul(field: &'static str, text: &str) -> Result<(), Refused> {
+    if text.contains('\0') {
+        return Err(Refused::new(field, "must not contain a NUL character"));
+    }
+    Ok(())
+}
+
+/// The first `chars` characters, with an ellipsis where something was cut, safe to show.
+#[must_use]
+pub fn excerpt(text: &str, chars: usize) -> String {
+    let mut shown: String = text.chars().take(chars).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    visible(&shown).replace(['\n', '\t'], " ")
+}
+
+/// Text that may be printed: every character that acts instead of being read
+/// (escapes, bidi overrides, zero-width and tag characters) becomes `U+XXXX`.
+/// Newlines and tabs stay.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    if !text.chars().any(acts) {
+        return text.to_owned();
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if acts(c) {
+            shown.push_str(&format!("U+{:04X}", c as u32));
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// Whether a character does something to a terminal or a reader besides showing itself.
+#[must_use]
+pub fn acts(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        c if c.is_control() => true,
+        '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}' | '\u{061C}' => true,
+        '\u{E0000}'..='\u{E007F}' => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_is_one_line_of_at_most_200_characters() {
+        assert_eq!(summary("summary", "  two\n lines ").expect("folds"), "two lines");
+        assert!(summary("summary", &"é".repeat(200)).is_ok());
+        let refused = summary("summary", &"é".repeat(201)).expect_err("too long");
+        assert_eq!(refused.to_string(), "`summary` must be at most 200 characters; 201 were given; put the rest into the longer field");
+    }
+
+    #[test]
+    fn nul_is_refused_wherever_it_stands() {
+        assert!(summary("summary", "a\0b").is_err());
+        assert!(long("detail", "a\0b").is_err());
+        assert!(list("tags", &["a\0".into()], 3, 64).is_err());
+    }
+
+    #[test]
+    fn an_escape_sequence_is_shown_not_obeyed() {
+        assert_eq!(visible("\u{1b}]52;c;aGk=\u{7}"), "U+001B]52;c;aGk=U+0007");
+        assert_eq!(visible("ab\u{202E}cd\r"), "abU+202EcdU+000D");
+        assert_eq!(visible("plain\n\ttext é"), "plain\n\ttext é");
+    }
+
+    #[test]
+    fn a_list_drops_repeats_and_keeps_order() {
+        let kept = list("tags", &["b".into(), "a".into(), "b".into()], 32, 64).expect("short");
+        assert_eq!(kept, ["b", "a"]);
+    }
+}

@@ -1,0 +1,46 @@
+//! docs/limits.md says what the code does.
+
+use std::collections::BTreeMap;
+
+use twining_model::limits;
+
+#[test]
+fn every_limit_stands_in_the_document_with_its_value() {
+    let document = include_str!("../../../docs/limits.md");
+    let written: BTreeMap<&str, i64> = document.lines().filter_map(row).collect();
+    let source = include_str!("../src/limits.rs");
+    let named: Vec<&str> = source.lines().filter_map(|line| line.strip_prefix("pub const ")?.split(':').next()).collect();
+    assert!(named.len() > 15, "{named:?}");
+    for name in named {
+        let value = match name {
+            "SUMMARY_CHARS" => limits::SUMMARY_CHARS,
+            "TEXT_BYTES" => limits::TEXT_BYTES,
+            "NAME_BYTES" => limits::NAME_BYTES,
+            "TAGS" => limits::TAGS,
+            "TAG_BYTES" => limits::TAG_BYTES,
+            "LIST" => limits::LIST,
+            "ELEMENT_BYTES" => limits::ELEMENT_BYTES,
+            "PROPERTIES" => limits::PROPERTIES,
+            "PROPERTY_BYTES" => limits::PROPERTY_BYTES,
+            "RECORD_BYTES" => limits::RECORD_BYTES,
+            "CONFIG_BYTES" => limits::CONFIG_BYTES,
+            "JSON_DEPTH" => limits::JSON_DEPTH,
+            "WALK_DEPTH" => limits::WALK_DEPTH,
+            "PATH_DEPTH" => limits::PATH_DEPTH,
+            "WALK_NODES" => limits::WALK_NODES,
+            "PAGE" => limits::PAGE,
+            "ANSWER_BYTES" => limits::ANSWER_BYTES,
+            "QUEUE_LINES" => limits::QUEUE_LINES,
+            "CLOCK_SKEW_MS" => usize::try_from(limits::CLOCK_SKEW_MS).expect("positive"),
+            other => panic!("add `{other}` to this test and to docs/limits.md"),
+        };
+        assert_eq!(written.get(name).copied(), i64::try_from(value).ok(), "{name} in docs/limits.md");
+    }
+}
+
+/// `| what | 200 characters | `NAME` |` gives the name and the number.
+fn row(line: &str) -> Option<(&str, i64)> {
+    let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+    let [_, limit, name] = cells[..] else { return None };
+    Some((name.trim_matches('`'), limit.split(' ').next()?.parse().ok()?))
+}
