@@ -1,0 +1,243 @@
+//! JSON arrays in files, one element a line with the comma in front.
+//!
+//! The comma in front is what lets git unite two branches line by line and get
+//! valid JSON. Any layout is read, including what a merge without our driver
+//! leaves behind; ours is written. Elements that are not touched keep their bytes.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use memchr::memchr;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use twining_model::document::compact;
+
+/// What stands in an array file.
+#[derive(Debug, Default)]
+pub struct Scanned<'a> {
+    /// Each element with the line it starts on.
+    pub elements: Vec<(u64, Cow<'a, str>)>,
+    /// What could not be read, with its line and the reason.
+    pub unreadable: Vec<(u64, String)>,
+}
+
+/// Reads an array file of any layout, with or without damage.
+#[must_use]
+pub fn scan(bytes: &[u8]) -> Scanned<'_> {
+    let mut scanned = Scanned::default();
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let (mut at, mut line, mut in_damage) = (0, 1, false);
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        match rest[0] {
+            b'\n' => {
+                line += 1;
+                at += 1;
+            }
+            b' ' | b'\t' | b'\r' | b',' | b'[' | b']' => at += 1,
+            b'{' => match element(rest) {
+                Ok((length, text)) => {
+                    scanned.elements.push((line, text));
+                    line += count_lines(&rest[..length]);
+                    at += length;
+                    in_damage = false;
+                }
+                Err(why) => {
+                    if !in_damage {
+                        scanned.unreadable.push((line, why));
+                    }
+                    in_damage = true;
+                    at += memchr(b'\n', rest).unwrap_or(rest.len());
+                }
+            },
+            _ => {
+                let length = memchr(b'\n', rest).unwrap_or(rest.len());
+                if !is_marker(&rest[..length]) && !in_damage {
+                    scanned.unreadable.push((line, "text that belongs to no element".to_owned()));
+                    in_damage = true;
+                }
+                at += length;
+            }
+        }
+    }
+    scanned
+}
+
+/// The array with some elements replaced, added or gone, in our layout. Two
+/// elements with one id become one: the later.
+#[must_use]
+pub fn splice(scanned: &Scanned<'_>, puts: &BTreeMap<String, String>, gone: &HashSet<String>) -> String {
+    let mut last: HashMap<String, usize> = HashMap::with_capacity(scanned.elements.len());
+    let ids: Vec<Option<String>> = scanned.elements.iter().map(|(_, text)| id_of(text)).collect();
+    for (i, id) in ids.iter().enumerate() {
+        if let Some(id) = id {
+            last.insert(id.clone(), i);
+        }
+    }
+    let mut text = String::from("[\n");
+    let mut first = true;
+    let mut push = |element: &str| {
+        if !first {
+            text.push(',');
+        }
+        first = false;
+        text.push_str(element);
+        text.push('\n');
+    };
+    for (i, ((_, element), id)) in scanned.elements.iter().zip(&ids).enumerate() {
+        let Some(id) = id else {
+            push(&one_line(element));
+            continue;
+        };
+        if last.get(id) != Some(&i) || gone.contains(id) {
+            continue;
+        }
+        match puts.get(id) {
+            Some(put) => push(put),
+            None => push(&one_line(element)),
+        }
+    }
+    for (id, put) in puts {
+        if !last.contains_key(id) && !gone.contains(id) {
+            push(put);
+        }
+    }
+    text.push_str("]\n");
+    text
+}
+
+/// The `id` of an element, if it has one that is text.
+#[must_use]
+pub fn id_of(element: &str) -> Option<String> {
+    if let Some(rest) = element.strip_prefix("{\"id\":\"")
+        && let Some((id, _)) = rest.split_once('"')
+        && !id.contains('\\')
+    {
+        return Some(id.to_owned());
+    }
+    #[derive(Deserialize)]
+    struct Named {
+        id: String,
+    }
+    serde_json::from_str::<Named>(element).ok().map(|named| named.id)
+}
+
+fn one_line(element: &str) -> Cow<'_, str> {
+    if element.contains('\n') { Cow::Owned(compact(element)) } else { Cow::Borrowed(element) }
+}
+
+fn is_marker(line: &[u8]) -> bool {
+    [&b"<<<<<<< "[..], b">>>>>>> ", b"||||||| "].iter().any(|marker| line.starts_with(marker)) || line.trim_ascii_end() == b"======="
+}
+
+/// The element at the start of `rest`: how long it is, and its text.
+fn element(rest: &[u8]) -> Result<(usize, Cow<'_, str>), String> {
+    // Nearly always an element ends with its line; then no brace need be counted.
+    let line = memchr(b'\n', rest).unwrap_or(rest.len());
+    let one = rest[..line].trim_ascii_end();
+    let one = one.strip_suffix(b",").unwrap_or(one);
+    if one.ends_with(b"}")
+        && let Ok(text) = std::str::from_utf8(one)
+        && serde_json::from_str::<IgnoredAny>(text).is_ok()
+    {
+        return Ok((one.len(), Cow::Borrowed(text)));
+    }
+    let length = balanced(rest).ok_or("an element that does not end")?;
+    let text = std::str::from_utf8(&rest[..length]).map_err(|_| "an element that is not UTF-8")?;
+    serde_json::from_str::<IgnoredAny>(text).map_err(|e| format!("an element that is not JSON: {e}"))?;
+    Ok((length, Cow::Borrowed(text)))
+}
+
+fn balanced(bytes: &[u8]) -> Option<usize> {
+    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
+    for (i, &byte) in bytes.iter().enumerate() {
+        if quoted {
+            quoted = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+            continue;
+        }
+        match byte {
+            b'"' => quoted = true,
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(i + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn count_lines(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn texts<'a>(scanned: &'a Scanned<'_>) -> Vec<&'a str> {
+        scanned.elements.iter().map(|(_, text)| text.as_ref()).collect()
+    }
+
+    #[test]
+    fn every_layout_reads_the_same() {
+        for layout in [
+            "[{\"id\":\"a\",\"n\":1},{\"id\":\"b\"}]",
+            "[\n{\"id\":\"a\",\"n\":1}\n,{\"id\":\"b\"}\n]\n",
+            "[\r\n  {\"id\":\"a\",\"n\":1},\r\n  {\"id\":\"b\"}\r\n]",
+        ] {
+            assert_eq!(texts(&scan(layout.as_bytes())), [r#"{"id":"a","n":1}"#, r#"{"id":"b"}"#], "{layout}");
+        }
+        let pretty = "[\n  {\n    \"id\": \"a\",\n    \"x\": \"}\\\"\"\n  }\n]";
+        let scanned = scan(pretty.as_bytes());
+        assert_eq!(scanned.elements.len(), 1);
+        assert!(scanned.unreadable.is_empty());
+        assert_eq!(splice(&scanned, &BTreeMap::new(), &HashSet::new()), "[\n{\"id\":\"a\",\"x\":\"}\\\"\"}\n]\n");
+    }
+
+    #[test]
+    fn both_sides_of_a_merge_conflict_are_kept() {
+        let text = "[\n{\"id\":\"a\"}\n<<<<<<< ours\n,{\"id\":\"b\"}\n=======\n,{\"id\":\"c\"}\n>>>>>>> theirs\n]\n";
+        let scanned = scan(text.as_bytes());
+        assert_eq!(texts(&scanned).len(), 3);
+        assert!(scanned.unreadable.is_empty());
+    }
+
+    #[test]
+    fn one_broken_element_costs_itself_and_names_its_line() {
+        let text = "[\n{\"id\":\"a\"}\n,{\"id\":\"b\", oops}\n,{\"id\":\"c\"}\n";
+        let scanned = scan(text.as_bytes());
+        assert_eq!(texts(&scanned), [r#"{"id":"a"}"#, r#"{"id":"c"}"#]);
+        assert_eq!(scanned.unreadable.len(), 1);
+        assert_eq!(scanned.unreadable[0].0, 3);
+    }
+
+    #[test]
+    fn splicing_replaces_adds_and_removes_by_id() {
+        let scanned = scan(b"[{\"id\":\"a\",\"v\":1},{\"id\":\"b\"},{\"id\":\"a\",\"v\":2}]");
+        let puts = BTreeMap::from([("b".to_owned(), "{\"id\":\"b\",\"new\":1}".to_owned()), ("z".to_owned(), "{\"id\":\"z\"}".to_owned())]);
+        assert_eq!(splice(&scanned, &puts, &HashSet::new()), "[\n{\"id\":\"b\",\"new\":1}\n,{\"id\":\"a\",\"v\":2}\n,{\"id\":\"z\"}\n]\n");
+        assert_eq!(splice(&scanned, &BTreeMap::new(), &HashSet::from(["a".to_owned(), "b".to_owned()])), "[\n]\n");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let scanned = scan(&bytes);
+            drop(splice(&scanned, &BTreeMap::new(), &HashSet::new()));
+        }
+
+        #[test]
+        fn no_text_like_ours_makes_it_panic(text in "[\\[\\]{},\":a\\\\\n<=> ]{0,80}") {
+            let scanned = scan(text.as_bytes());
+            let ours = splice(&scanned, &BTreeMap::new(), &HashSet::new());
+            prop_assert!(serde_json::from_str::<serde_json::Value>(&ours).is_ok(), "{ours}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What can go wrong between us and the files.
+
+use std::io;
+
+/// Why the store could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file system said no.
+    #[error("cannot {doing} `{path}`")]
+    Io {
+        /// What we were about to do, as a verb.
+        doing: &'static str,
+        /// Which file, relative to the project.
+        path: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// Another process has held the write lock for too long.
+    #[error("another process holds the write lock `{path}`")]
+    Locked {
+        /// The lock file.
+        path: String,
+        /// The process that holds it, if it said so.
+        holder: Option<u32>,
+        /// How long we waited, in milliseconds.
+        waited_ms: u64,
+    },
+    /// A link, a device or the like where a plain file should be.
+    #[error("`{path}` is {what}, not a regular file of this project; refused")]
+    Unsafe {
+        /// Which file.
+        path: String,
+        /// What it is instead.
+        what: &'static str,
+    },
+    /// The folder was written by a newer version.
+    #[error("`.twining/config.yml` says format version {found}, and this program writes version {known}")]
+    TooNew {
+        /// The version found.
+        found: u32,
+        /// The version we know.
+        known: u32,
+    },
+    /// The index failed.
+    #[error("the index failed")]
+    Index(#[from] rusqlite::Error),
+    /// A file of ours does not hold what it should.
+    #[error("{what}")]
+    Damaged {
+        /// Which, and how.
+        what: String,
+    },
+    /// A record could not be turned into JSON, or back.
+    #[error("cannot encode a record")]
+    Encode(#[from] serde_json::Error),
+    /// A record is larger than any reader would accept.
+    #[error("the record would take {bytes} bytes, and a line may have at most {most}")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+        /// The limit.
+        most: usize,
+    },
+    /// There is no such decision to amend.
+    #[error("there is no decision `{id}`")]
+    NoDecision {
+        /// The id asked for.
+        id: String,
+    },
+}
+
+impl StoreError {
+    /// A word that programs can test for.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Io { .. } | Self::Encode(_) => "FILE_WRITE_ERROR",
+            Self::Locked { .. } => "LOCKED",
+            Self::Unsafe { .. } => "UNSAFE_PATH",
+            Self::TooNew { .. } => "FORMAT_TOO_NEW",
+            Self::Index(_) => "INDEX_ERROR",
+            Self::Damaged { .. } => "DAMAGED",
+            Self::TooLarge { .. } => "INVALID_INPUT",
+            Self::NoDecision { .. } => "NOT_FOUND",
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                Some("the disk is full; nothing was written, make room and try again".to_owned())
+            }
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                Some("check who owns the `.twining` folder".to_owned())
+            }
+            Self::Locked { holder: Some(pid), waited_ms, .. } => {
+                Some(format!("process {pid} has held it for {waited_ms} ms or more; if it hangs, end it: the lock goes with it"))
+            }
+            Self::Locked { .. } => Some("try again; if it stays so, look for a stopped `twining` process".to_owned()),
+            Self::Unsafe { .. } => Some("move it away if you did not put it there; Twining follows no links inside `.twining`".to_owned()),
+            Self::TooNew { .. } => Some("update twining; until then this folder can be read but not written".to_owned()),
+            Self::Index(_) => Some("the index is only a cache: `twining reindex` builds it anew from the files".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// Whether the index itself is broken, so that it must be thrown away.
+    #[must_use]
+    pub fn is_corrupt(&self) -> bool {
+        let Self::Index(rusqlite::Error::SqliteFailure(failure, _)) = self else { return false };
+        matches!(failure.code, rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase)
+    }
+}

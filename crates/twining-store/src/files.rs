@@ -1,0 +1,229 @@
+//! The files as the index reads them: each with a fingerprint that tells
+//! whether it changed.
+
+use std::path::Path;
+
+use twining_model::{Id, limits};
+
+use crate::disk::{Dir, Handle, Kind};
+use crate::error::StoreError;
+use crate::journal::{Journal, JournalLine};
+use crate::layout::{BOARD, DECISION_INDEX, Layout};
+use crate::record::Record;
+use crate::watch::Watch;
+
+pub use crate::disk::Fingerprint;
+pub use crate::watch::DecisionsChanged;
+
+/// An array file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Array {
+    /// `graph/entities.json`.
+    Entities = 0,
+    /// `graph/relations.json`.
+    Relations = 1,
+    /// `decisions/index.json`, which is derived.
+    DecisionIndex = 2,
+}
+
+/// Our own last rewrite of an array.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checkpointed {
+    /// What the file was before.
+    pub from: Option<Fingerprint>,
+    /// What it was after.
+    pub to: Fingerprint,
+    /// It holds every journal line up to this one.
+    pub through: u64,
+}
+
+/// An array may grow to this many bytes before we refuse to read it whole.
+const ARRAY_BYTES: usize = 512 * 1024 * 1024;
+
+impl Array {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Entities => "entities.json",
+            Self::Relations => "relations.json",
+            Self::DecisionIndex => DECISION_INDEX,
+        }
+    }
+
+    /// Its path inside the folder.
+    #[must_use]
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Entities => "graph/entities.json",
+            Self::Relations => "graph/relations.json",
+            Self::DecisionIndex => "decisions/index.json",
+        }
+    }
+
+    pub(crate) fn dir(self, layout: &Layout) -> &Dir {
+        match self {
+            Self::Entities | Self::Relations => &layout.graph,
+            Self::DecisionIndex => &layout.decisions,
+        }
+    }
+}
+
+/// The blackboard, open for reading.
+pub struct DataFile {
+    handle: Handle,
+    print: Fingerprint,
+}
+
+impl DataFile {
+    /// Its state when it was opened.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.print
+    }
+
+    /// Reads at a place; fewer bytes only at the end.
+    pub fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize, StoreError> {
+        self.handle.read_at(buf, offset)
+    }
+}
+
+/// The read side of the folder.
+pub struct Files {
+    layout: Layout,
+    journal: Journal,
+    watch: Watch,
+}
+
+impl Files {
+    /// The files of this folder.
+    pub(crate) fn new(layout: &Layout) -> Self {
+        Self { layout: layout.clone(), journal: Journal::new(&layout.local), watch: Watch::new() }
+    }
+
+    /// `local/`, for the index's own files.
+    #[must_use]
+    pub fn local(&self) -> &Dir {
+        &self.layout.local
+    }
+
+    /// Replaces a file in `local/` in one step.
+    pub fn replace_local(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.layout.replace(&self.layout.local, name, bytes, false)
+    }
+
+    /// Where `local/` is, with links resolved.
+    #[must_use]
+    pub fn local_path(&self) -> &Path {
+        self.layout.local.path()
+    }
+
+    /// What tells this `local/` from one that came with a clone.
+    pub fn local_stamp(&self) -> Result<String, StoreError> {
+        self.layout.local.identity()
+    }
+
+    /// The blackboard, if there is one.
+    pub fn board(&self) -> Result<Option<DataFile>, StoreError> {
+        match self.layout.top.open(BOARD)? {
+            Some(handle) => Ok(Some(DataFile { print: handle.fingerprint()?, handle })),
+            None => Ok(None),
+        }
+    }
+
+    /// The blackboard's state, without opening it.
+    pub fn board_fingerprint(&self) -> Result<Option<Fingerprint>, StoreError> {
+        Ok(self.layout.top.stat(BOARD)?.map(|(_, print)| print))
+    }
+
+    /// Grows whenever a writer found the board changed by someone else.
+    #[must_use]
+    pub fn board_epoch(&self) -> u64 {
+        self.record().epoch
+    }
+
+    /// Every decision file and its state.
+    pub fn decision_names(&self) -> Result<Vec<(Id, Fingerprint)>, StoreError> {
+        let mut found = Vec::new();
+        for name in self.layout.decisions.list()? {
+            let id = name.strip_suffix(".json").and_then(|stem| Id::read(stem).filter(|id| id.as_str() == stem));
+            if let Some(id) = id
+                && let Some((_, print)) = self.layout.decisions.stat(&name)?
+            {
+                found.push((id, print));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Names in `decisions/` that are not an id, and so hold no decision.
+    pub fn odd_decision_names(&self) -> Result<Vec<String>, StoreError> {
+        let mut names = self.layout.decisions.list()?;
+        names.retain(|name| {
+            let stem = name.strip_suffix(".json");
+            name != DECISION_INDEX && stem.is_some_and(|stem| Id::read(stem).is_none_or(|id| id.as_str() != stem))
+        });
+        Ok(names)
+    }
+
+    /// One decision file, if it is there.
+    pub fn decision(&self, id: &Id) -> Result<Option<(Fingerprint, Vec<u8>)>, StoreError> {
+        match self.layout.decisions.open(&format!("{id}.json"))? {
+            Some(handle) => Ok(Some((handle.fingerprint()?, handle.read_all(limits::RECORD_BYTES)?))),
+            None => Ok(None),
+        }
+    }
+
+    /// The state of one decision file, if it is there.
+    pub fn decision_fingerprint(&self, id: &Id) -> Result<Option<Fingerprint>, StoreError> {
+        Ok(self.layout.decisions.stat(&format!("{id}.json"))?.filter(|(kind, _)| *kind == Kind::File).map(|(_, print)| print))
+    }
+
+    /// Which decision files changed since this was last asked.
+    pub fn decisions_changed(&self) -> DecisionsChanged {
+        self.watch.decisions_changed(&self.layout.decisions)
+    }
+
+    /// An array's state, without reading it.
+    pub fn array_fingerprint(&self, array: Array) -> Result<Option<Fingerprint>, StoreError> {
+        Ok(array.dir(&self.layout).stat(array.name())?.map(|(_, print)| print))
+    }
+
+    /// An array's bytes.
+    pub fn array(&self, array: Array) -> Result<Option<(Fingerprint, Vec<u8>)>, StoreError> {
+        match array.dir(&self.layout).open(array.name())? {
+            Some(handle) => Ok(Some((handle.fingerprint()?, handle.read_all(ARRAY_BYTES)?))),
+            None => Ok(None),
+        }
+    }
+
+    /// Our own last rewrite of an array, if we know of one.
+    #[must_use]
+    pub fn checkpointed(&self, array: Array) -> Option<Checkpointed> {
+        self.record().checkpointed(array)
+    }
+
+    /// The last journal line that is carried out.
+    #[must_use]
+    pub fn journal_seq(&self) -> u64 {
+        self.record().applied_seq
+    }
+
+    /// Journal lines after `seq`, in order.
+    pub fn journal_since(&self, seq: u64) -> Result<Vec<JournalLine>, StoreError> {
+        self.journal.since(seq, self.record().applied_seq)
+    }
+
+    /// Journal lines that are not in every array yet, in order.
+    pub fn journal_all(&self) -> Result<Vec<JournalLine>, StoreError> {
+        let record = self.record();
+        self.journal.since(record.checkpoint_seq, record.applied_seq)
+    }
+
+    fn record(&self) -> Record {
+        match self.layout.local.open(crate::store::WRITE_LOCK) {
+            Ok(Some(lock)) => Record::read(&lock).unwrap_or_default(),
+            _ => Record::default(),
+        }
+    }
+}

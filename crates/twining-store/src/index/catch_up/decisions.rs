@@ -1,0 +1,260 @@
+//! Decisions as rows: one file each, read again only if it changed.
+
+use std::collections::HashMap;
+
+use rusqlite::{OptionalExtension, params};
+use twining_model::scope::Folding;
+use twining_model::{Authority, Decision, Id, Status, limits};
+
+use super::entries::{scope_key, time_of};
+use super::{Session, clip, sum_of};
+use crate::disk::Fingerprint;
+use crate::error::StoreError;
+use crate::files::{DecisionsChanged, Files};
+use crate::index::known::print_at;
+use crate::index::tally::Count;
+use crate::layout::DECISIONS;
+
+/// What a decision is found by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::index) struct Derived<'d> {
+    pub at: i64,
+    pub touched: i64,
+    pub scope_key: String,
+    pub domain_key: String,
+    pub unconfirmed: bool,
+    pub files: Vec<String>,
+    pub symbols: Vec<&'d str>,
+    pub depends_on: Vec<&'d str>,
+    /// In lower case, and as given.
+    pub commits: Vec<(String, &'d str)>,
+}
+
+impl<'d> Derived<'d> {
+    /// Finds out.
+    pub fn of(decision: &'d Decision, folding: Folding) -> Self {
+        let at = time_of(&decision.timestamp, decision.id.as_str());
+        let mut files: Vec<String> = decision.affected_files.iter().take(limits::LIST).map(|file| scope_key(file, folding)).collect();
+        // `.` or an empty name says nothing of any file.
+        files.retain(|key| !key.is_empty());
+        let mut symbols = short(&decision.affected_symbols);
+        let mut depends_on = short(&decision.depends_on);
+        let linked = decision.commits.iter().map(|commit| &commit.hash);
+        let mut commits: Vec<(String, &str)> = decision
+            .commit_hashes
+            .iter()
+            .chain(linked)
+            .take(limits::LIST)
+            .map(|hash| clip(hash.trim(), limits::ELEMENT_BYTES))
+            .map(|hash| (hash.to_ascii_lowercase(), hash))
+            .collect();
+        files.sort_unstable();
+        files.dedup();
+        for list in [&mut symbols, &mut depends_on] {
+            list.sort_unstable();
+            list.dedup();
+        }
+        commits.sort_unstable();
+        commits.dedup_by(|a, b| a.0 == b.0);
+        Self {
+            at,
+            touched: decision.history.last().map_or(at, |change| change.at.as_ms()),
+            scope_key: scope_key(&decision.scope, folding),
+            domain_key: domain_key(&decision.domain),
+            unconfirmed: decision.status == Status::Overridden && decision.override_authority != Some(Authority::Confirmed),
+            files,
+            symbols,
+            depends_on,
+            commits,
+        }
+    }
+}
+
+/// The form two domains are compared in.
+pub(in crate::index) fn domain_key(domain: &str) -> String {
+    clip(domain.trim(), limits::NAME_BYTES).to_lowercase()
+}
+
+fn short(texts: &[String]) -> Vec<&str> {
+    texts.iter().take(limits::LIST).map(|text| clip(text, limits::ELEMENT_BYTES)).collect()
+}
+
+const PAPERS: &str = "SELECT id, ino, size, mtime FROM paper";
+const PAPER: &str = "SELECT ino, size, mtime FROM paper WHERE id = ?1";
+const PUT_PAPER: &str = "INSERT INTO paper(id, ino, size, mtime) VALUES(?1, ?2, ?3, ?4)
+ON CONFLICT(id) DO UPDATE SET ino = excluded.ino, size = excluded.size, mtime = excluded.mtime";
+const DROP_PAPER: &str = "DELETE FROM paper WHERE id = ?1";
+const OLD: &str = "SELECT d.num, l.raw FROM decision d JOIN decision_line l ON l.num = d.num WHERE d.id = ?1";
+const INSERT: &str = "
+INSERT INTO decision(id, at, touched, status, confidence, scope_key, domain_key, unconfirmed, supersedes, scope, summary)
+VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+const INSERT_LINE: &str = "INSERT INTO decision_line(num, raw, sum) VALUES(?1, ?2, ?3)";
+const INSERT_FILE: &str = "INSERT INTO affected_file(file_key, num) VALUES(?1, ?2)";
+const INSERT_SYMBOL: &str = "INSERT INTO affected_symbol(symbol, num) VALUES(?1, ?2)";
+const INSERT_RESTS_ON: &str = "INSERT INTO rests_on(target, num) VALUES(?1, ?2)";
+const INSERT_COMMIT: &str = "INSERT INTO carried_out(folded, num, hash) VALUES(?1, ?2, ?3)";
+const INSERT_TEXT: &str = "INSERT INTO decision_text(rowid, summary, rationale, context, domain, alternatives) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
+const DELETE: &str = "DELETE FROM decision WHERE num = ?1";
+const DELETE_LINE: &str = "DELETE FROM decision_line WHERE num = ?1";
+const DELETE_FILE: &str = "DELETE FROM affected_file WHERE file_key = ?1 AND num = ?2";
+const DELETE_SYMBOL: &str = "DELETE FROM affected_symbol WHERE symbol = ?1 AND num = ?2";
+const DELETE_RESTS_ON: &str = "DELETE FROM rests_on WHERE target = ?1 AND num = ?2";
+const DELETE_COMMIT: &str = "DELETE FROM carried_out WHERE folded = ?1 AND num = ?2";
+const DELETE_TEXT: &str = "DELETE FROM decision_text WHERE rowid = ?1";
+const ODD: &str = "SELECT file FROM unreadable WHERE file LIKE 'decisions/%' AND at = 1";
+
+impl Session<'_> {
+    /// Brings the decisions up to their files.
+    pub(super) fn decisions(&mut self, files: &Files, changed: &DecisionsChanged) -> Result<(), StoreError> {
+        match changed {
+            DecisionsChanged::Nothing => Ok(()),
+            DecisionsChanged::These(ids) => {
+                for id in ids {
+                    let found = files.decision_fingerprint(id)?;
+                    if found.is_none() || self.paper(id)? != found {
+                        self.reload(files, id, found)?;
+                    }
+                }
+                Ok(())
+            }
+            DecisionsChanged::Unknown => self.every_decision(files),
+        }
+    }
+
+    fn every_decision(&mut self, files: &Files) -> Result<(), StoreError> {
+        let mut papers: HashMap<String, Option<Fingerprint>> = self
+            .conn
+            .prepare_cached(PAPERS)?
+            .query_map([], |row| Ok((row.get(0)?, print_at(row, 1)?)))?
+            .collect::<Result<_, _>>()?;
+        for (id, print) in files.decision_names()? {
+            if papers.remove(id.as_str()) != Some(Some(print)) {
+                self.reload(files, &id, Some(print))?;
+            }
+        }
+        let gone: Vec<Id> = papers.keys().filter_map(|id| Id::read(id)).collect();
+        for id in gone {
+            self.reload(files, &id, None)?;
+        }
+        self.odd_names(files)
+    }
+
+    fn odd_names(&mut self, files: &Files) -> Result<(), StoreError> {
+        let reported: Vec<String> = self.conn.prepare_cached(ODD)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        for file in reported {
+            self.withdraw(&file, 0)?;
+        }
+        for name in files.odd_decision_names()? {
+            self.complain(&format!("{DECISIONS}/{name}"), 1, None, "its name is not an id")?;
+        }
+        Ok(())
+    }
+
+    /// Makes the row of one decision what its file says. `listed` is what the
+    /// directory says of it, which is all we have if it may not be opened.
+    fn reload(&mut self, files: &Files, id: &Id, listed: Option<Fingerprint>) -> Result<(), StoreError> {
+        let file = format!("{DECISIONS}/{id}.json");
+        self.forget(id)?;
+        self.withdraw(&file, 0)?;
+        let read = match files.decision(id) {
+            Ok(None) => {
+                self.conn.prepare_cached(DROP_PAPER)?.execute([id.as_str()])?;
+                return self.breathe();
+            }
+            Ok(Some((print, bytes))) => {
+                self.put_paper(id, print)?;
+                parse(id, bytes)
+            }
+            Err(error @ (StoreError::Unsafe { .. } | StoreError::Damaged { .. })) => {
+                self.put_paper(id, listed.unwrap_or_default())?;
+                Err(error.to_string())
+            }
+            Err(error) => return Err(error),
+        };
+        match read {
+            Ok((raw, decision)) => self.insert(&raw, &decision)?,
+            Err(why) => self.complain(&file, 0, None, &why)?,
+        }
+        self.breathe()
+    }
+
+    fn insert(&mut self, raw: &str, decision: &Decision) -> Result<(), StoreError> {
+        let row = Derived::of(decision, self.folding);
+        let supersedes = decision.supersedes.as_deref().map(|id| clip(id, limits::ELEMENT_BYTES));
+        let (scope, summary) = (clip(&decision.scope, limits::ELEMENT_BYTES), clip(&decision.summary, limits::TEXT_BYTES));
+        self.conn.prepare_cached(INSERT)?.execute(params![
+            decision.id.as_str(), row.at, row.touched, decision.status.as_str(), decision.confidence.as_str(),
+            row.scope_key, row.domain_key, row.unconfirmed, supersedes, scope, summary,
+        ])?;
+        let num = self.conn.last_insert_rowid();
+        self.conn.prepare_cached(INSERT_LINE)?.execute(params![num, raw, sum_of(raw)])?;
+        self.children([INSERT_FILE, INSERT_SYMBOL, INSERT_RESTS_ON], num, &row)?;
+        let mut insert = self.conn.prepare_cached(INSERT_COMMIT)?;
+        for (folded, hash) in &row.commits {
+            insert.execute(params![folded, num, hash])?;
+        }
+        let alternatives: Vec<&str> = decision
+            .alternatives
+            .iter()
+            .flat_map(|other| [other.option.as_str(), other.reason_rejected.as_str()].into_iter().chain(other.pros.iter().chain(&other.cons).map(String::as_str)))
+            .collect();
+        self.conn.prepare_cached(INSERT_TEXT)?.execute(params![
+            num, decision.summary, decision.rationale, decision.context, decision.domain, alternatives.join("\n"),
+        ])?;
+        self.count(decision.status, row.unconfirmed, 1);
+        Ok(())
+    }
+
+    fn forget(&mut self, id: &Id) -> Result<(), StoreError> {
+        let old: Option<(i64, String)> = self.conn.prepare_cached(OLD)?.query_row([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let Some((num, raw)) = old else { return Ok(()) };
+        let decision: Decision = serde_json::from_str(&raw)?;
+        let row = Derived::of(&decision, self.folding);
+        self.children([DELETE_FILE, DELETE_SYMBOL, DELETE_RESTS_ON], num, &row)?;
+        let mut delete = self.conn.prepare_cached(DELETE_COMMIT)?;
+        for (folded, _) in &row.commits {
+            delete.execute(params![folded, num])?;
+        }
+        for sql in [DELETE_TEXT, DELETE_LINE, DELETE] {
+            self.conn.prepare_cached(sql)?.execute([num])?;
+        }
+        self.count(decision.status, row.unconfirmed, -1);
+        Ok(())
+    }
+
+    fn children(&self, sql: [&str; 3], num: i64, row: &Derived<'_>) -> Result<(), StoreError> {
+        let files: Vec<&str> = row.files.iter().map(String::as_str).collect();
+        for (sql, texts) in sql.into_iter().zip([&files, &row.symbols, &row.depends_on]) {
+            let mut statement = self.conn.prepare_cached(sql)?;
+            for text in texts {
+                statement.execute(params![text, num])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, status: Status, unconfirmed: bool, n: i64) {
+        self.deltas.add(Count::of(status), n);
+        if unconfirmed {
+            self.deltas.add(Count::Unconfirmed, n);
+        }
+    }
+
+    fn paper(&self, id: &Id) -> Result<Option<Fingerprint>, StoreError> {
+        Ok(self.conn.prepare_cached(PAPER)?.query_row([id.as_str()], |row| print_at(row, 0)).optional()?.flatten())
+    }
+
+    fn put_paper(&self, id: &Id, print: Fingerprint) -> Result<(), StoreError> {
+        self.conn.prepare_cached(PUT_PAPER)?.execute(params![id.as_str(), print.ino.cast_signed(), print.size.cast_signed(), print.mtime_ns])?;
+        Ok(())
+    }
+}
+
+fn parse(id: &Id, bytes: Vec<u8>) -> Result<(String, Decision), String> {
+    let raw = String::from_utf8(bytes).map_err(|_| "not UTF-8")?;
+    let decision: Decision = serde_json::from_str(raw.trim_start_matches('\u{FEFF}')).map_err(|error| format!("not a decision: {error}"))?;
+    if decision.id != *id {
+        return Err(format!("it holds the decision {}, not the one its name says", decision.id));
+    }
+    Ok((raw.trim_start_matches('\u{FEFF}').to_owned(), decision))
+}

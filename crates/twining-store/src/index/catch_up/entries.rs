@@ -1,0 +1,201 @@
+//! Entries as rows: the board is a stack of lines, pushed and popped at its end.
+//!
+//! Of several lines with one id the last is live and the others are shadowed.
+//! An entry that asks is open unless a live one closes it, wherever that stands.
+
+use rusqlite::{OptionalExtension, params};
+use twining_model::scope::Folding;
+use twining_model::{Entry, EntryType, Id, Scope, Time, limits};
+
+use super::{Session, clip, sum_of};
+use crate::error::StoreError;
+use crate::index::tally::Count;
+
+/// What an entry is found by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::index) struct Derived<'e> {
+    pub id: &'e str,
+    pub at: i64,
+    pub kind: &'e str,
+    pub scope_key: String,
+    pub tags: Vec<&'e str>,
+    pub relates: Vec<&'e str>,
+    pub asks: bool,
+    pub closes: bool,
+}
+
+impl<'e> Derived<'e> {
+    /// Finds out.
+    pub fn of(entry: &'e Entry, folding: Folding) -> Self {
+        let mut tags: Vec<&str> = entry.tags.iter().take(limits::LIST).map(|tag| clip(tag, limits::ELEMENT_BYTES)).collect();
+        let mut relates: Vec<&str> = entry.relates_to.iter().take(limits::LIST).map(|id| clip(id, limits::ELEMENT_BYTES)).collect();
+        for list in [&mut tags, &mut relates] {
+            list.sort_unstable();
+            list.dedup();
+        }
+        Self {
+            id: &entry.id,
+            at: time_of(&entry.timestamp, &entry.id),
+            kind: clip(&entry.entry_type, limits::NAME_BYTES),
+            scope_key: scope_key(&entry.scope, folding),
+            tags,
+            relates,
+            asks: entry.kind().is_some_and(EntryType::asks),
+            closes: entry.kind().is_some_and(EntryType::closes),
+        }
+    }
+}
+
+/// When a record was made: as it says, else as its id says, else long ago.
+pub(super) fn time_of(timestamp: &str, id: &str) -> i64 {
+    Time::read(timestamp).or_else(|| Id::read(id).map(|id| id.time())).map_or(0, Time::as_ms)
+}
+
+/// The key of a scope as it stands in a file.
+pub(super) fn scope_key(scope: &str, folding: Folding) -> String {
+    let key = Scope::read(clip(scope, limits::ELEMENT_BYTES)).key(folding);
+    // Lower case can be longer than what it came from.
+    clip(&key, 2 * limits::ELEMENT_BYTES).to_owned()
+}
+
+/// Refuses an id that cannot name a record.
+pub(super) fn check_id(id: &str) -> Result<(), String> {
+    if id.is_empty() {
+        return Err("the field `id` is empty".to_owned());
+    }
+    if id.len() > limits::NAME_BYTES {
+        return Err("the field `id` is longer than any id".to_owned());
+    }
+    Ok(())
+}
+
+const LIVE: &str = "SELECT pos FROM entry WHERE id = ?1 AND shadowed = 0";
+const INSERT: &str = "INSERT INTO entry(pos, id, at, kind, scope_key, open, shadowed) VALUES(?1, ?2, ?3, ?4, ?5, ?6, 0)";
+const INSERT_LINE: &str = "INSERT INTO line(pos, raw, sum) VALUES(?1, ?2, ?3)";
+const INSERT_TAG: &str = "INSERT INTO tag(tag, at, pos) VALUES(?1, ?2, ?3)";
+const INSERT_RELATES: &str = "INSERT INTO relates(target, at, pos, closes) VALUES(?1, ?2, ?3, ?4)";
+const INSERT_TEXT: &str = "INSERT INTO entry_text(rowid, summary, detail, tags) VALUES(?1, ?2, ?3, ?4)";
+const DELETE: &str = "DELETE FROM entry WHERE pos = ?1";
+const DELETE_LINE: &str = "DELETE FROM line WHERE pos = ?1";
+const DELETE_TAG: &str = "DELETE FROM tag WHERE tag = ?1 AND at = ?2 AND pos = ?3";
+const DELETE_RELATES: &str = "DELETE FROM relates WHERE target = ?1 AND at = ?2 AND pos = ?3";
+const DELETE_TEXT: &str = "DELETE FROM entry_text WHERE rowid = ?1";
+const LINE: &str = "SELECT l.raw, e.open FROM line l JOIN entry e ON e.pos = l.pos WHERE l.pos = ?1";
+const LAST_FROM: &str = "SELECT max(pos) FROM entry WHERE pos >= ?1";
+const LAST_OF: &str = "SELECT max(pos) FROM entry WHERE id = ?1";
+const SHADOW: &str = "UPDATE entry SET shadowed = 1, open = 0 WHERE pos = ?1";
+const UNSHADOW: &str = "UPDATE entry SET shadowed = 0, open = ?2 WHERE pos = ?1";
+const IS_CLOSED: &str = "SELECT EXISTS(SELECT 1 FROM relates WHERE target = ?1 AND closes = 1)";
+const ASKER: &str = "SELECT pos, kind, scope_key, open FROM entry WHERE id = ?1 AND shadowed = 0";
+const SET_OPEN: &str = "UPDATE entry SET open = ?2 WHERE pos = ?1";
+
+impl Session<'_> {
+    /// Adds a line at the end of the board.
+    pub(super) fn push(&mut self, pos: u64, raw: &str, entry: &Entry) -> Result<(), StoreError> {
+        let row = Derived::of(entry, self.folding);
+        let older: Option<i64> = self.conn.prepare_cached(LIVE)?.query_row([row.id], |found| found.get(0)).optional()?;
+        if let Some(older) = older {
+            self.hide(older)?;
+            self.conn.prepare_cached(SHADOW)?.execute([older])?;
+            self.deltas.add(Count::Shadowed, 1);
+        }
+        let pos = pos.cast_signed();
+        let open = row.asks && !self.is_closed(row.id)?;
+        self.conn.prepare_cached(INSERT)?.execute(params![pos, row.id, row.at, row.kind, row.scope_key, open])?;
+        self.conn.prepare_cached(INSERT_LINE)?.execute(params![pos, raw, sum_of(raw)])?;
+        self.show(pos, entry, &row, open)
+    }
+
+    /// Takes lines off the end of the board until none from `cut` on is left.
+    pub(super) fn pop_from(&mut self, cut: u64) -> Result<(), StoreError> {
+        loop {
+            let last: Option<i64> = self.conn.prepare_cached(LAST_FROM)?.query_row([cut.cast_signed()], |row| row.get(0))?;
+            let Some(pos) = last else { return Ok(()) };
+            self.pop(pos)?;
+            self.rows += 1;
+        }
+    }
+
+    /// Takes the last line off, which is live: what shadows a line stands after it.
+    fn pop(&mut self, pos: i64) -> Result<(), StoreError> {
+        let id = self.hide(pos)?;
+        self.conn.prepare_cached(DELETE)?.execute([pos])?;
+        self.conn.prepare_cached(DELETE_LINE)?.execute([pos])?;
+        let older: Option<i64> = self.conn.prepare_cached(LAST_OF)?.query_row([&id], |row| row.get(0))?;
+        let Some(older) = older else { return Ok(()) };
+        let (raw, _) = self.line(older)?;
+        let entry: Entry = serde_json::from_str(&raw)?;
+        let row = Derived::of(&entry, self.folding);
+        let open = row.asks && !self.is_closed(row.id)?;
+        self.conn.prepare_cached(UNSHADOW)?.execute(params![older, open])?;
+        self.deltas.add(Count::Shadowed, -1);
+        self.show(older, &entry, &row, open)
+    }
+
+    /// Makes an entry one that is found and counted, and closes what it closes.
+    fn show(&mut self, pos: i64, entry: &Entry, row: &Derived<'_>, open: bool) -> Result<(), StoreError> {
+        let mut insert = self.conn.prepare_cached(INSERT_TAG)?;
+        for tag in &row.tags {
+            insert.execute(params![tag, row.at, pos])?;
+        }
+        let mut insert = self.conn.prepare_cached(INSERT_RELATES)?;
+        for target in &row.relates {
+            insert.execute(params![target, row.at, pos, row.closes])?;
+        }
+        let tags = row.tags.join(" ");
+        self.conn.prepare_cached(INSERT_TEXT)?.execute(params![pos, entry.summary, entry.detail, tags])?;
+        self.deltas.add_entries(&row.scope_key, row.kind, 1, i64::from(open));
+        if row.closes {
+            for target in &row.relates {
+                self.set_open(target, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The opposite; its row stays. Returns the entry's id.
+    fn hide(&mut self, pos: i64) -> Result<String, StoreError> {
+        let (raw, open) = self.line(pos)?;
+        let entry: Entry = serde_json::from_str(&raw)?;
+        let row = Derived::of(&entry, self.folding);
+        let mut delete = self.conn.prepare_cached(DELETE_TAG)?;
+        for tag in &row.tags {
+            delete.execute(params![tag, row.at, pos])?;
+        }
+        let mut delete = self.conn.prepare_cached(DELETE_RELATES)?;
+        for target in &row.relates {
+            delete.execute(params![target, row.at, pos])?;
+        }
+        self.conn.prepare_cached(DELETE_TEXT)?.execute([pos])?;
+        self.deltas.add_entries(&row.scope_key, row.kind, -1, -i64::from(open));
+        if row.closes {
+            for target in &row.relates {
+                let open = !self.is_closed(target)?;
+                self.set_open(target, open)?;
+            }
+        }
+        Ok(row.id.to_owned())
+    }
+
+    fn set_open(&mut self, id: &str, open: bool) -> Result<(), StoreError> {
+        let mut asker = self.conn.prepare_cached(ASKER)?;
+        let mut rows = asker.query([id])?;
+        let Some(row) = rows.next()? else { return Ok(()) };
+        let (pos, kind): (i64, &str) = (row.get(0)?, row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?);
+        if row.get::<_, bool>(3)? == open || !EntryType::read(kind).is_some_and(EntryType::asks) {
+            return Ok(());
+        }
+        let scope_key = row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?;
+        self.deltas.add_entries(scope_key, kind, 0, if open { 1 } else { -1 });
+        self.conn.prepare_cached(SET_OPEN)?.execute(params![pos, open])?;
+        Ok(())
+    }
+
+    fn is_closed(&self, id: &str) -> Result<bool, StoreError> {
+        Ok(self.conn.prepare_cached(IS_CLOSED)?.query_row([id], |row| row.get(0))?)
+    }
+
+    fn line(&self, pos: i64) -> Result<(String, bool), StoreError> {
+        Ok(self.conn.prepare_cached(LINE)?.query_row([pos], |row| Ok((row.get(0)?, row.get(1)?)))?)
+    }
+}

@@ -1,0 +1,349 @@
+//! The observed graph as rows: two arrays, and the journal of what is not in
+//! them yet.
+//!
+//! A changed array is read whole and compared element by element; our own
+//! rewrite of it changes nothing and is only noted.
+
+use std::collections::HashMap;
+
+use rusqlite::{OptionalExtension, params};
+use twining_model::{Entity, Relation, limits};
+
+use super::entries::check_id;
+use super::{Session, clip, sum_of};
+use crate::array;
+use crate::disk::Fingerprint;
+use crate::error::StoreError;
+use crate::files::{Array, Files};
+use crate::index::tally::Count;
+use crate::journal::JournalLine;
+
+/// How often to try again if an array is replaced while we read.
+const TRIES: usize = 8;
+const ARRAYS: [Array; 2] = [Array::Entities, Array::Relations];
+
+/// What to do about one array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// It is as we know it, or only we changed it: the journal has the rest.
+    Follow,
+    /// Read it whole.
+    Reload,
+}
+
+/// The form names are compared in when case does not matter.
+pub(in crate::index) fn name_key(name: &str) -> String {
+    clip(name, limits::NAME_BYTES).to_lowercase()
+}
+
+/// What an entity is searched by: its name, and the values of its properties.
+fn entity_texts(entity: &Entity) -> (&str, String) {
+    let values: Vec<&str> = entity.properties.values().take(limits::PROPERTIES).map(|value| clip(value, limits::PROPERTY_BYTES)).collect();
+    (clip(&entity.name, limits::NAME_BYTES), values.join("\n"))
+}
+
+const SUMS: [&str; 2] = ["SELECT id, sum FROM entity", "SELECT id, sum FROM relation"];
+const HAS_UNREADABLE: &str = "SELECT EXISTS(SELECT 1 FROM unreadable WHERE file = ?1)";
+
+const OLD_ENTITY: &str = "SELECT num, sum FROM entity WHERE id = ?1";
+const INSERT_ENTITY: &str = "INSERT INTO entity(id, name, name_key, kind, alone, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+const UPDATE_ENTITY: &str = "UPDATE entity SET name = ?2, name_key = ?3, kind = ?4, raw = ?5, sum = ?6 WHERE num = ?1";
+const DELETE_ENTITY: &str = "DELETE FROM entity WHERE id = ?1 RETURNING num, alone";
+const INSERT_TEXT: &str = "INSERT INTO entity_text(rowid, name, properties) VALUES(?1, ?2, ?3)";
+const DELETE_TEXT: &str = "DELETE FROM entity_text WHERE rowid = ?1";
+const ALONE: &str = "SELECT num, alone FROM entity WHERE id = ?1";
+const SET_ALONE: &str = "UPDATE entity SET alone = ?2 WHERE num = ?1";
+const IS_LINKED: &str = "SELECT EXISTS(SELECT 1 FROM relation WHERE source = ?1) OR EXISTS(SELECT 1 FROM relation WHERE target = ?1)";
+
+const OLD_RELATION: &str = "SELECT num, source, target, dangling, sum FROM relation WHERE id = ?1";
+const INSERT_RELATION: &str = "INSERT INTO relation(id, source, target, kind, dangling, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+const DELETE_RELATION: &str = "DELETE FROM relation WHERE num = ?1";
+// Both ends, because one may be missing while the other comes or goes.
+const DANGLE_AT: &str = "
+UPDATE relation SET dangling = 1 - dangling
+WHERE (source = ?1 OR target = ?1)
+    AND dangling = (EXISTS(SELECT 1 FROM entity WHERE id = relation.source) AND EXISTS(SELECT 1 FROM entity WHERE id = relation.target))
+RETURNING dangling";
+
+impl Session<'_> {
+    /// Brings entities and relations up to their arrays and the journal.
+    pub(super) fn graph(&mut self, files: &Files) -> Result<(), StoreError> {
+        for _ in 0..TRIES {
+            let before = prints(files)?;
+            let seq = files.journal_seq();
+            if before == self.known.arrays && seq == self.known.seq {
+                return Ok(());
+            }
+            let (steps, lines) = self.steps(files, before, seq)?;
+            let through = lines.last().map_or(seq, |line| line.seq.max(seq));
+            let mut loaded = before;
+            for (i, array) in ARRAYS.into_iter().enumerate() {
+                if steps[i] == Step::Reload {
+                    loaded[i] = self.reload_array(files, array)?;
+                }
+            }
+            let mut overlay = if steps.contains(&Step::Reload) { files.journal_all()? } else { Vec::new() };
+            overlay.retain(|line| line.seq <= through);
+            // A writer may replace an array and then shorten the journal while we read
+            // the one and then the other. If the arrays stand, so did the journal.
+            let stands = prints(files)? == loaded;
+            for (i, array) in ARRAYS.into_iter().enumerate() {
+                for line in if steps[i] == Step::Reload { &overlay } else { &lines } {
+                    self.follow(line, array)?;
+                }
+            }
+            (self.known.arrays, self.known.seq) = (loaded, through);
+            if stands {
+                return Ok(());
+            }
+            // Read both again, now or in the next call: no journal line has this number.
+            self.known.seq = 0;
+        }
+        Ok(())
+    }
+
+    /// What to do about each array, and the journal lines that are new.
+    fn steps(&self, files: &Files, prints: [Option<Fingerprint>; 2], seq: u64) -> Result<([Step; 2], Vec<JournalLine>), StoreError> {
+        let known = self.known.seq;
+        if known == 0 || seq < known {
+            return Ok(([Step::Reload; 2], Vec::new()));
+        }
+        let ours = ARRAYS.map(|array| files.checkpointed(array));
+        let overtaken = ours.iter().flatten().any(|rewrite| rewrite.through > known);
+        let mut lines = files.journal_since(if overtaken { known - 1 } else { known })?;
+        // Lines are dropped from the journal some time after they are in the arrays. As
+        // long as the last one we followed is still there, so are all that came after it.
+        if overtaken && lines.first().is_none_or(|line| line.seq != known) {
+            return Ok(([Step::Reload; 2], Vec::new()));
+        }
+        lines.retain(|line| line.seq > known);
+        let mut steps = [Step::Reload; 2];
+        for (i, array) in ARRAYS.into_iter().enumerate() {
+            let same = self.known.arrays[i] == prints[i];
+            let rewritten_by_us = ours[i].is_some_and(|rewrite| rewrite.from == self.known.arrays[i] && Some(rewrite.to) == prints[i]);
+            // Our rewrite moves lines and drops repeats: what was reported of them is void.
+            if same || (rewritten_by_us && !self.has_unreadable(array)?) {
+                steps[i] = Step::Follow;
+            }
+        }
+        Ok((steps, lines))
+    }
+
+    fn has_unreadable(&self, array: Array) -> Result<bool, StoreError> {
+        Ok(self.conn.prepare_cached(HAS_UNREADABLE)?.query_row([array.path()], |row| row.get(0))?)
+    }
+
+    /// Carries out on the rows what one journal line does to one array.
+    fn follow(&mut self, line: &JournalLine, array: Array) -> Result<(), StoreError> {
+        let change = &line.change;
+        if array == Array::Entities {
+            for entity in &change.entities {
+                self.put_entity(&serde_json::to_string(entity)?, entity)?;
+            }
+            for id in &change.removed_entities {
+                self.drop_entity(id)?;
+            }
+        } else {
+            for relation in &change.relations {
+                self.put_relation(&serde_json::to_string(relation)?, relation)?;
+            }
+            for id in &change.removed_relations {
+                self.drop_relation(id)?;
+            }
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    /// Makes the rows what the array says, touching only those that differ.
+    fn reload_array(&mut self, files: &Files, array: Array) -> Result<Option<Fingerprint>, StoreError> {
+        self.withdraw(array.path(), 0)?;
+        let (print, bytes) = match files.array(array) {
+            Ok(Some((print, bytes))) => (Some(print), bytes),
+            Ok(None) => (None, Vec::new()),
+            Err(error @ (StoreError::Unsafe { .. } | StoreError::Damaged { .. })) => {
+                self.complain(array.path(), 0, None, &error.to_string())?;
+                (files.array_fingerprint(array)?, Vec::new())
+            }
+            Err(error) => return Err(error),
+        };
+        let mut rows: HashMap<String, (i64, Seen)> = self
+            .conn
+            .prepare_cached(SUMS[array as usize])?
+            .query_map([], |row| Ok((row.get(0)?, (row.get(1)?, Seen::No))))?
+            .collect::<Result<_, _>>()?;
+        let scanned = array::scan(&bytes);
+        let mut damage = scanned.unreadable;
+        for (line, raw) in &scanned.elements {
+            match self.take_element(array, raw, &mut rows) {
+                Ok(()) => {}
+                Err(Element::Unreadable(why)) => damage.push((*line, why)),
+                Err(Element::Store(error)) => return Err(error),
+            }
+        }
+        for (at, (line, why)) in (1..).zip(&damage) {
+            self.complain(array.path(), at, Some(*line), why)?;
+        }
+        for (id, (_, seen)) in rows {
+            if seen == Seen::No {
+                match array {
+                    Array::Relations => self.drop_relation(&id)?,
+                    _ => self.drop_entity(&id)?,
+                }
+                self.rows += 1;
+            }
+        }
+        Ok(print)
+    }
+
+    fn take_element(&mut self, array: Array, raw: &str, rows: &mut HashMap<String, (i64, Seen)>) -> Result<(), Element> {
+        if raw.len() > limits::RECORD_BYTES {
+            return Err("an element longer than any record".to_owned().into());
+        }
+        let id = array::id_of(raw).ok_or_else(|| "an element without a text as `id`".to_owned())?;
+        check_id(&id)?;
+        let sum = sum_of(raw);
+        if let Some((known, seen)) = rows.get_mut(&id)
+            && *known == sum
+        {
+            *seen = Seen::Yes;
+            return Ok(());
+        }
+        let wrong = |error| format!("not an element of this array: {error}");
+        match array {
+            Array::Relations => self.put_relation(raw, &serde_json::from_str(raw).map_err(wrong)?)?,
+            _ => self.put_entity(raw, &serde_json::from_str(raw).map_err(wrong)?)?,
+        }
+        self.rows += 1;
+        // Known from now on: a second element with this id replaces it, whatever stood here before.
+        rows.insert(id, (sum, Seen::Yes));
+        Ok(())
+    }
+
+    fn put_entity(&mut self, raw: &str, entity: &Entity) -> Result<(), StoreError> {
+        let sum = sum_of(raw);
+        let old: Option<(i64, i64)> = self.conn.prepare_cached(OLD_ENTITY)?.query_row([&entity.id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let kind = clip(&entity.kind, limits::NAME_BYTES);
+        let (name, properties) = entity_texts(entity);
+        let num = match old {
+            Some((_, known)) if known == sum => return Ok(()),
+            Some((num, _)) => {
+                self.conn.prepare_cached(UPDATE_ENTITY)?.execute(params![num, name, name_key(name), kind, raw, sum])?;
+                self.conn.prepare_cached(DELETE_TEXT)?.execute([num])?;
+                num
+            }
+            None => {
+                let alone = !self.is_linked(&entity.id)?;
+                self.conn.prepare_cached(INSERT_ENTITY)?.execute(params![entity.id, name, name_key(name), kind, alone, raw, sum])?;
+                let num = self.conn.last_insert_rowid();
+                self.deltas.add(Count::Entities, 1);
+                self.deltas.add(Count::Disconnected, i64::from(alone));
+                if !alone {
+                    self.dangle_at(&entity.id)?;
+                }
+                num
+            }
+        };
+        self.conn.prepare_cached(INSERT_TEXT)?.execute(params![num, name, properties])?;
+        Ok(())
+    }
+
+    fn drop_entity(&mut self, id: &str) -> Result<(), StoreError> {
+        let gone: Option<(i64, bool)> = self.conn.prepare_cached(DELETE_ENTITY)?.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let Some((num, alone)) = gone else { return Ok(()) };
+        self.conn.prepare_cached(DELETE_TEXT)?.execute([num])?;
+        self.deltas.add(Count::Entities, -1);
+        self.deltas.add(Count::Disconnected, -i64::from(alone));
+        self.dangle_at(id)
+    }
+
+    fn put_relation(&mut self, raw: &str, relation: &Relation) -> Result<(), StoreError> {
+        let sum = sum_of(raw);
+        if let Some((_, _, _, _, known)) = self.old_relation(&relation.id)? {
+            if known == sum {
+                return Ok(());
+            }
+            self.drop_relation(&relation.id)?;
+        }
+        let end = |id| clip(id, limits::NAME_BYTES);
+        let (source, target, kind) = (end(&relation.source), end(&relation.target), end(&relation.kind));
+        let ends = [self.set_alone(source, false)?, self.set_alone(target, false)?];
+        let dangling = ends.contains(&false);
+        self.conn.prepare_cached(INSERT_RELATION)?.execute(params![relation.id, source, target, kind, dangling, raw, sum])?;
+        self.deltas.add(Count::Relations, 1);
+        self.deltas.add(Count::Dangling, i64::from(dangling));
+        Ok(())
+    }
+
+    fn drop_relation(&mut self, id: &str) -> Result<(), StoreError> {
+        let Some((num, source, target, dangling, _)) = self.old_relation(id)? else { return Ok(()) };
+        self.conn.prepare_cached(DELETE_RELATION)?.execute([num])?;
+        self.deltas.add(Count::Relations, -1);
+        self.deltas.add(Count::Dangling, -i64::from(dangling));
+        for end in [&source, &target] {
+            if !self.is_linked(end)? {
+                self.set_alone(end, true)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes whether an entity has relations; tells whether there is such an entity.
+    fn set_alone(&mut self, id: &str, alone: bool) -> Result<bool, StoreError> {
+        let found: Option<(i64, bool)> = self.conn.prepare_cached(ALONE)?.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let Some((num, was)) = found else { return Ok(false) };
+        if was != alone {
+            self.conn.prepare_cached(SET_ALONE)?.execute(params![num, alone])?;
+            self.deltas.add(Count::Disconnected, if alone { 1 } else { -1 });
+        }
+        Ok(true)
+    }
+
+    /// An entity came or went: its relations may dangle from now on, or no more.
+    fn dangle_at(&mut self, id: &str) -> Result<(), StoreError> {
+        let mut statement = self.conn.prepare_cached(DANGLE_AT)?;
+        let mut rows = statement.query([id])?;
+        while let Some(row) = rows.next()? {
+            self.deltas.add(Count::Dangling, if row.get(0)? { 1 } else { -1 });
+        }
+        Ok(())
+    }
+
+    fn is_linked(&self, id: &str) -> Result<bool, StoreError> {
+        Ok(self.conn.prepare_cached(IS_LINKED)?.query_row([id], |row| row.get(0))?)
+    }
+
+    fn old_relation(&self, id: &str) -> Result<Option<(i64, String, String, bool, i64)>, StoreError> {
+        let mut old = self.conn.prepare_cached(OLD_RELATION)?;
+        Ok(old.query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))).optional()?)
+    }
+}
+
+/// Whether an element of the array named this row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    Yes,
+    No,
+}
+
+/// Why an element was not taken.
+enum Element {
+    Unreadable(String),
+    Store(StoreError),
+}
+
+impl From<String> for Element {
+    fn from(why: String) -> Self {
+        Self::Unreadable(why)
+    }
+}
+
+impl From<StoreError> for Element {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+fn prints(files: &Files) -> Result<[Option<Fingerprint>; 2], StoreError> {
+    Ok([files.array_fingerprint(Array::Entities)?, files.array_fingerprint(Array::Relations)?])
+}

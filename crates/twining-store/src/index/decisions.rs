@@ -1,0 +1,402 @@
+//! Reading the decisions.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, Row, named_params, params};
+use twining_model::scope::{Folding, covering_keys};
+use twining_model::{Confidence, Decision, Id, Scope, Status, Time, limits};
+
+use super::catch_up::domain_key;
+use super::search::{self, Shelf};
+use super::tally::{self, Count, horizon};
+use super::view::{Hit, Page, Reach, corrupt, first_column, json_list, record_at, row_limit};
+use crate::error::StoreError;
+
+/// Which decisions.
+#[derive(Clone, Debug, Default)]
+pub struct DecisionFilter {
+    /// Of this domain, whatever its case.
+    pub domain: Option<String>,
+    /// Of any of these statuses; none means of all.
+    pub statuses: Vec<Status>,
+    /// Of this confidence.
+    pub confidence: Option<Confidence>,
+    /// Whose scope overlaps this one.
+    pub scope: Option<Scope>,
+}
+
+/// A decision that bears on a scope, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Affecting {
+    /// Which.
+    pub id: Id,
+    /// The choice.
+    pub summary: String,
+    /// Where it stands.
+    pub status: Status,
+    /// How sure its author is.
+    pub confidence: Confidence,
+    /// When it was made.
+    pub at: Time,
+    /// The part of the project it governs.
+    pub scope: String,
+    /// How it bears on the scope.
+    pub via: Via,
+}
+
+/// How a decision came to bear on a scope, nearest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Via {
+    /// Its scope is the one asked for.
+    Exact,
+    /// One of its affected files is, covers or lies under the one asked for.
+    File,
+    /// One of its affected symbols is what was asked for.
+    Symbol,
+    /// Its scope lies under the one asked for.
+    Inside,
+    /// Its scope covers the one asked for.
+    Around,
+    /// It governs the whole project.
+    Project,
+}
+
+/// The decisions, as of one moment.
+pub struct Decisions<'v> {
+    conn: &'v Connection,
+    now: Time,
+    folding: Folding,
+}
+
+macro_rules! sieve {
+    () => {
+        " (:domain IS NULL OR d.domain_key = :domain)
+        AND (:statuses IS NULL OR d.status IN (SELECT value FROM json_each(:statuses)))
+        AND (:confidence IS NULL OR d.confidence = :confidence)
+        AND ((d.scope_key >= :low AND d.scope_key < :high) OR d.scope_key IN (SELECT value FROM json_each(:covering))) "
+    };
+}
+
+macro_rules! light {
+    () => {
+        "SELECT d.num, d.id, d.summary, d.status, d.confidence, d.at, d.scope, d.scope_key FROM decision d "
+    };
+}
+
+const GET: &str = "SELECT l.raw, l.sum FROM decision d JOIN decision_line l ON l.num = d.num WHERE d.id = ?1";
+const AT: &str = "SELECT raw, sum FROM decision_line WHERE num = ?1";
+const EXISTS: &str = "SELECT EXISTS(SELECT 1 FROM decision WHERE id = ?1)";
+const UNDER: &str = concat!(light!(), "WHERE d.scope_key >= ?1 AND d.scope_key < ?2");
+const SCOPED_AT: &str = concat!(light!(), "WHERE d.scope_key = ?1");
+const LIGHT: &str = concat!(light!(), "WHERE d.num = ?1");
+const FILES_UNDER: &str = "SELECT num FROM affected_file WHERE file_key >= ?1 AND file_key < ?2";
+const FILES_AT: &str = "SELECT num FROM affected_file WHERE file_key = ?1";
+const SYMBOLS: &str = "SELECT num FROM affected_symbol WHERE symbol = ?1";
+const RIVALS_UNDER: &str = "
+SELECT num FROM decision INDEXED BY decision_facets
+WHERE domain_key = ?1 AND status = 'active' AND confidence IN ('low', 'medium', 'high') AND scope_key >= ?2 AND scope_key < ?3";
+const RIVALS_AT: &str = "
+SELECT num FROM decision INDEXED BY decision_facets
+WHERE domain_key = ?1 AND status = 'active' AND confidence IN ('low', 'medium', 'high') AND scope_key = ?2";
+const DEPENDENTS: &str = "SELECT d.id FROM rests_on r JOIN decision d ON d.num = r.num WHERE r.target = ?1 ORDER BY d.id";
+const SUCCESSORS: &str = "SELECT id FROM decision WHERE supersedes = ?1 ORDER BY id";
+const COMMITS_UNDER: &str = "
+SELECT c.hash, d.id FROM carried_out c JOIN decision d ON d.num = c.num
+WHERE c.folded >= ?1 AND c.folded < ?2 ORDER BY c.folded, d.id";
+const COMMITS_AT: &str = "
+SELECT c.hash, d.id FROM carried_out c JOIN decision d ON d.num = c.num
+WHERE c.folded = ?1 ORDER BY d.id";
+const NEWEST: &str = concat!(
+    "SELECT d.num FROM decision d INDEXED BY decision_at WHERE d.at >= :since AND d.at < :before AND",
+    sieve!(),
+    "ORDER BY d.at DESC, d.id DESC LIMIT :limit"
+);
+const COUNT: &str = concat!("SELECT count(*) FROM decision d INDEXED BY decision_facets WHERE", sieve!());
+const STALE: &str = "SELECT num FROM decision WHERE status = 'provisional' AND touched < ?1 ORDER BY touched, num LIMIT ?2";
+const COUNT_STALE: &str = "SELECT count(*) FROM decision WHERE status = 'provisional' AND touched < ?1";
+const UNCONFIRMED: &str = "SELECT num FROM decision WHERE unconfirmed = 1 ORDER BY at DESC, id DESC LIMIT ?1";
+const MATCHING: &str = concat!(
+    "SELECT x.rowid FROM decision_text x CROSS JOIN decision d ON d.num = x.rowid WHERE decision_text MATCH :match AND",
+    sieve!(),
+    "ORDER BY x.rowid DESC LIMIT :limit"
+);
+const SCORED: &str = concat!(
+    "SELECT x.rowid, -bm25(decision_text, 4.0, 1.5, 1.0, 2.0, 0.5)
+    FROM decision_text x CROSS JOIN decision d ON d.num = x.rowid WHERE decision_text MATCH :match AND",
+    sieve!()
+);
+const LAST: &str = "SELECT coalesce(max(num), 0) FROM decision";
+
+const EVERY_STATUS: [Status; 4] = [Status::Active, Status::Provisional, Status::Superseded, Status::Overridden];
+/// A shorter hash would name too many commits.
+const HASH_CHARS: usize = 4;
+
+impl<'v> Decisions<'v> {
+    pub(super) fn new(conn: &'v Connection, now: Time, folding: Folding) -> Self {
+        Self { conn, now, folding }
+    }
+
+    /// The decision with this id.
+    pub fn get(&self, id: &Id) -> Result<Option<Decision>, StoreError> {
+        let mut statement = self.conn.prepare_cached(GET)?;
+        let mut rows = statement.query([id.as_str()])?;
+        rows.next()?.map(|row| record_at(row, 0)).transpose()
+    }
+
+    /// Whether there is such a decision.
+    pub fn exists(&self, id: &Id) -> Result<bool, StoreError> {
+        Ok(self.conn.prepare_cached(EXISTS)?.query_row([id.as_str()], |row| row.get(0))?)
+    }
+
+    /// Every decision that bears on a scope, of any status, each by its nearest
+    /// way, ordered by id. Asked for the project, files and symbols say nothing.
+    pub fn affecting(&self, scope: &Scope) -> Result<Vec<Affecting>, StoreError> {
+        let key = scope.key(self.folding);
+        let reach = Reach::under(&key);
+        let mut found: HashMap<i64, Affecting> = HashMap::new();
+        let mut meet = |num: i64, affecting: Affecting| {
+            let via = affecting.via;
+            found.entry(num).and_modify(|known| known.via = known.via.min(via)).or_insert(affecting);
+        };
+        self.light(UNDER, params![reach.low, reach.high], |own| if own == key { Via::Exact } else { Via::Inside }, &mut meet)?;
+        for covering in covering_keys(&key).skip(1) {
+            self.light(SCOPED_AT, [covering], |own| if own.is_empty() { Via::Project } else { Via::Around }, &mut meet)?;
+        }
+        if !key.is_empty() {
+            let mut files: Vec<i64> = first_column(self.conn, FILES_UNDER, params![reach.low, reach.high])?;
+            for covering in covering_keys(&key).skip(1) {
+                files.extend(first_column::<i64>(self.conn, FILES_AT, [covering])?);
+            }
+            let symbols: Vec<i64> = first_column(self.conn, SYMBOLS, [scope.as_str()])?;
+            for (nums, via) in [(files, Via::File), (symbols, Via::Symbol)] {
+                for num in nums {
+                    self.light(LIGHT, [num], |_| via, &mut meet)?;
+                }
+            }
+        }
+        let mut affecting: Vec<Affecting> = found.into_values().collect();
+        affecting.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        Ok(affecting)
+    }
+
+    fn light(
+        &self,
+        sql: &str,
+        params: impl rusqlite::Params,
+        via: impl Fn(&str) -> Via,
+        meet: &mut impl FnMut(i64, Affecting),
+    ) -> Result<(), StoreError> {
+        let mut statement = self.conn.prepare_cached(sql)?;
+        let mut rows = statement.query(params)?;
+        while let Some(row) = rows.next()? {
+            let key: String = row.get(7)?;
+            meet(row.get(0)?, light_row(row, via(&key))?);
+        }
+        Ok(())
+    }
+
+    /// Active decisions of the same domain whose scope overlaps, ordered by id.
+    pub fn rivals(&self, domain: &str, scope: &Scope) -> Result<Vec<Decision>, StoreError> {
+        let (domain, key) = (domain_key(domain), scope.key(self.folding));
+        let reach = Reach::under(&key);
+        let mut nums: Vec<i64> = first_column(self.conn, RIVALS_UNDER, params![domain, reach.low, reach.high])?;
+        for covering in covering_keys(&key).skip(1) {
+            nums.extend(first_column::<i64>(self.conn, RIVALS_AT, params![domain, covering])?);
+        }
+        let mut rivals = self.load(&nums)?;
+        rivals.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        Ok(rivals)
+    }
+
+    /// Decisions that rest on this one.
+    pub fn dependents(&self, id: &Id) -> Result<Vec<Id>, StoreError> {
+        ids(&first_column::<String>(self.conn, DEPENDENTS, [id.as_str()])?)
+    }
+
+    /// Decisions that say they replace this one.
+    pub fn successors(&self, id: &Id) -> Result<Vec<Id>, StoreError> {
+        ids(&first_column::<String>(self.conn, SUCCESSORS, [id.as_str()])?)
+    }
+
+    /// Decisions linked to a commit, by any part of its hash from the front;
+    /// with the hash as it was given when it was linked.
+    pub fn by_commit(&self, prefix: &str) -> Result<Vec<(String, Id)>, StoreError> {
+        let prefix = prefix.trim().to_ascii_lowercase();
+        if prefix.is_empty() {
+            return Ok(Vec::new());
+        }
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let mut statement = self.conn.prepare_cached(COMMITS_AT)?;
+        let mut found: Vec<(String, String)> = Vec::new();
+        // Someone may have linked by a short hash what is now asked for by the long one.
+        let shorter = (HASH_CHARS..prefix.len().min(limits::ELEMENT_BYTES)).filter(|end| prefix.is_char_boundary(*end));
+        for end in shorter {
+            found.extend(statement.query_map([&prefix[..end]], read)?.collect::<Result<Vec<_>, _>>()?);
+        }
+        let after = format!("{prefix}\u{10FFFF}");
+        let mut statement = self.conn.prepare_cached(COMMITS_UNDER)?;
+        found.extend(statement.query_map([&prefix, &after], read)?.collect::<Result<Vec<_>, _>>()?);
+        found.into_iter().map(|(hash, id)| Ok((hash, parse_id(&id)?))).collect()
+    }
+
+    /// Those in which words of the query stand, best first.
+    pub fn search(&self, query: &str, filter: &DecisionFilter, limit: usize) -> Result<Vec<Hit<Decision>>, StoreError> {
+        let sieve = Sieve::new(self, filter);
+        let ranked = search::rank(&sieve, query)?;
+        ranked.into_iter().take(limit).map(|(num, relevance)| Ok(Hit { item: self.at(num)?, relevance })).collect()
+    }
+
+    /// The newest that pass the filter; those dated ahead of the clock last.
+    pub fn page(&self, filter: &DecisionFilter, limit: usize) -> Result<Page<Decision>, StoreError> {
+        let sieve = Sieve::new(self, filter);
+        let ahead = horizon(self.now).saturating_add(1);
+        let mut nums = sieve.newest_within(i64::MIN, ahead, limit)?;
+        if nums.len() < limit {
+            nums.extend(sieve.newest_within(ahead, i64::MAX, limit - nums.len())?);
+        }
+        Ok(Page { items: self.load(&nums)?, total: sieve.total()? })
+    }
+
+    /// Those provisional since before that time, the longest first.
+    pub fn stale_provisional(&self, before: Time, limit: usize) -> Result<Page<Decision>, StoreError> {
+        let total: i64 = self.conn.prepare_cached(COUNT_STALE)?.query_row([before.as_ms()], |row| row.get(0))?;
+        let nums: Vec<i64> = first_column(self.conn, STALE, params![before.as_ms(), row_limit(limit)])?;
+        Ok(Page { items: self.load(&nums)?, total: total.cast_unsigned() })
+    }
+
+    /// Those overridden with no person known to stand behind it, newest first.
+    pub fn unconfirmed_overrides(&self, limit: usize) -> Result<Page<Decision>, StoreError> {
+        let nums: Vec<i64> = first_column(self.conn, UNCONFIRMED, [row_limit(limit)])?;
+        Ok(Page { items: self.load(&nums)?, total: tally::count(self.conn, Count::Unconfirmed)? })
+    }
+
+    fn load(&self, nums: &[i64]) -> Result<Vec<Decision>, StoreError> {
+        nums.iter().map(|num| self.at(*num)).collect()
+    }
+
+    fn at(&self, num: i64) -> Result<Decision, StoreError> {
+        let mut statement = self.conn.prepare_cached(AT)?;
+        let mut rows = statement.query([num])?;
+        let row = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
+        record_at(row, 0)
+    }
+}
+
+/// A filter, ready to be bound.
+struct Sieve<'s> {
+    conn: &'s Connection,
+    domain: Option<String>,
+    statuses: Option<String>,
+    confidence: Option<&'static str>,
+    reach: Reach,
+    covering: String,
+    is_empty: bool,
+}
+
+impl<'s> Sieve<'s> {
+    fn new(decisions: &Decisions<'s>, filter: &DecisionFilter) -> Self {
+        let DecisionFilter { domain, statuses, confidence, scope } = filter;
+        let key = scope.as_ref().map(|scope| scope.key(decisions.folding)).unwrap_or_default();
+        Self {
+            conn: decisions.conn,
+            domain: domain.as_deref().map(domain_key),
+            statuses: (!statuses.is_empty()).then(|| json_list(statuses.iter().map(|status| status.as_str()))),
+            confidence: confidence.map(Confidence::as_str),
+            reach: Reach::under(&key),
+            covering: json_list(covering_keys(&key).skip(1)),
+            is_empty: domain.is_none() && statuses.is_empty() && confidence.is_none() && key.is_empty(),
+        }
+    }
+
+    fn newest_within(&self, since: i64, before: i64, limit: usize) -> Result<Vec<i64>, StoreError> {
+        first_column(
+            self.conn,
+            NEWEST,
+            named_params! {
+                ":since": since, ":before": before, ":limit": row_limit(limit),
+                ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence,
+                ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
+            },
+        )
+    }
+
+    fn total(&self) -> Result<u64, StoreError> {
+        if self.is_empty {
+            return every(self.conn);
+        }
+        let n: i64 = self.conn.prepare_cached(COUNT)?.query_row(
+            named_params! {
+                ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence,
+                ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
+            },
+            |row| row.get(0),
+        )?;
+        Ok(n.cast_unsigned())
+    }
+}
+
+impl Shelf for Sieve<'_> {
+    fn newest(&self, expression: &str, limit: usize) -> Result<Vec<i64>, StoreError> {
+        first_column(
+            self.conn,
+            MATCHING,
+            named_params! {
+                ":match": expression, ":limit": row_limit(limit),
+                ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence,
+                ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
+            },
+        )
+    }
+
+    fn scored(&self, expression: &str) -> Result<Vec<(i64, f64)>, StoreError> {
+        let mut statement = self.conn.prepare_cached(SCORED)?;
+        let params = named_params! {
+            ":match": expression,
+            ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence,
+            ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
+        };
+        Ok(statement.query_map(params, |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
+    }
+
+    fn extent(&self) -> Result<(u64, i64), StoreError> {
+        Ok((every(self.conn)?, self.conn.prepare_cached(LAST)?.query_row([], |row| row.get(0))?))
+    }
+}
+
+fn every(conn: &Connection) -> Result<u64, StoreError> {
+    let mut total = 0;
+    for status in EVERY_STATUS {
+        total += tally::count(conn, Count::of(status))?;
+    }
+    Ok(total)
+}
+
+fn light_row(row: &Row<'_>, via: Via) -> Result<Affecting, StoreError> {
+    let (id, status, confidence): (String, String, String) = (row.get(1)?, row.get(3)?, row.get(4)?);
+    Ok(Affecting {
+        id: parse_id(&id)?,
+        summary: row.get(2)?,
+        status: status_of(&status)?,
+        confidence: confidence_of(&confidence)?,
+        at: Time::from_ms(row.get(5)?),
+        scope: row.get(6)?,
+        via,
+    })
+}
+
+fn status_of(word: &str) -> Result<Status, StoreError> {
+    EVERY_STATUS.into_iter().find(|status| status.as_str() == word).ok_or_else(|| corrupt("a row with an unknown status"))
+}
+
+fn confidence_of(word: &str) -> Result<Confidence, StoreError> {
+    let all = [Confidence::Low, Confidence::Medium, Confidence::High];
+    all.into_iter().find(|confidence| confidence.as_str() == word).ok_or_else(|| corrupt("a row with an unknown confidence"))
+}
+
+fn ids(texts: &[String]) -> Result<Vec<Id>, StoreError> {
+    texts.iter().map(|text| parse_id(text)).collect()
+}
+
+fn parse_id(text: &str) -> Result<Id, StoreError> {
+    Id::read(text).ok_or_else(|| corrupt("a row with an id that is none"))
+}

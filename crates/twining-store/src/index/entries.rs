@@ -1,0 +1,135 @@
+//! Reading the blackboard.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use twining_model::scope::Folding;
+use twining_model::{Entry, EntryType, Scope, Time, limits};
+
+use super::search;
+use super::sieve::{Around, EntryFilter, Sieve};
+use super::tally::{self, Count, horizon};
+use super::view::{Hit, Page, first_column, record_at, row_limit};
+use crate::error::StoreError;
+
+/// The blackboard, as of one moment.
+pub struct Entries<'v> {
+    conn: &'v Connection,
+    now: Time,
+    folding: Folding,
+}
+
+const GET: &str = "SELECT l.raw, l.sum FROM entry e JOIN line l ON l.pos = e.pos WHERE e.id = ?1 AND e.shadowed = 0";
+const AT_POS: &str = "SELECT raw, sum FROM line WHERE pos = ?1";
+const IS_OPEN: &str = "SELECT open FROM entry WHERE id = ?1 AND shadowed = 0";
+const CLOSERS: &str = "SELECT pos FROM relates WHERE target = ?1 AND closes = 1 ORDER BY at DESC, pos DESC LIMIT ?2";
+const RELATING: &str = "SELECT pos FROM relates WHERE target = ?1 ORDER BY at DESC, pos DESC LIMIT ?2";
+const COUNT_RELATING: &str = "SELECT count(*) FROM relates WHERE target = ?1";
+const AHEAD: &str = "SELECT pos FROM entry WHERE shadowed = 0 AND at > ?1 ORDER BY at DESC, pos DESC LIMIT ?2";
+const SETTLED: &str = "
+SELECT pos FROM entry e
+WHERE e.shadowed = 0 AND e.at < ?1 AND e.open = 0 AND e.kind <> 'decision'
+    AND NOT (e.kind = 'finding' AND EXISTS(SELECT 1 FROM tag WHERE tag = 'archive' AND at = e.at AND pos = e.pos))
+ORDER BY e.pos";
+const STAYS: &str = "SELECT EXISTS(SELECT 1 FROM entry WHERE id = ?1 AND shadowed = 0 AND at >= ?2 AND kind IN ('need', 'question', 'warning'))";
+
+impl<'v> Entries<'v> {
+    pub(super) fn new(conn: &'v Connection, now: Time, folding: Folding) -> Self {
+        Self { conn, now, folding }
+    }
+
+    /// The newest that pass the filter, newest first.
+    pub fn newest(&self, filter: &EntryFilter, limit: usize) -> Result<Page<Entry>, StoreError> {
+        let key = filter.scope.as_ref().map(|scope| scope.key(self.folding)).unwrap_or_default();
+        self.page(&Sieve::new(self.conn, self.now, filter, &key, Around::Not), limit)
+    }
+
+    /// The newest that speak of this scope: theirs covers it or lies under it.
+    /// The filter's own scope is not looked at.
+    pub fn about_scope(&self, scope: &Scope, filter: &EntryFilter, limit: usize) -> Result<Page<Entry>, StoreError> {
+        self.page(&Sieve::new(self.conn, self.now, filter, &scope.key(self.folding), Around::Too), limit)
+    }
+
+    /// The entry with this id.
+    pub fn get(&self, id: &str) -> Result<Option<Entry>, StoreError> {
+        let mut statement = self.conn.prepare_cached(GET)?;
+        let mut rows = statement.query([id])?;
+        rows.next()?.map(|row| record_at(row, 0)).transpose()
+    }
+
+    /// Those in which words of the query stand, best first.
+    pub fn search(&self, query: &str, filter: &EntryFilter, limit: usize) -> Result<Vec<Hit<Entry>>, StoreError> {
+        let key = filter.scope.as_ref().map(|scope| scope.key(self.folding)).unwrap_or_default();
+        let sieve = Sieve::new(self.conn, self.now, filter, &key, Around::Not);
+        let ranked = search::rank(&sieve, query)?;
+        ranked.into_iter().take(limit).map(|(pos, relevance)| Ok(Hit { item: self.at(pos)?, relevance })).collect()
+    }
+
+    /// Whether this one waits for an answer.
+    pub fn is_open(&self, id: &str) -> Result<bool, StoreError> {
+        Ok(self.conn.prepare_cached(IS_OPEN)?.query_row([id], |row| row.get(0)).optional()?.unwrap_or(false))
+    }
+
+    /// Those that close this one, newest first.
+    pub fn closers(&self, id: &str) -> Result<Vec<Entry>, StoreError> {
+        self.load(&first_column(self.conn, CLOSERS, params![id, row_limit(limits::PAGE)])?)
+    }
+
+    /// Those that name this one in `relates_to`, newest first.
+    pub fn relating_to(&self, id: &str, limit: usize) -> Result<Page<Entry>, StoreError> {
+        let total: i64 = self.conn.prepare_cached(COUNT_RELATING)?.query_row([id], |row| row.get(0))?;
+        let items = self.load(&first_column(self.conn, RELATING, params![id, row_limit(limit)])?)?;
+        Ok(Page { items, total: total.cast_unsigned() })
+    }
+
+    /// Those that may leave the board: older than `before` and settled. Never a
+    /// decision, whatever is asked; never what is open, nor what closes an entry
+    /// that stays; never what the archiver itself wrote.
+    pub fn archivable(&self, before: Time, _keep_decisions: bool) -> Result<Vec<Entry>, StoreError> {
+        let mut settled = self.load(&first_column(self.conn, SETTLED, [before.as_ms()])?)?;
+        let mut failed = None;
+        settled.retain(|entry| match self.closes_what_stays(entry, before) {
+            Ok(closes) => !closes,
+            Err(error) => {
+                failed.get_or_insert(error);
+                true
+            }
+        });
+        failed.map_or(Ok(settled), Err)
+    }
+
+    fn closes_what_stays(&self, entry: &Entry, before: Time) -> Result<bool, StoreError> {
+        if entry.kind().is_some_and(EntryType::closes) {
+            let mut stays = self.conn.prepare_cached(STAYS)?;
+            for id in &entry.relates_to {
+                if stays.query_row(params![id, before.as_ms()], |row| row.get(0))? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Those dated ahead of the clock, the furthest first.
+    pub fn dated_ahead(&self, limit: usize) -> Result<Vec<Entry>, StoreError> {
+        self.load(&first_column(self.conn, AHEAD, params![horizon(self.now), row_limit(limit)])?)
+    }
+
+    /// How many lines repeat the id of a later one.
+    pub fn duplicate_ids(&self) -> Result<u64, StoreError> {
+        Ok(tally::count(self.conn, Count::Shadowed)?)
+    }
+
+    fn page(&self, sieve: &Sieve<'_>, limit: usize) -> Result<Page<Entry>, StoreError> {
+        Ok(Page { items: self.load(&sieve.newest(limit)?)?, total: sieve.total()? })
+    }
+
+    fn load(&self, positions: &[i64]) -> Result<Vec<Entry>, StoreError> {
+        positions.iter().map(|pos| self.at(*pos)).collect()
+    }
+
+    fn at(&self, pos: i64) -> Result<Entry, StoreError> {
+        let mut statement = self.conn.prepare_cached(AT_POS)?;
+        let mut rows = statement.query([pos])?;
+        let row = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
+        record_at(row, 0)
+    }
+}

@@ -1,0 +1,228 @@
+//! Reading the observed graph.
+
+use rusqlite::{Connection, params};
+use twining_model::{Entity, Relation};
+
+use super::catch_up::name_key;
+use super::search::quoted;
+use super::tally::{self, Count};
+use super::view::{Page, json_list, record_at, row_limit};
+use crate::error::StoreError;
+
+/// The observed graph, as of one moment.
+pub struct Graph<'v> {
+    conn: &'v Connection,
+}
+
+/// A relation, seen from one of its ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edge {
+    /// The relation.
+    pub relation: Relation,
+    /// The entity at the far end.
+    pub other: String,
+    /// Whether it leads from here to there.
+    pub outgoing: bool,
+}
+
+macro_rules! of_kind {
+    () => {
+        " AND (?2 IS NULL OR e.kind IN (SELECT value FROM json_each(?2))) "
+    };
+}
+
+const ENTITY: &str = "SELECT raw, sum FROM entity WHERE id = ?1";
+const NAMED: &str = "SELECT raw, sum FROM entity WHERE name = ?1 ORDER BY kind, id";
+const NAMED_AS: &str = "SELECT raw, sum FROM entity WHERE name = ?1 AND kind = ?2 ORDER BY id LIMIT 1";
+const CALLED: &str = concat!(
+    "SELECT e.num, e.name_key, e.id FROM entity e INDEXED BY entity_name_key WHERE e.name_key = ?1",
+    of_kind!(),
+    "ORDER BY e.name_key, e.id LIMIT ?3"
+);
+const BEGINNING: &str = concat!(
+    "SELECT e.num, e.name_key, e.id FROM entity e INDEXED BY entity_name_key WHERE e.name_key > ?1 AND e.name_key < ?4",
+    of_kind!(),
+    "ORDER BY e.name_key, e.id LIMIT ?3"
+);
+// Along the names in order: quick when many match, which is when it is used.
+const CONTAINING: &str = concat!(
+    "SELECT e.num, e.name_key, e.id FROM entity e INDEXED BY entity_name_key WHERE instr(e.name_key, ?1) > 1",
+    of_kind!(),
+    "ORDER BY e.name_key, e.id LIMIT ?3"
+);
+const MATCHING: &str = concat!(
+    "SELECT e.num, e.name_key, e.id FROM entity_text x CROSS JOIN entity e ON e.num = x.rowid WHERE entity_text MATCH ?1",
+    of_kind!(),
+    "LIMIT ?3"
+);
+const AT: &str = "SELECT raw, sum FROM entity WHERE num = ?1";
+const OUT: &str = "
+SELECT raw, sum, target FROM relation INDEXED BY relation_out
+WHERE source = ?1 ORDER BY kind, target, id LIMIT ?2";
+const OUT_AS: &str = "
+SELECT raw, sum, target FROM relation INDEXED BY relation_out
+WHERE source = ?1 AND kind = ?3 ORDER BY target, id LIMIT ?2";
+const IN: &str = "
+SELECT raw, sum, source FROM relation INDEXED BY relation_in
+WHERE target = ?1 AND source <> ?1 ORDER BY kind, source, id LIMIT ?2";
+const IN_AS: &str = "
+SELECT raw, sum, source FROM relation INDEXED BY relation_in
+WHERE target = ?1 AND kind = ?3 AND source <> ?1 ORDER BY source, id LIMIT ?2";
+const BETWEEN: &str = "SELECT raw, sum FROM relation WHERE source = ?1 AND kind = ?2 AND target = ?3 ORDER BY id LIMIT 1";
+const DISCONNECTED: &str = "SELECT raw, sum FROM entity INDEXED BY entity_alone WHERE alone = 1 ORDER BY id LIMIT ?1";
+const DANGLING: &str = "SELECT raw, sum FROM relation INDEXED BY relation_dangling WHERE dangling = 1 ORDER BY id LIMIT ?1";
+
+/// Up to so many matches are sorted by name; above, names are walked in order.
+const SORTED: usize = 2000;
+/// What the trigram index can find.
+const TRIGRAM: usize = 3;
+
+impl<'v> Graph<'v> {
+    pub(super) fn new(conn: &'v Connection) -> Self {
+        Self { conn }
+    }
+
+    /// The entity with this id.
+    pub fn entity(&self, id: &str) -> Result<Option<Entity>, StoreError> {
+        Ok(self.entities(ENTITY, [id])?.pop())
+    }
+
+    /// Entities of exactly this name, of any type.
+    pub fn named(&self, name: &str) -> Result<Vec<Entity>, StoreError> {
+        self.entities(NAMED, [name])
+    }
+
+    /// The entity of this name and type. Two branches may each have made one:
+    /// then the older.
+    pub fn named_as(&self, name: &str, kind: &str) -> Result<Option<Entity>, StoreError> {
+        Ok(self.entities(NAMED_AS, [name, kind])?.pop())
+    }
+
+    /// Entities with this text in their name or in a property, whatever its case:
+    /// of that name first, then where the name begins with it, then where it
+    /// contains it, then the others; and whether there are more. A text of one or
+    /// two characters is looked for in names only.
+    pub fn find(&self, query: &str, kinds: &[String], limit: usize) -> Result<(Vec<Entity>, bool), StoreError> {
+        let query = name_key(query.trim());
+        if query.is_empty() || limit == 0 {
+            return Ok((Vec::new(), false));
+        }
+        let kinds = (!kinds.is_empty()).then(|| json_list(kinds));
+        let wanted = limit + 1;
+        let mut nums = self.nums(CALLED, params![query, kinds, row_limit(wanted)])?;
+        if nums.len() < wanted {
+            let after = format!("{query}\u{10FFFF}");
+            add(&mut nums, &self.nums(BEGINNING, params![query, kinds, row_limit(wanted), after])?, wanted);
+        }
+        if nums.len() < wanted {
+            add(&mut nums, &self.containing(&query, kinds.as_deref(), wanted)?, wanted);
+        }
+        if nums.len() < wanted && query.chars().count() >= TRIGRAM {
+            add(&mut nums, &self.matching(&quoted(&query), kinds.as_deref())?.0, wanted);
+        }
+        let more = nums.len() > limit;
+        nums.truncate(limit);
+        let mut found = Vec::with_capacity(nums.len());
+        for num in nums {
+            found.extend(self.entities(AT, [num])?);
+        }
+        Ok((found, more))
+    }
+
+    fn containing(&self, query: &str, kinds: Option<&str>, wanted: usize) -> Result<Vec<i64>, StoreError> {
+        if query.chars().count() >= TRIGRAM {
+            let (nums, all) = self.matching(&format!("name : {}", quoted(query)), kinds)?;
+            if all {
+                return Ok(nums);
+            }
+        }
+        self.nums(CONTAINING, params![query, kinds, row_limit(wanted)])
+    }
+
+    /// Matches in order of their names, and whether that is all of them.
+    fn matching(&self, expression: &str, kinds: Option<&str>) -> Result<(Vec<i64>, bool), StoreError> {
+        let mut statement = self.conn.prepare_cached(MATCHING)?;
+        let mut found: Vec<(String, String, i64)> = statement
+            .query_map(params![expression, kinds, row_limit(SORTED + 1)], |row| Ok((row.get(1)?, row.get(2)?, row.get(0)?)))?
+            .collect::<Result<_, _>>()?;
+        found.sort_unstable();
+        let all = found.len() <= SORTED;
+        Ok((found.into_iter().map(|(_, _, num)| num).collect(), all))
+    }
+
+    /// Relations at this entity, in both directions, ordered by kind and the
+    /// entity at the far end. One that leads back to itself is listed once.
+    pub fn edges(&self, id: &str, kinds: &[String], limit: usize) -> Result<Vec<Edge>, StoreError> {
+        let mut edges: Vec<Edge> = Vec::new();
+        for (any, one, outgoing) in [(OUT, OUT_AS, true), (IN, IN_AS, false)] {
+            if kinds.is_empty() {
+                self.take_edges(any, params![id, row_limit(limit)], outgoing, &mut edges)?;
+            }
+            for (i, kind) in kinds.iter().enumerate() {
+                if !kinds[..i].contains(kind) {
+                    self.take_edges(one, params![id, row_limit(limit), kind], outgoing, &mut edges)?;
+                }
+            }
+        }
+        fn key(edge: &Edge) -> (&str, &str, bool, &str) {
+            (&edge.relation.kind, &edge.other, !edge.outgoing, &edge.relation.id)
+        }
+        edges.sort_by(|a, b| key(a).cmp(&key(b)));
+        edges.truncate(limit);
+        Ok(edges)
+    }
+
+    fn take_edges(&self, sql: &str, params: impl rusqlite::Params, outgoing: bool, edges: &mut Vec<Edge>) -> Result<(), StoreError> {
+        let mut statement = self.conn.prepare_cached(sql)?;
+        let mut rows = statement.query(params)?;
+        while let Some(row) = rows.next()? {
+            edges.push(Edge { relation: record_at(row, 0)?, other: row.get(2)?, outgoing });
+        }
+        Ok(())
+    }
+
+    /// The relation of this type from one entity to another.
+    pub fn relation_between(&self, source: &str, target: &str, kind: &str) -> Result<Option<Relation>, StoreError> {
+        Ok(self.relations(BETWEEN, [source, kind, target])?.pop())
+    }
+
+    /// Entities without any relation, ordered by id.
+    pub fn disconnected(&self, limit: usize) -> Result<Page<Entity>, StoreError> {
+        Ok(Page { items: self.entities(DISCONNECTED, [row_limit(limit)])?, total: tally::count(self.conn, Count::Disconnected)? })
+    }
+
+    /// Relations with an end that is missing, ordered by id.
+    pub fn dangling(&self, limit: usize) -> Result<Page<Relation>, StoreError> {
+        Ok(Page { items: self.relations(DANGLING, [row_limit(limit)])?, total: tally::count(self.conn, Count::Dangling)? })
+    }
+
+    fn nums(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<i64>, StoreError> {
+        super::view::first_column(self.conn, sql, params)
+    }
+
+    fn entities(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<Entity>, StoreError> {
+        self.records(sql, params)
+    }
+
+    fn relations(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<Relation>, StoreError> {
+        self.records(sql, params)
+    }
+
+    fn records<T: serde::de::DeserializeOwned>(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<T>, StoreError> {
+        let mut statement = self.conn.prepare_cached(sql)?;
+        let mut rows = statement.query(params)?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push(record_at(row, 0)?);
+        }
+        Ok(found)
+    }
+}
+
+fn add(nums: &mut Vec<i64>, more: &[i64], wanted: usize) {
+    for num in more {
+        if nums.len() < wanted && !nums.contains(num) {
+            nums.push(*num);
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The index: everything the files say, in a form that answers questions.
+//!
+//! It is derived and may be deleted at any moment. It is brought up to the files
+//! before it is asked, holds nothing they do not, and is believed only if it is
+//! as one of us left it. Whoever changes it holds `local/index.lock`; readers do
+//! not, and see a snapshot.
+
+mod catch_up;
+mod decisions;
+mod entries;
+mod graph;
+mod known;
+mod schema;
+mod search;
+mod side;
+mod sieve;
+mod tally;
+mod verify;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use rusqlite::Connection;
+use twining_model::Time;
+use twining_model::scope::Folding;
+
+use self::catch_up::{Pace, Plan};
+use self::known::Known;
+use self::side::Trust;
+use crate::disk::Fingerprint;
+use crate::error::StoreError;
+use crate::files::{Array, DecisionsChanged, Files};
+
+pub use decisions::{Affecting, DecisionFilter, Decisions, Via};
+pub use entries::Entries;
+pub use graph::{Edge, Graph};
+pub use sieve::EntryFilter;
+pub use tally::Tally;
+pub use view::{Hit, Page, Unreadable, View};
+
+/// The index over one project's files.
+pub struct Index {
+    conn: Connection,
+    /// The database's inode; none if it has no file.
+    home: Option<u64>,
+    folding: Folding,
+    /// Decisions that changed and are not caught up with. The watch tells us once.
+    pending: RefCell<DecisionsChanged>,
+}
+
+/// What a catch-up did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CaughtUp {
+    /// Records that were read, or taken out.
+    pub records: u64,
+    /// Whether everything was built anew.
+    pub rebuilt: bool,
+}
+
+/// Arrays over this size in a new index are better built in one go.
+const LARGE_ARRAYS: u64 = 1024 * 1024;
+
+impl Index {
+    /// Opens the index of these files; an empty one if there is none that can be
+    /// believed. The caller holds the index lock.
+    pub fn open(files: &Files) -> Result<Self, StoreError> {
+        let folding = side::folding(files);
+        side::clear_new(files)?;
+        let trusted = match side::trust(files, folding)? {
+            Trust::Full => Some(Self::connect(files, folding)),
+            Trust::Checked => Some(Self::connect(files, folding).and_then(|index| index.verified(files))),
+            Trust::None => None,
+        };
+        match trusted {
+            Some(Ok(index)) => Ok(index),
+            Some(Err(error)) if !is_damage(&error) => Err(error),
+            _ => Self::create(files, folding),
+        }
+    }
+
+    /// An index without a file, empty.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        Ok(Self { conn: schema::open_in_memory()?, home: None, folding: Folding::Exact, pending: RefCell::new(DecisionsChanged::Unknown) })
+    }
+
+    /// Removes the index. The caller holds the index lock.
+    pub fn destroy(files: &Files) -> Result<(), StoreError> {
+        side::clear(files)
+    }
+
+    /// Whether the index holds what the files say now. Takes no lock; if another
+    /// process caught the index up meanwhile, that counts.
+    pub fn is_current(&self, files: &Files) -> Result<bool, StoreError> {
+        self.note_changes(files);
+        if *self.pending.borrow() != DecisionsChanged::Nothing {
+            return Ok(false);
+        }
+        if let Some(ino) = self.home
+            && !side::seems_untouched(files, self.folding, ino)?
+        {
+            return Ok(false);
+        }
+        match Known::load(&self.conn) {
+            Ok(known) => matches_files(&known, files),
+            // Damaged: the catch-up will find that out again, where it can be dealt with.
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Brings the index up to the files. The caller holds the index lock.
+    pub fn catch_up(&mut self, files: &Files) -> Result<CaughtUp, StoreError> {
+        if self.home.is_some_and(|ino| side::inode(files).ok() != Some(ino)) || !self.is_trusted(files)? {
+            *self = Self::open(files)?;
+        }
+        self.note_changes(files);
+        let known = Known::load(&self.conn)?;
+        let changed = self.pending.borrow().clone();
+        if changed == DecisionsChanged::Nothing && matches_files(&known, files)? {
+            return Ok(CaughtUp::default());
+        }
+        let epoch = files.board_epoch();
+        let board = catch_up::plan_board(&self.conn, &known, files)?;
+        if board.is_heavy(&known) || (known == Known::default() && array_bytes(files)? > LARGE_ARRAYS) {
+            return self.rebuild(files).map(|()| CaughtUp { records: 0, rebuilt: true });
+        }
+        self.write(files, Plan { epoch, board, decisions: changed })
+    }
+
+    /// Builds the index anew from the files. The caller holds the index lock.
+    pub fn rebuild(&mut self, files: &Files) -> Result<(), StoreError> {
+        // Drained before the files are read: what changes from now on is told again.
+        self.note_changes(files);
+        let Some(_) = self.home else {
+            let conn = schema::open_in_memory()?;
+            fill(&conn, self.folding, Pace::Shared, files)?;
+            self.conn = conn;
+            *self.pending.borrow_mut() = DecisionsChanged::Nothing;
+            return Ok(());
+        };
+        side::clear_new(files)?;
+        let built = build_new(files, self.folding);
+        if built.is_err() {
+            // The disk may be full of it.
+            drop(side::clear_new(files));
+        }
+        built?;
+        side::put_new(files)?;
+        let rebuilt = Self::connect(files, self.folding)?;
+        side::mark_clean(files, self.folding)?;
+        *self = rebuilt;
+        *self.pending.borrow_mut() = DecisionsChanged::Nothing;
+        Ok(())
+    }
+
+    /// A snapshot to read.
+    pub fn view(&self, now: Time, folding: Folding) -> Result<View<'_>, StoreError> {
+        View::begin(&self.conn, now, folding)
+    }
+
+    fn connect(files: &Files, folding: Folding) -> Result<Self, StoreError> {
+        let conn = schema::open_shared(&files.local_path().join(side::DB))?;
+        let home = Some(side::inode(files)?);
+        Ok(Self { conn, home, folding, pending: RefCell::new(DecisionsChanged::Unknown) })
+    }
+
+    fn create(files: &Files, folding: Folding) -> Result<Self, StoreError> {
+        side::clear(files)?;
+        let index = Self::connect(files, folding)?;
+        index.conn.execute_batch("BEGIN IMMEDIATE")?;
+        schema::create_tables(&index.conn)?;
+        schema::create_indexes(&index.conn)?;
+        index.conn.execute_batch("COMMIT")?;
+        side::mark_clean(files, folding)?;
+        Ok(index)
+    }
+
+    fn verified(self, files: &Files) -> Result<Self, StoreError> {
+        if !verify::is_sound(&self.conn, self.folding)? {
+            return Err(view::corrupt("the index does not add up"));
+        }
+        side::mark_clean(files, self.folding)?;
+        Ok(self)
+    }
+
+    fn is_trusted(&self, files: &Files) -> Result<bool, StoreError> {
+        Ok(self.home.is_none() || side::trust(files, self.folding)? == Trust::Full)
+    }
+
+    fn write(&mut self, files: &Files, plan: Plan) -> Result<CaughtUp, StoreError> {
+        if let Some(ino) = self.home {
+            side::mark_writing(files, self.folding, ino)?;
+        }
+        let ran = catch_up::run(&self.conn, self.folding, Pace::Shared, files, plan);
+        match ran {
+            Ok(records) => {
+                *self.pending.borrow_mut() = DecisionsChanged::Nothing;
+                self.mark_clean(files)?;
+                Ok(CaughtUp { records, rebuilt: false })
+            }
+            Err(error) => {
+                if !error.is_corrupt() {
+                    // Rolled back, so it is as it was. If this fails too, the next one looks twice.
+                    drop(self.mark_clean(files));
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn mark_clean(&self, files: &Files) -> Result<(), StoreError> {
+        self.home.map_or(Ok(()), |_| side::mark_clean(files, self.folding))
+    }
+
+    fn note_changes(&self, files: &Files) {
+        let mut pending = self.pending.borrow_mut();
+        let known = std::mem::replace(&mut *pending, DecisionsChanged::Nothing);
+        *pending = both(known, files.decisions_changed());
+    }
+}
+
+impl std::fmt::Debug for Index {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Index").field("home", &self.home).finish_non_exhaustive()
+    }
+}
+
+fn build_new(files: &Files, folding: Folding) -> Result<(), StoreError> {
+    let conn = schema::open_bulk(&files.local_path().join(side::NEW))?;
+    schema::create_tables(&conn)?;
+    fill(&conn, folding, Pace::Bulk, files)?;
+    schema::create_indexes(&conn)?;
+    conn.close().map_err(|(_, error)| error)?;
+    Ok(())
+}
+
+fn fill(conn: &Connection, folding: Folding, pace: Pace, files: &Files) -> Result<(), StoreError> {
+    let epoch = files.board_epoch();
+    let board = catch_up::plan_board(conn, &Known::default(), files)?;
+    catch_up::run(conn, folding, pace, files, Plan { epoch, board, decisions: DecisionsChanged::Unknown })?;
+    Ok(())
+}
+
+fn matches_files(known: &Known, files: &Files) -> Result<bool, StoreError> {
+    Ok(known.board.print == files.board_fingerprint()?
+        && known.board.epoch == files.board_epoch()
+        && known.seq == files.journal_seq()
+        && known.arrays == array_prints(files)?)
+}
+
+fn array_prints(files: &Files) -> Result<[Option<Fingerprint>; 2], StoreError> {
+    Ok([files.array_fingerprint(Array::Entities)?, files.array_fingerprint(Array::Relations)?])
+}
+
+fn array_bytes(files: &Files) -> Result<u64, StoreError> {
+    Ok(array_prints(files)?.into_iter().flatten().map(|print| print.size).sum())
+}
+
+fn both(one: DecisionsChanged, other: DecisionsChanged) -> DecisionsChanged {
+    match (one, other) {
+        (DecisionsChanged::Unknown, _) | (_, DecisionsChanged::Unknown) => DecisionsChanged::Unknown,
+        (DecisionsChanged::Nothing, changed) | (changed, DecisionsChanged::Nothing) => changed,
+        (DecisionsChanged::These(some), DecisionsChanged::These(more)) => {
+            let ids: BTreeSet<_> = some.into_iter().chain(more).collect();
+            DecisionsChanged::These(ids.into_iter().collect())
+        }
+    }
+}
+
+/// Whether opening failed because of what is in the file, and not of where it is.
+fn is_damage(error: &StoreError) -> bool {
+    use rusqlite::ErrorCode::{CannotOpen, DatabaseCorrupt, NotADatabase, SystemIoFailure, TypeMismatch};
+    match error {
+        StoreError::Index(rusqlite::Error::SqliteFailure(failure, _)) => {
+            matches!(failure.code, DatabaseCorrupt | NotADatabase | CannotOpen | SystemIoFailure | TypeMismatch)
+        }
+        StoreError::Index(_) | StoreError::Encode(_) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,188 @@
+//! The tables, and how a connection to them is made.
+//!
+//! Everything here is derived from the files, so there are no migrations: a
+//! database of another version is thrown away.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+/// Grows with every change to the tables or to what is put into them.
+pub(super) const VERSION: u32 = 1;
+
+/// Tables, and those indexes that writing needs.
+///
+/// `entry` is thin and `line` holds the text, so that filters walk rows of sixty
+/// bytes. What a shadowed entry would be found by (`tag`, `relates`,
+/// `entry_text`, `census`) holds the live ones only.
+const TABLES: &str = "
+CREATE TABLE known(
+    one INTEGER PRIMARY KEY,
+    board_ino INTEGER, board_size INTEGER, board_mtime INTEGER,
+    epoch INTEGER NOT NULL, offset INTEGER NOT NULL, line INTEGER NOT NULL, tail INTEGER NOT NULL,
+    segment_start INTEGER NOT NULL, segment_line INTEGER NOT NULL, segment_hash INTEGER NOT NULL,
+    entities_ino INTEGER, entities_size INTEGER, entities_mtime INTEGER,
+    relations_ino INTEGER, relations_size INTEGER, relations_mtime INTEGER,
+    seq INTEGER NOT NULL
+);
+INSERT INTO known VALUES(1, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0);
+CREATE TABLE segment(start INTEGER PRIMARY KEY, line INTEGER NOT NULL, hash INTEGER NOT NULL);
+CREATE TABLE tally(name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE unreadable(file TEXT NOT NULL, at INTEGER NOT NULL, line INTEGER, why TEXT NOT NULL, PRIMARY KEY(file, at)) WITHOUT ROWID;
+
+CREATE TABLE entry(
+    pos INTEGER PRIMARY KEY, id TEXT NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL, scope_key TEXT NOT NULL,
+    open INTEGER NOT NULL, shadowed INTEGER NOT NULL
+);
+CREATE INDEX entry_id ON entry(id);
+CREATE TABLE line(pos INTEGER PRIMARY KEY, raw TEXT NOT NULL, sum INTEGER NOT NULL);
+CREATE TABLE tag(tag TEXT NOT NULL, at INTEGER NOT NULL, pos INTEGER NOT NULL, PRIMARY KEY(tag, at, pos)) WITHOUT ROWID;
+CREATE TABLE relates(
+    target TEXT NOT NULL, at INTEGER NOT NULL, pos INTEGER NOT NULL, closes INTEGER NOT NULL,
+    PRIMARY KEY(target, at, pos)
+) WITHOUT ROWID;
+CREATE TABLE census(
+    scope_key TEXT NOT NULL, kind TEXT NOT NULL, n INTEGER NOT NULL, open INTEGER NOT NULL,
+    PRIMARY KEY(scope_key, kind)
+) WITHOUT ROWID;
+CREATE VIRTUAL TABLE entry_text USING fts5(
+    summary, detail, tags,
+    content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
+);
+
+CREATE TABLE paper(id TEXT PRIMARY KEY, ino INTEGER NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE decision(
+    num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, at INTEGER NOT NULL, touched INTEGER NOT NULL,
+    status TEXT NOT NULL, confidence TEXT NOT NULL, scope_key TEXT NOT NULL, domain_key TEXT NOT NULL,
+    unconfirmed INTEGER NOT NULL, supersedes TEXT, scope TEXT NOT NULL, summary TEXT NOT NULL
+);
+CREATE TABLE decision_line(num INTEGER PRIMARY KEY, raw TEXT NOT NULL, sum INTEGER NOT NULL);
+CREATE TABLE affected_file(file_key TEXT NOT NULL, num INTEGER NOT NULL, PRIMARY KEY(file_key, num)) WITHOUT ROWID;
+CREATE TABLE affected_symbol(symbol TEXT NOT NULL, num INTEGER NOT NULL, PRIMARY KEY(symbol, num)) WITHOUT ROWID;
+CREATE TABLE rests_on(target TEXT NOT NULL, num INTEGER NOT NULL, PRIMARY KEY(target, num)) WITHOUT ROWID;
+CREATE TABLE carried_out(folded TEXT NOT NULL, num INTEGER NOT NULL, hash TEXT NOT NULL, PRIMARY KEY(folded, num)) WITHOUT ROWID;
+CREATE VIRTUAL TABLE decision_text USING fts5(
+    summary, rationale, context, domain, alternatives,
+    content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
+);
+
+CREATE TABLE entity(
+    num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, name_key TEXT NOT NULL, kind TEXT NOT NULL,
+    alone INTEGER NOT NULL, raw TEXT NOT NULL, sum INTEGER NOT NULL
+);
+CREATE VIRTUAL TABLE entity_text USING fts5(name, properties, content='', contentless_delete=1, tokenize='trigram');
+CREATE TABLE relation(
+    num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, source TEXT NOT NULL, target TEXT NOT NULL, kind TEXT NOT NULL,
+    dangling INTEGER NOT NULL, raw TEXT NOT NULL, sum INTEGER NOT NULL
+);
+CREATE INDEX relation_out ON relation(source, kind, target);
+CREATE INDEX relation_in ON relation(target, kind, source);
+";
+
+/// Indexes that only readers need; a rebuild makes them last, when sorting all
+/// rows at once is cheaper than finding a place for each.
+const INDEXES: &str = "
+CREATE INDEX entry_at ON entry(at) WHERE shadowed = 0;
+CREATE INDEX entry_kind ON entry(kind, at) WHERE shadowed = 0;
+CREATE INDEX entry_scope ON entry(scope_key, kind, at) WHERE shadowed = 0;
+CREATE INDEX entry_open ON entry(at, kind, scope_key) WHERE open = 1;
+CREATE INDEX decision_at ON decision(at, id);
+CREATE INDEX decision_facets ON decision(domain_key, status, confidence, scope_key);
+CREATE INDEX decision_scope ON decision(scope_key);
+CREATE INDEX decision_touched ON decision(status, touched);
+CREATE INDEX decision_supersedes ON decision(supersedes, id) WHERE supersedes IS NOT NULL;
+CREATE INDEX decision_unconfirmed ON decision(at, id) WHERE unconfirmed = 1;
+CREATE INDEX entity_name ON entity(name, kind, id);
+CREATE INDEX entity_name_key ON entity(name_key, id, kind);
+CREATE INDEX entity_alone ON entity(id) WHERE alone = 1;
+CREATE INDEX relation_dangling ON relation(id) WHERE dangling = 1;
+";
+
+/// Safe against a killed process and a power cut; memory within bounds.
+const SETTINGS: &str = "
+PRAGMA trusted_schema = OFF;
+PRAGMA mmap_size = 0;
+PRAGMA temp_store = MEMORY;
+PRAGMA cache_size = -8192;
+PRAGMA synchronous = NORMAL;
+PRAGMA journal_size_limit = 16777216;
+";
+
+/// For a file that nobody has heard of yet: if we die, it is thrown away.
+const BULK_SETTINGS: &str = "
+PRAGMA trusted_schema = OFF;
+PRAGMA mmap_size = 0;
+PRAGMA temp_store = MEMORY;
+PRAGMA cache_size = -65536;
+PRAGMA synchronous = OFF;
+PRAGMA journal_mode = OFF;
+PRAGMA locking_mode = EXCLUSIVE;
+";
+
+const WAL: &str = "PRAGMA journal_mode = WAL";
+const STATEMENTS: usize = 160;
+/// Writers queue at our own lock; only a reader that meets a recovery waits here.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Opens the database that readers and writers share.
+pub(super) fn open_shared(path: &Path) -> Result<Connection, rusqlite::Error> {
+    let conn = connect(path)?;
+    harden(&conn)?;
+    conn.busy_timeout(PATIENCE)?;
+    conn.execute_batch(SETTINGS)?;
+    // Answers with the mode it got: where there is no shared memory, SQLite stays with a journal, which is as safe.
+    conn.query_row(WAL, [], |_| Ok(()))?;
+    Ok(conn)
+}
+
+/// Opens a file to fill from nothing.
+pub(super) fn open_bulk(path: &Path) -> Result<Connection, rusqlite::Error> {
+    let conn = connect(path)?;
+    conn.execute_batch(BULK_SETTINGS)?;
+    Ok(conn)
+}
+
+/// A database without a file.
+pub(super) fn open_in_memory() -> Result<Connection, rusqlite::Error> {
+    let conn = Connection::open_in_memory()?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    harden(&conn)?;
+    create_tables(&conn)?;
+    create_indexes(&conn)?;
+    Ok(conn)
+}
+
+/// Makes the tables.
+pub(super) fn create_tables(conn: &Connection) -> Result<(), rusqlite::Error> {
+    conn.execute_batch(TABLES)
+}
+
+/// Makes the indexes of the readers.
+pub(super) fn create_indexes(conn: &Connection) -> Result<(), rusqlite::Error> {
+    conn.execute_batch(INDEXES)
+}
+
+fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let conn = Connection::open_with_flags(path, flags)?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(conn)
+}
+
+/// Whatever the file says, it can make SQLite do nothing but hold rows.
+fn harden(conn: &Connection) -> Result<(), rusqlite::Error> {
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
+    // A reader that closes must not write: only the holder of the index lock
+    // does, and says afterwards how it left the files.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    Ok(())
+}

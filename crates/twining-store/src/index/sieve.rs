@@ -1,0 +1,338 @@
+//! Which entries pass a filter: the newest of them, how many, and how well each
+//! fits a search.
+//!
+//! A page is walked along the index that fits the filter best, newest first, and
+//! stops when it is full. Entries dated ahead of the clock come last: otherwise
+//! one with a wrong date would stay on top for ever.
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, Statement, named_params, params};
+use twining_model::scope::covering_keys;
+use twining_model::{Scope, Time};
+
+use super::search::Shelf;
+use super::tally::{self, Count, horizon};
+use super::view::{Reach, first_column, json_list, row_limit};
+use crate::error::StoreError;
+
+/// Which entries.
+#[derive(Clone, Debug, Default)]
+pub struct EntryFilter {
+    /// Of any of these types; none means of all.
+    pub types: Vec<String>,
+    /// With any of these tags; none means with any or none.
+    pub tags: Vec<String>,
+    /// In this scope: their own lies under it.
+    pub scope: Option<Scope>,
+    /// Not before this time.
+    pub since: Option<Time>,
+    /// Before this time.
+    pub before: Option<Time>,
+    /// Only those that wait for an answer.
+    pub only_open: bool,
+}
+
+/// Sieve: which rows of `entry e` pass.
+macro_rules! sieve {
+    () => {
+        " e.shadowed = 0 AND e.at >= :since AND e.at < :before
+        AND (:kinds IS NULL OR e.kind IN (SELECT value FROM json_each(:kinds)))
+        AND ((e.scope_key >= :low AND e.scope_key < :high) OR e.scope_key IN (SELECT value FROM json_each(:covering))) "
+    };
+}
+
+macro_rules! newest_first {
+    () => {
+        " ORDER BY e.at DESC, e.pos DESC LIMIT :limit"
+    };
+}
+
+const WALK: &str = concat!("SELECT e.at, e.pos FROM entry e INDEXED BY entry_at WHERE", sieve!(), newest_first!());
+const WALK_KIND: &str =
+    concat!("SELECT e.at, e.pos FROM entry e INDEXED BY entry_kind WHERE e.kind = :one AND", sieve!(), newest_first!());
+const WALK_OPEN: &str =
+    concat!("SELECT e.at, e.pos FROM entry e INDEXED BY entry_open WHERE e.open = 1 AND", sieve!(), newest_first!());
+const WALK_TAG: &str = concat!(
+    "SELECT t.at, t.pos FROM tag t CROSS JOIN entry e ON e.pos = t.pos
+    WHERE t.tag = :one AND t.at >= :since AND t.at < :before AND (:open = 0 OR e.open = 1) AND",
+    sieve!(),
+    " ORDER BY t.at DESC, t.pos DESC LIMIT :limit"
+);
+const GATHER_UNDER: &str = concat!(
+    "SELECT e.at, e.pos FROM entry e INDEXED BY entry_scope WHERE e.scope_key >= :low AND e.scope_key < :high AND",
+    sieve!(),
+    newest_first!()
+);
+const GATHER_AT: &str =
+    concat!("SELECT e.at, e.pos FROM entry e INDEXED BY entry_scope WHERE e.scope_key = :one AND", sieve!(), newest_first!());
+
+const COUNT: &str = concat!("SELECT count(*) FROM entry e INDEXED BY entry_at WHERE", sieve!());
+const COUNT_KINDS: &str = concat!(
+    "SELECT count(*) FROM entry e INDEXED BY entry_kind WHERE e.kind IN (SELECT value FROM json_each(:kinds)) AND",
+    sieve!()
+);
+const COUNT_OPEN: &str = concat!("SELECT count(*) FROM entry e INDEXED BY entry_open WHERE e.open = 1 AND", sieve!());
+const COUNT_TAGS: &str = concat!(
+    "SELECT count(DISTINCT t.pos) FROM tag t CROSS JOIN entry e ON e.pos = t.pos
+    WHERE t.tag IN (SELECT value FROM json_each(:tags)) AND t.at >= :since AND t.at < :before AND (:open = 0 OR e.open = 1) AND",
+    sieve!()
+);
+const COUNT_TAG: &str = "SELECT count(*) FROM tag WHERE tag = :one AND at >= :since AND at < :before";
+const COUNT_UNDER: &str =
+    concat!("SELECT count(*) FROM entry e INDEXED BY entry_scope WHERE e.scope_key >= :low AND e.scope_key < :high AND", sieve!());
+const COUNT_AT: &str = concat!("SELECT count(*) FROM entry e INDEXED BY entry_scope WHERE e.scope_key = :one AND", sieve!());
+
+const CENSUS: &str = "
+SELECT coalesce(sum(CASE WHEN :open THEN open ELSE n END), 0) FROM census
+WHERE scope_key >= :low AND scope_key < :high AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)))";
+const CENSUS_AT: &str = "
+SELECT coalesce(sum(CASE WHEN :open THEN open ELSE n END), 0) FROM census
+WHERE scope_key = :one AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)))";
+
+const MATCHING: &str = concat!(
+    "SELECT x.rowid FROM entry_text x CROSS JOIN entry e ON e.pos = x.rowid
+    WHERE entry_text MATCH :match AND (:tags IS NULL OR EXISTS(
+        SELECT 1 FROM tag t WHERE t.tag IN (SELECT value FROM json_each(:tags)) AND t.at = e.at AND t.pos = e.pos))
+    AND (:open = 0 OR e.open = 1) AND",
+    sieve!(),
+    " ORDER BY x.rowid DESC LIMIT :limit"
+);
+const SCORED: &str = concat!(
+    "SELECT x.rowid, -bm25(entry_text, 4.0, 1.0, 3.0) FROM entry_text x CROSS JOIN entry e ON e.pos = x.rowid
+    WHERE entry_text MATCH :match AND (:tags IS NULL OR EXISTS(
+        SELECT 1 FROM tag t WHERE t.tag IN (SELECT value FROM json_each(:tags)) AND t.at = e.at AND t.pos = e.pos))
+    AND (:open = 0 OR e.open = 1) AND",
+    sieve!()
+);
+const MATCHING_ANY: &str = "SELECT rowid FROM entry_text WHERE entry_text MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
+const SCORED_ANY: &str = "SELECT rowid, -bm25(entry_text, 4.0, 1.0, 3.0) FROM entry_text WHERE entry_text MATCH ?1";
+const LAST_POS: &str = "SELECT coalesce(max(pos), 0) FROM entry";
+
+/// Up to so many entries of a scope are sorted; above, the newest are walked
+/// until enough of them lie in it.
+const GATHER: u64 = 20_000;
+
+/// Whether scopes that cover the asked one count as well.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Around {
+    /// No.
+    Not,
+    /// Yes.
+    Too,
+}
+
+/// A filter, ready to be bound.
+pub(super) struct Sieve<'s> {
+    conn: &'s Connection,
+    now: Time,
+    filter: &'s EntryFilter,
+    kinds: Option<String>,
+    tags: Option<String>,
+    reach: Reach,
+    covering: Vec<String>,
+    is_scoped: bool,
+}
+
+impl<'s> Sieve<'s> {
+    /// A filter on the entries whose scope lies under `key`.
+    pub fn new(conn: &'s Connection, now: Time, filter: &'s EntryFilter, key: &str, around: Around) -> Self {
+        let is_scoped = !key.is_empty();
+        let covering = if around == Around::Too && is_scoped { covering_keys(key).skip(1).map(str::to_owned).collect() } else { Vec::new() };
+        Self {
+            conn,
+            now,
+            filter,
+            kinds: (!filter.types.is_empty()).then(|| json_list(&filter.types)),
+            tags: (!filter.tags.is_empty()).then(|| json_list(&filter.tags)),
+            reach: Reach::under(key),
+            covering,
+            is_scoped,
+        }
+    }
+
+    /// The newest that pass, newest first.
+    pub fn newest(&self, limit: usize) -> Result<Vec<i64>, StoreError> {
+        let (since, before) = self.window();
+        let ahead = horizon(self.now).saturating_add(1);
+        let mut found = self.walk(since, before.min(ahead), limit)?;
+        if found.len() < limit {
+            found.extend(self.walk(since.max(ahead), before, limit - found.len())?);
+        }
+        Ok(found.into_iter().map(|(_, pos)| pos).collect())
+    }
+
+    fn window(&self) -> (i64, i64) {
+        (self.filter.since.map_or(i64::MIN, Time::as_ms), self.filter.before.map_or(i64::MAX, Time::as_ms))
+    }
+
+    /// The newest in a window, by time and then by their place on the board.
+    fn walk(&self, since: i64, before: i64, limit: usize) -> Result<Vec<(i64, i64)>, StoreError> {
+        let mut found = Vec::new();
+        if since >= before || limit == 0 {
+            return Ok(found);
+        }
+        let filter = self.filter;
+        if !filter.tags.is_empty() {
+            for tag in each_once(&filter.tags) {
+                found.extend(self.rows(WALK_TAG, tag, since, before, limit)?);
+            }
+        } else if filter.only_open {
+            found = self.rows(WALK_OPEN, "", since, before, limit)?;
+        } else if self.is_scoped && self.in_scope()? <= GATHER {
+            found = self.rows(GATHER_UNDER, "", since, before, limit)?;
+            for key in &self.covering {
+                found.extend(self.rows(GATHER_AT, key, since, before, limit)?);
+            }
+        } else if filter.types.is_empty() {
+            found = self.rows(WALK, "", since, before, limit)?;
+        } else {
+            for kind in each_once(&filter.types) {
+                found.extend(self.rows(WALK_KIND, kind, since, before, limit)?);
+            }
+        }
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        found.dedup();
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    fn rows(&self, sql: &str, one: &str, since: i64, before: i64, limit: usize) -> Result<Vec<(i64, i64)>, StoreError> {
+        let mut statement = self.conn.prepare_cached(sql)?;
+        self.bind(&mut statement, one, (since, before))?;
+        bind_if_used(&mut statement, ":limit", row_limit(limit))?;
+        let mut rows = statement.raw_query();
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push((row.get(0)?, row.get(1)?));
+        }
+        Ok(found)
+    }
+
+    /// How many pass.
+    pub fn total(&self) -> Result<u64, StoreError> {
+        let filter = self.filter;
+        let timed = filter.since.is_some() || filter.before.is_some();
+        let plain = filter.types.is_empty() && !filter.only_open && !self.is_scoped;
+        if !filter.tags.is_empty() {
+            return match filter.tags.as_slice() {
+                [tag] if plain => self.count(COUNT_TAG, tag),
+                _ => self.count(COUNT_TAGS, ""),
+            };
+        }
+        if !timed {
+            return if plain { Ok(tally::count(self.conn, Count::Entries)?) } else { self.census(self.kinds.as_deref(), filter.only_open) };
+        }
+        if filter.only_open {
+            return self.count(COUNT_OPEN, "");
+        }
+        if self.is_scoped {
+            let mut total = self.count(COUNT_UNDER, "")?;
+            for key in &self.covering {
+                total += self.count(COUNT_AT, key)?;
+            }
+            return Ok(total);
+        }
+        match self.kinds {
+            Some(_) => self.count(COUNT_KINDS, ""),
+            None => self.count(COUNT, ""),
+        }
+    }
+
+    fn count(&self, sql: &str, one: &str) -> Result<u64, StoreError> {
+        let mut statement = self.conn.prepare_cached(sql)?;
+        self.bind(&mut statement, one, self.window())?;
+        let mut rows = statement.raw_query();
+        let n: i64 = rows.next()?.map_or(Ok(0), |row| row.get(0))?;
+        Ok(n.cast_unsigned())
+    }
+
+    /// How many lie in the scope, of any kind.
+    fn in_scope(&self) -> Result<u64, StoreError> {
+        self.census(None, false)
+    }
+
+    fn census(&self, kinds: Option<&str>, open: bool) -> Result<u64, StoreError> {
+        let under = named_params! {":low": self.reach.low, ":high": self.reach.high, ":kinds": kinds, ":open": open};
+        let mut total: i64 = self.conn.prepare_cached(CENSUS)?.query_row(under, |row| row.get(0))?;
+        let mut at = self.conn.prepare_cached(CENSUS_AT)?;
+        for key in &self.covering {
+            total += at.query_row(named_params! {":one": key, ":kinds": kinds, ":open": open}, |row| row.get::<_, i64>(0))?;
+        }
+        Ok(total.cast_unsigned())
+    }
+
+    fn bind(&self, statement: &mut Statement<'_>, one: &str, (since, before): (i64, i64)) -> Result<(), StoreError> {
+        let text = |text: &Option<String>| text.clone().map_or(Value::Null, Value::Text);
+        let values = [
+            (":one", Value::Text(one.to_owned())),
+            (":since", Value::Integer(since)),
+            (":before", Value::Integer(before)),
+            (":kinds", text(&self.kinds)),
+            (":tags", text(&self.tags)),
+            (":open", Value::Integer(i64::from(self.filter.only_open))),
+            (":low", Value::Text(self.reach.low.clone())),
+            (":high", self.reach.high.clone()),
+            (":covering", Value::Text(json_list(&self.covering))),
+        ];
+        for (name, value) in values {
+            bind_if_used(statement, name, value)?;
+        }
+        Ok(())
+    }
+
+    fn is_empty(&self) -> bool {
+        let EntryFilter { types, tags, scope: _, since, before, only_open } = self.filter;
+        types.is_empty() && tags.is_empty() && since.is_none() && before.is_none() && !only_open && !self.is_scoped
+    }
+}
+
+impl Shelf for Sieve<'_> {
+    fn newest(&self, expression: &str, limit: usize) -> Result<Vec<i64>, StoreError> {
+        if self.is_empty() {
+            return first_column(self.conn, MATCHING_ANY, params![expression, row_limit(limit)]);
+        }
+        let mut statement = self.conn.prepare_cached(MATCHING)?;
+        self.bind(&mut statement, "", self.window())?;
+        bind_if_used(&mut statement, ":match", Value::Text(expression.to_owned()))?;
+        bind_if_used(&mut statement, ":limit", row_limit(limit))?;
+        let mut rows = statement.raw_query();
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push(row.get(0)?);
+        }
+        Ok(found)
+    }
+
+    fn scored(&self, expression: &str) -> Result<Vec<(i64, f64)>, StoreError> {
+        let mut statement = self.conn.prepare_cached(if self.is_empty() { SCORED_ANY } else { SCORED })?;
+        if self.is_empty() {
+            statement.raw_bind_parameter(1, expression)?;
+        } else {
+            self.bind(&mut statement, "", self.window())?;
+            bind_if_used(&mut statement, ":match", Value::Text(expression.to_owned()))?;
+        }
+        let mut rows = statement.raw_query();
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push((row.get(0)?, row.get(1)?));
+        }
+        Ok(found)
+    }
+
+    fn extent(&self) -> Result<(u64, i64), StoreError> {
+        let total = tally::count(self.conn, Count::Entries)?;
+        Ok((total, self.conn.prepare_cached(LAST_POS)?.query_row([], |row| row.get(0))?))
+    }
+}
+
+/// Each statement uses some of the sieve's parameters.
+fn bind_if_used(statement: &mut Statement<'_>, name: &str, value: impl rusqlite::ToSql) -> Result<(), StoreError> {
+    if let Some(at) = statement.parameter_index(name)? {
+        statement.raw_bind_parameter(at, value)?;
+    }
+    Ok(())
+}
+
+fn each_once(words: &[String]) -> impl Iterator<Item = &str> {
+    words.iter().enumerate().filter(|(i, word)| !words[..*i].contains(word)).map(|(_, word)| word.as_str())
+}

@@ -1,0 +1,164 @@
+use twining_model::{Scope, Time};
+
+use super::{Desk, NOW, ids, line, ulid, view};
+use crate::index::{EntryFilter, Index};
+
+fn at(id: &str, kind: &str, time: &str, more: &str) -> String {
+    format!("{{\"id\":\"{id}\",\"timestamp\":\"{time}\",\"entry_type\":\"{kind}\",\"summary\":\"s\"{more}}}")
+}
+
+fn page(index: &Index, filter: &EntryFilter, limit: usize) -> (Vec<String>, u64) {
+    let page = view(index).entries().newest(filter, limit).expect("a page");
+    (page.items.into_iter().map(|entry| entry.id).collect(), page.total)
+}
+
+fn scoped(scope: &str) -> EntryFilter {
+    EntryFilter { scope: Some(Scope::read(scope)), ..EntryFilter::default() }
+}
+
+fn time(text: &str) -> Option<Time> {
+    Some(Time::read(text).expect("a time"))
+}
+
+#[test]
+fn newest_goes_by_time_then_by_place_and_leaves_the_future_for_last() {
+    let desk = Desk::new();
+    desk.board(&[
+        at("old", "finding", "2026-01-01", ""),
+        at("future", "finding", "2999-01-01", ""),
+        at("same-1", "finding", "2026-02-01", ""),
+        at("same-2", "finding", "2026-02-01", ""),
+        at("undated", "finding", "when?", ""),
+        at("7ZZZZZZZZZ0000000000000000", "finding", "", ""),
+    ]);
+    let index = desk.index();
+    let (found, total) = page(&index, &EntryFilter::default(), 9);
+    assert_eq!(found[..4], ["same-2", "same-1", "old", "undated"]);
+    assert_eq!(total, 6);
+    assert_eq!(page(&index, &EntryFilter::default(), 2).0, ["same-2", "same-1"]);
+    let view = view(&index);
+    assert_eq!(view.entries().dated_ahead(9).expect("a list").len(), 2);
+    let tally = view.tally().expect("counts");
+    assert_eq!((tally.future_dated, tally.last_activity), (2, time("2026-02-01")));
+    assert!(NOW < 32_472_144_000_000);
+}
+
+#[test]
+fn every_filter_narrows_and_counts_what_it_leaves() {
+    let desk = Desk::new();
+    let mut lines = Vec::new();
+    for n in 0..40 {
+        let kind = ["need", "finding", "warning", "question"][n % 4];
+        let more = format!(",\"scope\":\"src/m{}/f{}.rs\",\"tags\":[\"t{}\",\"all\"]", n % 2, n % 5, n % 3);
+        lines.push(at(&ulid(n), kind, &format!("2026-01-{:02}", n / 2 + 1), &more));
+    }
+    lines.push(at("closer", "answer", "2026-03-01", &format!(",\"relates_to\":[\"{}\"],\"scope\":\"project\"", ulid(0))));
+    desk.board(&lines);
+    let index = desk.index();
+    let all = view(&index).entries().newest(&EntryFilter::default(), 500).expect("a page").items;
+    let since = time("2026-01-05");
+    let before = time("2026-01-15");
+    let (none, kinds, tags) = (Vec::new, || vec!["need".to_owned(), "finding".to_owned()], || vec!["t1".to_owned(), "t2".to_owned()]);
+    for types in [none(), kinds()] {
+        for tags in [none(), tags(), vec!["all".to_owned()]] {
+            for scope in [None, Some("src/m1"), Some("src/m1/f3.rs"), Some("project")] {
+                for (since, before) in [(None, None), (since, None), (None, before), (since, before)] {
+                    for only_open in [false, true] {
+                        let filter = EntryFilter { types: types.clone(), tags: tags.clone(), scope: scope.map(Scope::read), since, before, only_open };
+                        let passes = |entry: &&twining_model::Entry| {
+                            let at = Time::read(&entry.timestamp).expect("dated");
+                            (types.is_empty() || types.contains(&entry.entry_type))
+                                && (tags.is_empty() || tags.iter().any(|tag| entry.tags.contains(tag)))
+                                && scope.is_none_or(|scope| Scope::read(scope).covers(&Scope::read(&entry.scope), twining_model::Folding::Exact))
+                                && since.is_none_or(|since| at >= since)
+                                && before.is_none_or(|before| at < before)
+                                && (!only_open || view(&index).entries().is_open(&entry.id).expect("looks"))
+                        };
+                        let expected: Vec<&str> = all.iter().filter(passes).map(|entry| entry.id.as_str()).collect();
+                        let (found, total) = page(&index, &filter, 500);
+                        assert_eq!(found, expected, "{filter:?}");
+                        assert_eq!(total, expected.len() as u64, "{filter:?}");
+                        assert_eq!(page(&index, &filter, 3).0, expected[..expected.len().min(3)], "{filter:?}");
+                        let hits = view(&index).entries().search("s", &filter, 500).expect("searches");
+                        assert_eq!(hits.len(), expected.len(), "{filter:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_overlaps_a_scope_includes_what_covers_it() {
+    let desk = Desk::new();
+    desk.board(&[
+        line("project", "finding", "p", ",\"scope\":\"project\""),
+        line("above", "finding", "a", ",\"scope\":\"src\""),
+        line("exact", "finding", "e", ",\"scope\":\"src/auth/\""),
+        line("below", "finding", "b", ",\"scope\":\"src/auth/jwt.rs\""),
+        line("beside", "finding", "n", ",\"scope\":\"src/authority.rs\""),
+    ]);
+    let index = desk.index();
+    let view = view(&index);
+    let about = view.entries().about_scope(&Scope::read("src/auth"), &EntryFilter::default(), 9).expect("a page");
+    assert_eq!((ids(&about.items), about.total), (vec!["below", "exact", "above", "project"], 4));
+    let everything = view.entries().about_scope(&Scope::project(), &EntryFilter::default(), 2).expect("a page");
+    assert_eq!((everything.items.len(), everything.total), (2, 5));
+    drop(view);
+    assert_eq!(page(&index, &scoped("src/auth"), 9), (vec!["below".to_owned(), "exact".to_owned()], 2));
+}
+
+#[test]
+fn no_query_is_syntax() {
+    let desk = Desk::new();
+    desk.board(&[line("a", "finding", "rate limiter near the gate", ",\"detail\":\"it's a column : filter\",\"tags\":[\"redis\"]")]);
+    let index = desk.index();
+    let view = view(&index);
+    let search = |query: &str| view.entries().search(query, &EntryFilter::default(), 9).expect("searches").len();
+    for query in ["\"", "NEAR(", "rate*", "summary : rate", "a AND", "'; DROP TABLE entry; --", "rate\0limiter", "(((", "^rate", "-rate", "limiters"] {
+        search(query);
+    }
+    assert_eq!(search(""), 0);
+    assert_eq!(search(" . \" "), 0);
+    assert_eq!(search("limiters"), 1, "another form of the word");
+    assert_eq!(search("REDIS"), 1, "a tag");
+    assert_eq!(search("zebra"), 0);
+}
+
+#[test]
+fn a_search_ranks_rare_words_and_summaries_first() {
+    let desk = Desk::new();
+    let mut lines: Vec<String> = (0..1500).map(|n| line(&ulid(n), "finding", "common words here", "")).collect();
+    lines.insert(3, line("rare", "finding", "common zebra", ""));
+    lines.insert(4, line("detail", "finding", "something else", ",\"detail\":\"a zebra in a long text about many other animals of the plain\""));
+    desk.board(&lines);
+    let index = desk.index();
+    let view = view(&index);
+    let hits = view.entries().search("common zebra", &EntryFilter::default(), 3).expect("searches");
+    let found: Vec<&str> = hits.iter().map(|hit| hit.item.id.as_str()).collect();
+    assert_eq!(found[..2], ["rare", "detail"]);
+    assert!(hits[0].relevance > hits[1].relevance && hits[1].relevance > hits[2].relevance && hits[0].relevance <= 1.0);
+}
+
+#[test]
+fn what_may_be_archived_is_settled_and_leaves_nothing_open_again() {
+    let desk = Desk::new();
+    desk.board(&[
+        at("finding", "finding", "2026-01-01", ""),
+        at("decision", "decision", "2026-01-01", ""),
+        at("open", "question", "2026-01-01", ""),
+        at("answered", "question", "2026-01-01", ""),
+        at("answer", "answer", "2026-01-02", ",\"relates_to\":[\"answered\"]"),
+        at("later", "need", "2026-03-01", ""),
+        at("early-answer", "status", "2026-01-03", ",\"relates_to\":[\"later\"]"),
+        at("summary", "finding", "2026-01-01", ",\"tags\":[\"archive\"]"),
+        at("young", "finding", "2026-02-02", ""),
+    ]);
+    let index = desk.index();
+    let view = view(&index);
+    let before = Time::read("2026-02-01").expect("a time");
+    for keep_decisions in [true, false] {
+        let archivable = view.entries().archivable(before, keep_decisions).expect("a list");
+        assert_eq!(ids(&archivable), ["finding", "answered", "answer"]);
+    }
+}

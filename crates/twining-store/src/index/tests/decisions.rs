@@ -1,0 +1,170 @@
+use twining_model::{Confidence, Id, Scope, Status, Time};
+
+use super::{Desk, NOW, ulid, view};
+use crate::index::{Affecting, DecisionFilter, Index, Via};
+
+fn id(n: usize) -> Id {
+    Id::read(&ulid(n)).expect("a ULID")
+}
+
+fn via(index: &Index, scope: &str) -> Vec<(usize, Via)> {
+    let found: Vec<Affecting> = view(index).decisions().affecting(&Scope::read(scope)).expect("a list");
+    found.into_iter().map(|affecting| (affecting.id.as_str()[16..].parse().expect("a number"), affecting.via)).collect()
+}
+
+#[test]
+fn a_decision_is_read_when_it_comes_changes_and_goes() {
+    let desk = Desk::new();
+    desk.decision(&ulid(1), ",\"summary\":\"use redis\"");
+    let mut index = desk.index();
+    assert_eq!(view(&index).decisions().get(&id(1)).expect("reads").expect("is there").summary, "use redis");
+    desk.decision(&ulid(1), ",\"summary\":\"use sqlite after all\",\"status\":\"provisional\"");
+    desk.decision(&ulid(2), ",\"summary\":\"second\"");
+    desk.catch_up(&mut index);
+    let tally = view(&index).tally().expect("counts");
+    assert_eq!((tally.active, tally.provisional), (1, 1));
+    std::fs::remove_file(desk.path(&format!("decisions/{}.json", ulid(1)))).expect("removes");
+    desk.catch_up(&mut index);
+    assert!(!view(&index).decisions().exists(&id(1)).expect("looks"));
+    desk.assert_right(&index);
+}
+
+#[test]
+fn what_changed_is_remembered_until_it_is_caught_up_with() {
+    let desk = Desk::new();
+    let mut index = desk.index();
+    desk.decision(&ulid(1), "");
+    assert!(!index.is_current(&desk.files).expect("looks"), "this drains the watch");
+    assert!(!index.is_current(&desk.files).expect("looks"), "and this must still know");
+    desk.catch_up(&mut index);
+    assert!(view(&index).decisions().exists(&id(1)).expect("looks"));
+}
+
+#[test]
+fn a_file_that_is_no_decision_is_named_and_not_served() {
+    let desk = Desk::new();
+    desk.write(&format!("decisions/{}.json", ulid(1)), "{broken");
+    desk.write(&format!("decisions/{}.json", ulid(2)), format!("{{\"id\":\"{}\"}}", ulid(9)));
+    desk.write("decisions/notes.json", "{}");
+    desk.write("elsewhere", format!("{{\"id\":\"{}\"}}", ulid(3)));
+    std::os::unix::fs::symlink(desk.path("elsewhere"), desk.path(&format!("decisions/{}.json", ulid(3)))).expect("links");
+    desk.decision(&ulid(4), "");
+    let mut index = desk.index();
+    let files: Vec<String> = view(&index).unreadable().expect("a list").into_iter().map(|found| found.file).collect();
+    assert_eq!(files.len(), 4, "{files:?}");
+    let tally = view(&index).tally().expect("counts");
+    assert_eq!((tally.active, tally.unreadable), (1, 4));
+    desk.decision(&ulid(1), "");
+    std::fs::remove_file(desk.path("decisions/notes.json")).expect("removes");
+    desk.catch_up(&mut index);
+    assert_eq!(view(&index).tally().expect("counts").unreadable, 2);
+    desk.assert_right(&index);
+}
+
+#[test]
+fn decisions_bear_on_a_scope_by_the_nearest_way() {
+    let desk = Desk::new();
+    desk.decision(&ulid(1), ",\"scope\":\"src/auth/\"");
+    desk.decision(&ulid(2), ",\"scope\":\"docs/\",\"affected_files\":[\"src/auth/jwt.rs\"]");
+    desk.decision(&ulid(3), ",\"scope\":\"docs/\",\"affected_symbols\":[\"src/auth\"]");
+    desk.decision(&ulid(4), ",\"scope\":\"src/auth/jwt.rs\"");
+    desk.decision(&ulid(5), ",\"scope\":\"src\"");
+    desk.decision(&ulid(6), ",\"scope\":\"project\"");
+    desk.decision(&ulid(7), ",\"scope\":\"src/authority.rs\"");
+    desk.decision(&ulid(8), ",\"scope\":\"docs/\",\"affected_files\":[\"src\"]");
+    let index = desk.index();
+    assert_eq!(
+        via(&index, "src/auth"),
+        [(1, Via::Exact), (2, Via::File), (3, Via::Symbol), (4, Via::Inside), (5, Via::Around), (6, Via::Project), (8, Via::File)]
+    );
+    assert_eq!(via(&index, "project").len(), 8);
+    assert_eq!(via(&index, "src/authority.rs"), [(5, Via::Around), (6, Via::Project), (7, Via::Exact), (8, Via::File)]);
+}
+
+#[test]
+fn rivals_are_active_of_the_same_domain_and_overlap() {
+    let desk = Desk::new();
+    for (n, fields) in [
+        ",\"domain\":\"Storage \",\"scope\":\"src/cache/\"",
+        ",\"domain\":\"storage\",\"scope\":\"src/cache/redis.rs\"",
+        ",\"domain\":\"storage\",\"scope\":\"project\"",
+        ",\"domain\":\"storage\",\"scope\":\"src/cached/\"",
+        ",\"domain\":\"storage\",\"scope\":\"src/cache/\",\"status\":\"superseded\"",
+        ",\"domain\":\"api\",\"scope\":\"src/cache/\"",
+    ]
+    .iter()
+    .enumerate()
+    {
+        desk.decision(&ulid(n), fields);
+    }
+    let index = desk.index();
+    let rivals = view(&index).decisions().rivals("STORAGE", &Scope::read("src/cache")).expect("a list");
+    let found: Vec<&str> = rivals.iter().map(|rival| rival.id.as_str()).collect();
+    assert_eq!(found, [ulid(0), ulid(1), ulid(2)]);
+}
+
+#[test]
+fn links_between_decisions_and_to_commits_are_found_from_the_other_end() {
+    let desk = Desk::new();
+    desk.decision(&ulid(1), "");
+    desk.decision(&ulid(2), &format!(",\"depends_on\":[\"{0}\",\"{0}\"],\"commit_hashes\":[\"ABCDEF012345\"]", ulid(1)));
+    desk.decision(&ulid(3), &format!(",\"supersedes\":\"{}\",\"commits\":[{{\"hash\":\"abcd\",\"linked_at\":\"2026-11-15\"}}]", ulid(1)));
+    let index = desk.index();
+    let view = view(&index);
+    let decisions = view.decisions();
+    assert_eq!(decisions.dependents(&id(1)).expect("a list"), [id(2)]);
+    assert_eq!(decisions.successors(&id(1)).expect("a list"), [id(3)]);
+    assert_eq!(decisions.by_commit("abcde").expect("a list"), [("abcd".to_owned(), id(3)), ("ABCDEF012345".to_owned(), id(2))]);
+    assert_eq!(decisions.by_commit("abcd").expect("a list").len(), 2);
+    assert!(decisions.by_commit("abcdff").expect("a list").len() == 1);
+    assert!(decisions.by_commit("").expect("a list").is_empty());
+}
+
+#[test]
+fn pages_filter_and_count() {
+    let desk = Desk::new();
+    for n in 0..10 {
+        let status = if n % 3 == 0 { "provisional" } else { "active" };
+        desk.decision(&ulid(n), &format!(",\"timestamp\":\"2026-11-{:02}\",\"domain\":\"api\",\"scope\":\"src/m{}/\",\"status\":\"{status}\",\"confidence\":\"high\"", n + 1, n % 2));
+    }
+    desk.decision(&ulid(20), ",\"timestamp\":\"9999-01-01\",\"status\":\"overridden\"");
+    desk.decision(&ulid(21), ",\"timestamp\":\"2026-11-01\",\"status\":\"overridden\",\"override_authority\":\"confirmed\"");
+    let index = desk.index();
+    let view = view(&index);
+    let decisions = view.decisions();
+    let all = decisions.page(&DecisionFilter::default(), 3).expect("a page");
+    assert_eq!((all.items[0].id.clone(), all.total), (id(9), 12), "a decision of the year 9999 is not the newest");
+    let last = decisions.page(&DecisionFilter::default(), 50).expect("a page");
+    assert_eq!(last.items.last().map(|decision| decision.id.clone()), Some(id(20)));
+    let filter = DecisionFilter {
+        domain: Some(" API".to_owned()),
+        statuses: vec![Status::Provisional],
+        confidence: Some(Confidence::High),
+        scope: Some(Scope::read("src/m0/x.rs")),
+    };
+    let page = decisions.page(&filter, 1).expect("a page");
+    assert_eq!((page.items[0].id.clone(), page.total), (id(6), 2));
+    let stale = decisions.stale_provisional(Time::read("2026-11-05").expect("a time"), 1).expect("a page");
+    assert_eq!((stale.items[0].id.clone(), stale.total), (id(0), 2));
+    let unconfirmed = decisions.unconfirmed_overrides(5).expect("a page");
+    assert_eq!((unconfirmed.items[0].id.clone(), unconfirmed.total), (id(20), 1));
+    assert!(Time::from_ms(NOW) == view.now());
+}
+
+#[test]
+fn a_search_finds_words_in_any_form_and_ranks_the_better_first() {
+    let desk = Desk::new();
+    desk.decision(&ulid(1), ",\"summary\":\"cache sessions in redis\",\"rationale\":\"fast\"");
+    desk.decision(&ulid(2), ",\"summary\":\"log to files\",\"context\":\"we once cached a session\"");
+    desk.decision(&ulid(3), ",\"summary\":\"unrelated\",\"alternatives\":[{\"option\":\"memcached\",\"reason_rejected\":\"no types\"}]");
+    let index = desk.index();
+    let view = view(&index);
+    let search = |query: &str| {
+        let hits = view.decisions().search(query, &DecisionFilter::default(), 10).expect("searches");
+        assert!(hits.iter().all(|hit| (0.0..=1.0).contains(&hit.relevance)));
+        hits.into_iter().map(|hit| hit.item.id).collect::<Vec<_>>()
+    };
+    assert_eq!(search("caching session redis"), [id(1), id(2)]);
+    assert_eq!(search("MEMCACHED"), [id(3)]);
+    assert_eq!(search("nothing of it"), [] as [Id; 0]);
+}

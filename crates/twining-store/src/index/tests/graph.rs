@@ -1,0 +1,120 @@
+use super::{Desk, view};
+use crate::index::Index;
+
+fn entity(id: &str, name: &str, kind: &str) -> String {
+    format!("{{\"id\":\"{id}\",\"name\":\"{name}\",\"type\":\"{kind}\"}}")
+}
+
+fn relation(id: &str, source: &str, target: &str, kind: &str) -> String {
+    format!("{{\"id\":\"{id}\",\"source\":\"{source}\",\"target\":\"{target}\",\"type\":\"{kind}\"}}")
+}
+
+fn array(elements: &[String]) -> String {
+    format!("[\n{}\n]\n", elements.join("\n,"))
+}
+
+fn found(index: &Index, query: &str, limit: usize) -> (Vec<String>, bool) {
+    let (entities, more) = view(index).graph().find(query, &[], limit).expect("searches");
+    (entities.into_iter().map(|entity| entity.id).collect(), more)
+}
+
+#[test]
+fn an_edited_array_changes_what_differs_and_keeps_the_counts_right() {
+    let desk = Desk::new();
+    desk.swap("graph/entities.json", array(&[entity("e1", "a", "file"), entity("e2", "b", "file"), entity("e3", "c", "file")]));
+    desk.swap("graph/relations.json", array(&[relation("r1", "e1", "e2", "calls"), relation("r2", "e2", "gone", "calls")]));
+    let mut index = desk.index();
+    let tally = view(&index).tally().expect("counts");
+    assert_eq!((tally.entities, tally.relations, tally.disconnected, tally.dangling), (3, 2, 1, 1));
+    assert_eq!(view(&index).graph().disconnected(9).expect("a page").items[0].id, "e3");
+    assert_eq!(view(&index).graph().dangling(9).expect("a page").items[0].id, "r2");
+    desk.swap("graph/entities.json", array(&[entity("e1", "a2", "file"), entity("e3", "c", "file"), entity("gone", "back", "file")]));
+    desk.catch_up(&mut index);
+    let tally = view(&index).tally().expect("counts");
+    assert_eq!((tally.entities, tally.disconnected, tally.dangling), (3, 1, 2));
+    desk.swap("graph/relations.json", array(&[relation("r1", "e1", "e3", "calls")]));
+    desk.catch_up(&mut index);
+    let tally = view(&index).tally().expect("counts");
+    assert_eq!((tally.relations, tally.disconnected, tally.dangling), (1, 1, 0));
+    desk.assert_right(&index);
+}
+
+#[test]
+fn of_two_elements_with_one_id_the_last_wins_and_damage_is_named() {
+    let desk = Desk::new();
+    desk.swap(
+        "graph/entities.json",
+        array(&[entity("e1", "old", "file"), "{\"name\":\"no id\"}".to_owned(), "{\"id\":\"e9\",\"name\":7}".to_owned(), entity("e1", "new", "file")]),
+    );
+    let mut index = desk.index();
+    assert_eq!(view(&index).graph().entity("e1").expect("reads").expect("is there").name, "new");
+    let lines: Vec<Option<u64>> = view(&index).unreadable().expect("a list").into_iter().map(|found| found.line).collect();
+    assert_eq!(lines, [Some(3), Some(4)]);
+    desk.swap("graph/entities.json", array(&[entity("e1", "new", "file"), entity("e1", "old", "file")]));
+    desk.catch_up(&mut index);
+    assert_eq!(view(&index).graph().entity("e1").expect("reads").expect("is there").name, "old");
+    desk.assert_right(&index);
+}
+
+#[test]
+fn one_name_under_two_ids_stays_two_and_the_older_is_meant() {
+    let desk = Desk::new();
+    desk.swap("graph/entities.json", array(&[entity("e2", "jwt", "file"), entity("e1", "jwt", "file"), entity("e3", "jwt", "module")]));
+    let index = desk.index();
+    let view = view(&index);
+    assert_eq!(view.graph().named("jwt").expect("a list").len(), 3);
+    assert_eq!(view.graph().named_as("jwt", "file").expect("reads").expect("is there").id, "e1");
+    assert!(view.graph().named_as("jwt", "class").expect("reads").is_none());
+}
+
+#[test]
+fn finding_prefers_the_name_itself_then_its_beginning_then_any_part_then_properties() {
+    let desk = Desk::new();
+    let noted = "{\"id\":\"e5\",\"name\":\"zebra\",\"type\":\"file\",\"properties\":{\"path\":\"lib/Auth/x\"}}".to_owned();
+    desk.swap(
+        "graph/entities.json",
+        array(&[noted, entity("e1", "oauth", "file"), entity("e2", "Author", "file"), entity("e3", "AUTH", "module"), entity("e4", "other", "file")]),
+    );
+    let index = desk.index();
+    assert_eq!(found(&index, "auth", 9), (vec!["e3".into(), "e2".into(), "e1".into(), "e5".into()], false));
+    assert_eq!(found(&index, "auth", 2), (vec!["e3".into(), "e2".into()], true));
+    assert_eq!(found(&index, "OA", 9), (vec!["e1".into()], false));
+    assert_eq!(found(&index, "\" OR name : *", 9).0.len(), 0);
+    let (files, _) = view(&index).graph().find("auth", &["module".to_owned()], 9).expect("searches");
+    assert_eq!(files.len(), 1);
+}
+
+#[test]
+fn finding_among_thousands_of_matches_is_in_order_of_names() {
+    let desk = Desk::new();
+    let entities: Vec<String> = (0..2500).map(|n| entity(&format!("e{n}"), &format!("{:04} handler", (n * 7919) % 2500), "function")).collect();
+    desk.swap("graph/entities.json", array(&entities));
+    let index = desk.index();
+    let (entities, more) = view(&index).graph().find("handler", &[], 3).expect("searches");
+    let names: Vec<&str> = entities.iter().map(|entity| entity.name.as_str()).collect();
+    assert_eq!((names, more), (vec!["0000 handler", "0001 handler", "0002 handler"], true));
+}
+
+#[test]
+fn edges_come_from_both_sides_in_one_order_and_a_loop_once() {
+    let desk = Desk::new();
+    desk.swap("graph/entities.json", array(&[entity("a", "a", "file"), entity("b", "b", "file"), entity("c", "c", "file")]));
+    desk.swap(
+        "graph/relations.json",
+        array(&[
+            relation("r1", "a", "b", "calls"),
+            relation("r2", "c", "a", "calls"),
+            relation("r3", "a", "a", "imports"),
+            relation("r4", "a", "b", "affects"),
+        ]),
+    );
+    let index = desk.index();
+    let view = view(&index);
+    let edges = view.graph().edges("a", &[], 9).expect("a list");
+    let seen: Vec<(&str, &str, bool)> = edges.iter().map(|edge| (edge.relation.id.as_str(), edge.other.as_str(), edge.outgoing)).collect();
+    assert_eq!(seen, [("r4", "b", true), ("r1", "b", true), ("r2", "c", false), ("r3", "a", true)]);
+    assert_eq!(view.graph().edges("a", &["calls".to_owned(), "calls".to_owned()], 9).expect("a list").len(), 2);
+    assert_eq!(view.graph().edges("a", &[], 2).expect("a list").len(), 2);
+    assert_eq!(view.graph().relation_between("a", "b", "calls").expect("reads").expect("is there").id, "r1");
+    assert!(view.graph().relation_between("b", "a", "calls").expect("reads").is_none());
+}

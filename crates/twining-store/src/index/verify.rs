@@ -1,0 +1,191 @@
+//! Whether a database that one of us was killed over is what it should be.
+//!
+//! SQLite recovers from a kill by itself. This looks whether it did: the pages,
+//! and then every row against the text it was made from.
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row};
+use twining_model::scope::Folding;
+use twining_model::{Decision, Entity, Entry, Relation, limits};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::catch_up::{DerivedDecision, DerivedEntry, clip, name_key, sum_of};
+use super::tally;
+use crate::error::StoreError;
+
+// Includes the full-text indexes' own check.
+const PAGES: &str = "PRAGMA integrity_check(1)";
+const ENTRIES: &str = "
+SELECT l.raw, l.sum, e.pos, e.id, e.at, e.kind, e.scope_key, e.shadowed, e.open
+FROM line l LEFT JOIN entry e ON e.pos = l.pos ORDER BY l.pos";
+const COUNTS: &str = "
+SELECT (SELECT count(*) FROM line) = (SELECT count(*) FROM entry)
+    AND (SELECT count(*) FROM decision_line) = (SELECT count(*) FROM decision)
+    AND (SELECT count(*) FROM entry_text) = (SELECT count(*) FROM entry WHERE shadowed = 0)
+    AND (SELECT count(*) FROM decision_text) = (SELECT count(*) FROM decision)
+    AND (SELECT count(*) FROM entity_text) = (SELECT count(*) FROM entity)";
+const DECISIONS: &str = "
+SELECT l.raw, l.sum, l.num, d.id, d.at, d.touched, d.status, d.confidence, d.scope_key, d.domain_key, d.unconfirmed
+FROM decision_line l LEFT JOIN decision d ON d.num = l.num ORDER BY l.num";
+const ENTITIES: &str = "SELECT raw, sum, id, name, name_key, kind FROM entity";
+const RELATIONS: &str = "SELECT raw, sum, id, source, target, kind FROM relation";
+const TAGS: &str = "SELECT tag, at, pos FROM tag";
+const RELATES: &str = "SELECT target, at, pos, closes FROM relates";
+const FILES: &str = "SELECT file_key, num FROM affected_file";
+const SYMBOLS: &str = "SELECT symbol, num FROM affected_symbol";
+const RESTS_ON: &str = "SELECT target, num FROM rests_on";
+const COMMITS: &str = "SELECT folded, num, hash FROM carried_out";
+const WRONGLY_OPEN: &str = "
+SELECT count(*) FROM entry e WHERE e.shadowed = 0
+AND e.open <> (e.kind IN ('need', 'question', 'warning') AND NOT EXISTS(SELECT 1 FROM relates WHERE target = e.id AND closes = 1))";
+const WRONGLY_SHADOWED: &str = "
+SELECT count(*) FROM entry e WHERE e.shadowed <> EXISTS(SELECT 1 FROM entry o WHERE o.id = e.id AND o.pos > e.pos)";
+const WRONGLY_MARKED: &str = "
+SELECT (SELECT count(*) FROM entity WHERE alone <> (NOT EXISTS(SELECT 1 FROM relation WHERE source = entity.id)
+        AND NOT EXISTS(SELECT 1 FROM relation WHERE target = entity.id)))
+    + (SELECT count(*) FROM relation WHERE dangling <> (NOT EXISTS(SELECT 1 FROM entity WHERE id = relation.source)
+        OR NOT EXISTS(SELECT 1 FROM entity WHERE id = relation.target)))";
+
+/// Whether everything is right. Reads all of it.
+pub(super) fn is_sound(conn: &Connection, folding: Folding) -> Result<bool, StoreError> {
+    let pages: String = conn.query_row(PAGES, [], |row| row.get(0))?;
+    Ok(pages == "ok"
+        && conn.query_row(COUNTS, [], |row| row.get::<_, bool>(0))?
+        && entries_are_right(conn, folding)?
+        && decisions_are_right(conn, folding)?
+        && graph_is_right(conn)?
+        && is_zero(conn, WRONGLY_OPEN)?
+        && is_zero(conn, WRONGLY_SHADOWED)?
+        && is_zero(conn, WRONGLY_MARKED)?
+        && tally::is_right(conn)?)
+}
+
+/// A sum over rows that does not depend on their order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Heap(u64, u64);
+
+impl Heap {
+    fn put(&mut self, row: &str) {
+        self.0 = self.0.wrapping_add(xxh3_64(row.as_bytes()));
+        self.1 += 1;
+    }
+
+    fn of(conn: &Connection, sql: &str) -> Result<Self, StoreError> {
+        let mut heap = Self::default();
+        let mut statement = conn.prepare(sql)?;
+        let columns = statement.column_count();
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            heap.put(&spelled(row, columns)?);
+        }
+        Ok(heap)
+    }
+}
+
+fn spelled(row: &Row<'_>, columns: usize) -> Result<String, StoreError> {
+    let mut text = String::new();
+    for at in 0..columns {
+        match row.get_ref(at)? {
+            ValueRef::Text(bytes) => text.push_str(&String::from_utf8_lossy(bytes)),
+            ValueRef::Integer(n) => text.push_str(&n.to_string()),
+            _ => text.push('?'),
+        }
+        text.push('\u{1F}');
+    }
+    Ok(text)
+}
+
+fn row_of<const N: usize>(cells: [&str; N]) -> String {
+    cells.iter().flat_map(|cell| [*cell, "\u{1F}"]).collect()
+}
+
+/// The record of a row whose text is in column 0 and its checksum in column 1.
+fn record<T: serde::de::DeserializeOwned>(row: &Row<'_>) -> Result<Option<T>, StoreError> {
+    let raw: String = row.get(0)?;
+    if sum_of(&raw) != row.get::<_, i64>(1)? {
+        return Ok(None);
+    }
+    Ok(serde_json::from_str(&raw).ok())
+}
+
+fn entries_are_right(conn: &Connection, folding: Folding) -> Result<bool, StoreError> {
+    let (mut tags, mut relates) = (Heap::default(), Heap::default());
+    let mut statement = conn.prepare(ENTRIES)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let Some(entry) = record::<Entry>(row)? else { return Ok(false) };
+        let known = DerivedEntry::of(&entry, folding);
+        let stored: (i64, String, i64, String, String) = (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?);
+        let (pos, id, at, kind, scope_key) = &stored;
+        if (id.as_str(), *at, kind.as_str(), scope_key.as_str()) != (known.id, known.at, known.kind, known.scope_key.as_str()) {
+            return Ok(false);
+        }
+        if !row.get::<_, bool>(7)? {
+            let (at, pos) = (at.to_string(), pos.to_string());
+            known.tags.iter().for_each(|tag| tags.put(&row_of([tag, &at, &pos])));
+            let closes = i64::from(known.closes).to_string();
+            known.relates.iter().for_each(|target| relates.put(&row_of([target, &at, &pos, &closes])));
+        }
+    }
+    Ok(tags == Heap::of(conn, TAGS)? && relates == Heap::of(conn, RELATES)?)
+}
+
+fn decisions_are_right(conn: &Connection, folding: Folding) -> Result<bool, StoreError> {
+    let [mut files, mut symbols, mut rests_on, mut commits] = [Heap::default(); 4];
+    let mut statement = conn.prepare(DECISIONS)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let Some(decision) = record::<Decision>(row)? else { return Ok(false) };
+        let known = DerivedDecision::of(&decision, folding);
+        let unconfirmed = i64::from(known.unconfirmed).to_string();
+        let (num, at, touched) = (row.get::<_, i64>(2)?.to_string(), known.at.to_string(), known.touched.to_string());
+        let expected = row_of([
+            decision.id.as_str(), &at, &touched, decision.status.as_str(), decision.confidence.as_str(),
+            &known.scope_key, &known.domain_key, &unconfirmed,
+        ]);
+        let all = spelled(row, 11)?;
+        if !all.ends_with(&format!("\u{1F}{num}\u{1F}{expected}")) {
+            return Ok(false);
+        }
+        known.files.iter().for_each(|key| files.put(&row_of([key, &num])));
+        known.symbols.iter().for_each(|symbol| symbols.put(&row_of([symbol, &num])));
+        known.depends_on.iter().for_each(|target| rests_on.put(&row_of([target, &num])));
+        known.commits.iter().for_each(|(folded, hash)| commits.put(&row_of([folded, &num, hash])));
+    }
+    Ok(files == Heap::of(conn, FILES)?
+        && symbols == Heap::of(conn, SYMBOLS)?
+        && rests_on == Heap::of(conn, RESTS_ON)?
+        && commits == Heap::of(conn, COMMITS)?)
+}
+
+fn graph_is_right(conn: &Connection) -> Result<bool, StoreError> {
+    let mut statement = conn.prepare(ENTITIES)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let Some(entity) = record::<Entity>(row)? else { return Ok(false) };
+        let stored: (String, String, String, String) = (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?);
+        let known = (entity.id.as_str(), short(&entity.name), name_key(&entity.name), short(&entity.kind));
+        if known != (stored.0.as_str(), stored.1.as_str(), stored.2, stored.3.as_str()) {
+            return Ok(false);
+        }
+    }
+    let mut statement = conn.prepare(RELATIONS)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let Some(relation) = record::<Relation>(row)? else { return Ok(false) };
+        let stored: (String, String, String, String) = (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?);
+        let known = (relation.id.as_str(), short(&relation.source), short(&relation.target), short(&relation.kind));
+        if known != (stored.0.as_str(), stored.1.as_str(), stored.2.as_str(), stored.3.as_str()) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn short(text: &str) -> &str {
+    clip(text, limits::NAME_BYTES)
+}
+
+fn is_zero(conn: &Connection, sql: &str) -> Result<bool, StoreError> {
+    Ok(conn.query_row(sql, [], |row| row.get::<_, i64>(0))? == 0)
+}

@@ -1,0 +1,36 @@
+//! Where truth lives: plain files under `.twining/`, and the index over them.
+//!
+//! Files are truth. Every write goes through [`Store::post`], [`Store::transact`]
+//! or [`Store::archive`]; every byte that reaches the disk goes through [`disk`];
+//! the index (SQLite) may be deleted at any moment. Reads never take the write
+//! lock, and nothing here knows the clock, the environment or MCP.
+
+mod apply;
+mod archive;
+pub mod array;
+mod board;
+mod checkpoint;
+pub mod config;
+pub mod disk;
+mod error;
+mod files;
+mod index;
+mod journal;
+mod keeper;
+mod layout;
+mod lock;
+mod queue;
+mod record;
+mod store;
+mod watch;
+
+pub use archive::{Archival, Archived};
+pub use config::Config;
+pub use error::StoreError;
+pub use files::{Array, Checkpointed, DataFile, DecisionsChanged, Files, Fingerprint};
+pub use index::*;
+pub use journal::JournalLine;
+pub use keeper::Keeper;
+pub use layout::Place;
+pub use queue::DrainCount;
+pub use store::{Durability, Rebuilt, Store};

@@ -1,0 +1,512 @@
+//! The store: one write at a time, planned on a view that is up to date and
+//! carried out whole; reads on a snapshot, never behind the lock.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use twining_model::scope::{Folding, Root};
+use twining_model::{Change, Entry, IdSource, Time};
+
+use crate::archive::{self, Archival, Archived};
+use crate::board::Board;
+use crate::checkpoint;
+use crate::config::{self, Config};
+use crate::disk::{self, Dir, Fingerprint, Probe};
+use crate::error::StoreError;
+use crate::files::Files;
+use crate::index::{Index, View};
+use crate::journal::{Drained, Journal};
+use crate::keeper::Work;
+use crate::layout::{CONFIG, DECISIONS, FOLDER, GRAPH, LOCAL, Layout, Place};
+use crate::lock::{Held, Lock};
+use crate::queue::{self, DrainCount, Queue};
+use crate::record::Record;
+
+/// The lock file of writers.
+pub const WRITE_LOCK: &str = "lock";
+
+/// How much must be on the device before a write is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// In the file: survives a killed process and git, not a power cut.
+    Normal,
+    /// On the device.
+    Strict,
+}
+
+/// What a rebuilt index holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// Entries on the board.
+    pub entries: u64,
+    /// Decisions of any status.
+    pub decisions: u64,
+    /// Entities.
+    pub entities: u64,
+    /// Relations.
+    pub relations: u64,
+}
+
+/// One project's memory.
+pub struct Store {
+    place: Place,
+    ids: Arc<IdSource>,
+    root: Root,
+    probe: Option<Arc<dyn Probe>>,
+    room: RwLock<Option<Arc<Room>>>,
+    config: Mutex<Option<(Option<Fingerprint>, Config)>>,
+    work: Work,
+    drained: AtomicBool,
+}
+
+/// The open folder and everything that stands in it.
+pub struct Room {
+    pub(crate) layout: Layout,
+    pub(crate) lock: Lock,
+    pub(crate) checkpoint_lock: Lock,
+    pub(crate) index_lock: Lock,
+    pub(crate) board: Board,
+    pub(crate) journal: Journal,
+    pub(crate) files: Files,
+    pub(crate) index: Mutex<Option<Index>>,
+    pub(crate) folding: Folding,
+}
+
+impl Store {
+    /// The store of a project. Nothing is made, opened or read yet.
+    pub fn open(place: Place, ids: Arc<IdSource>) -> Result<Self, StoreError> {
+        Self::open_probed(place, ids, None)
+    }
+
+    /// The same, with a probe on every call to the disk.
+    pub fn open_probed(mut place: Place, ids: Arc<IdSource>, probe: Option<Arc<dyn Probe>>) -> Result<Self, StoreError> {
+        let given = place.project.clone();
+        place.project = disk::canonical(&given)?;
+        let root = Root::new([place.project.as_path(), given.as_path()].into_iter().chain(place.aliases.iter().map(|path| path.as_path())));
+        Ok(Self {
+            place, ids, root, probe,
+            room: RwLock::new(None),
+            config: Mutex::new(None),
+            work: Work::default(),
+            drained: AtomicBool::new(true),
+        })
+    }
+
+    /// Time and ids.
+    #[must_use]
+    pub fn ids(&self) -> &IdSource {
+        &self.ids
+    }
+
+    /// The project folder, to make scopes relative to.
+    #[must_use]
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Where the project is, links resolved.
+    #[must_use]
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Whether the volume tells `A` from `a`.
+    #[must_use]
+    pub fn folding(&self) -> Folding {
+        self.reading_room().ok().flatten().map_or(Folding::Exact, |room| room.folding)
+    }
+
+    /// What the project is called.
+    #[must_use]
+    pub fn project_name(&self) -> String {
+        let named = self.config().map(|config| config.project_name).unwrap_or_default();
+        if !named.trim().is_empty() {
+            return named;
+        }
+        self.place.project.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// The settings, read again when the file changes.
+    pub fn config(&self) -> Result<Config, StoreError> {
+        match self.reading_room()? {
+            Some(room) => self.config_of(&room),
+            None => Ok(Config::default()),
+        }
+    }
+
+    /// Appends entries to the blackboard, without the index.
+    pub fn post(&self, entries: &[Entry]) -> Result<(), StoreError> {
+        let room = self.writing_room()?;
+        let change = Change { entries: entries.to_vec(), ..Change::default() };
+        let held = room.lock.take()?;
+        let mut record = Record::read(held.file())?;
+        let now = self.ids.now();
+        let footing = room.board.settle(&mut record, now)?;
+        let written = room.append_entries(&change, footing, &mut record, now);
+        record.write(held.file())?;
+        self.work.add();
+        written
+    }
+
+    /// Plans a change on an up-to-date view and carries it out, whole or not at all.
+    pub fn transact<T, E: From<StoreError>>(
+        &self,
+        durability: Durability,
+        plan: impl FnOnce(&View<'_>) -> Result<(Change, T), E>,
+    ) -> Result<T, E> {
+        let room = self.writing_room()?;
+        // Without the lock first: a long catch-up must not keep others from posting.
+        room.catch_up()?;
+        let held = room.lock.take()?;
+        let (outcome, wrote) = self.commit_planned(&room, &held, plan)?;
+        drop(held);
+        if durability == Durability::Strict {
+            match wrote {
+                Wrote::Nothing => {}
+                Wrote::Entries => room.board.sync()?,
+                Wrote::Journal => room.journal.sync()?,
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn commit_planned<T, E: From<StoreError>>(
+        &self,
+        room: &Room,
+        held: &Held<'_>,
+        plan: impl FnOnce(&View<'_>) -> Result<(Change, T), E>,
+    ) -> Result<(T, Wrote), E> {
+        let now = self.ids.now();
+        let mut record = Record::read(held.file())?;
+        let before = record;
+        room.recover(&mut record, now)?;
+        let footing = room.board.settle(&mut record, now)?;
+        if record != before {
+            record.write(held.file())?;
+        }
+        room.catch_up()?;
+        let (change, outcome) = room.with_view(now, plan)?;
+        let wrote = if change.is_empty() {
+            Wrote::Nothing
+        } else if change.is_only_entries() {
+            let written = room.append_entries(&change, footing, &mut record, now);
+            record.write(held.file())?;
+            written?;
+            Wrote::Entries
+        } else {
+            room.commit(change, None, footing, &mut record, held, now)?;
+            Wrote::Journal
+        };
+        self.work.add();
+        Ok((outcome, wrote))
+    }
+
+    /// Reads on a snapshot that holds every write acknowledged before.
+    pub fn view<T, E: From<StoreError>>(&self, read: impl FnOnce(&View<'_>) -> Result<T, E>) -> Result<T, E> {
+        let now = self.ids.now();
+        let Some(room) = self.reading_room()? else {
+            let index = Index::in_memory()?;
+            return read(&index.view(now, Folding::Exact)?);
+        };
+        room.catch_up()?;
+        room.with_view(now, read)
+    }
+
+    /// Moves entries off the board.
+    pub fn archive<E: From<StoreError>>(&self, choose: impl FnOnce(&View<'_>) -> Result<Archival, E>) -> Result<Archived, E> {
+        let room = self.writing_room()?;
+        room.catch_up()?;
+        let held = room.lock.take()?;
+        let now = self.ids.now();
+        let mut record = Record::read(held.file())?;
+        room.recover(&mut record, now)?;
+        room.board.settle(&mut record, now)?;
+        record.write(held.file())?;
+        room.catch_up()?;
+        let archival = room.with_view(now, choose)?;
+        let archived = archive::move_out(&room.layout, &archival, now)?;
+        if archived.moved > 0 {
+            let dropped = archival.ids.iter().cloned().collect();
+            let known = room.board.replaced(&mut record, &dropped);
+            record.epoch = record.epoch.saturating_add(1);
+            record.write(held.file())?;
+            known?;
+        }
+        self.work.add();
+        Ok(archived)
+    }
+
+    /// Takes what hooks queued to be posted; each line once, whoever asks.
+    pub fn drain_posts(&self, make: &mut dyn FnMut(&str) -> Result<Entry, String>) -> Result<DrainCount, StoreError> {
+        let Some((room, held)) = self.queue_room(Queue::Posts)? else { return Ok(DrainCount::default()) };
+        let held = held.hold(&room)?;
+        let now = self.ids.now();
+        let mut record = Record::read(held.file())?;
+        room.recover(&mut record, now)?;
+        let footing = room.board.settle(&mut record, now)?;
+        let mut count = DrainCount::default();
+        for batch in queue::take(&room.layout, Queue::Posts, now)? {
+            let (entries, rejected) = queue::sort(&batch.lines, make);
+            queue::set_aside(&room.layout, &rejected, now)?;
+            count.taken += entries.len() as u64;
+            count.rejected += rejected.len() as u64;
+            let change = Change { entries, ..Change::default() };
+            room.commit(change, Some(batch.drained), footing, &mut record, &held, now)?;
+        }
+        record.write(held.file())?;
+        self.work.add();
+        Ok(count)
+    }
+
+    /// Takes what hooks queued to be done; the caller then does it once.
+    pub fn drain_actions(&self, check: &mut dyn FnMut(&str) -> Result<(), String>) -> Result<DrainCount, StoreError> {
+        let Some((room, held)) = self.queue_room(Queue::Actions)? else { return Ok(DrainCount::default()) };
+        let held = held.hold(&room)?;
+        let now = self.ids.now();
+        let mut count = DrainCount::default();
+        for batch in queue::take(&room.layout, Queue::Actions, now)? {
+            let mut rejected = Vec::new();
+            for line in &batch.lines {
+                match check(line) {
+                    Ok(()) => count.taken += 1,
+                    Err(reason) => rejected.push((line.clone(), reason)),
+                }
+            }
+            count.rejected += rejected.len() as u64;
+            queue::set_aside(&room.layout, &rejected, now)?;
+            queue::settle(&room.layout, &batch.drained)?;
+        }
+        drop(held);
+        Ok(count)
+    }
+
+    /// Whether `.twining` is there.
+    pub fn exists(&self) -> Result<bool, StoreError> {
+        Ok(self.reading_room()?.is_some())
+    }
+
+    /// Builds the index anew from the files.
+    pub fn rebuild(&self) -> Result<Rebuilt, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(Rebuilt::default()) };
+        {
+            let mut slot = room.index.lock().unwrap_or_else(PoisonError::into_inner);
+            let _alone = room.index_lock.take_within(INDEX_PATIENCE)?;
+            *slot = None;
+            Index::destroy(&room.files)?;
+            let mut index = Index::open(&room.files)?;
+            index.rebuild(&room.files)?;
+            *slot = Some(index);
+        }
+        self.view(|view| {
+            let tally = view.tally()?;
+            let decisions = tally.active + tally.provisional + tally.superseded + tally.overridden;
+            Ok(Rebuilt { entries: tally.entries, decisions, entities: tally.entities, relations: tally.relations })
+        })
+    }
+
+    /// What tells a housekeeper that there is something to do.
+    pub(crate) fn work(&self) -> &Work {
+        &self.work
+    }
+
+    /// What is done off the path of any call: flush, index, carry the journal
+    /// into the arrays, and put back what git took from under a writer.
+    pub fn housekeep(&self) -> Result<(), StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(()) };
+        self.work.take();
+        self.look_after_git(&room)?;
+        room.board.sync()?;
+        room.catch_up()?;
+        let now = self.ids.now();
+        checkpoint::run(&room, now)?;
+        room.layout.sweep((now.as_ms() - 3_600_000).saturating_mul(1_000_000))
+    }
+
+    fn look_after_git(&self, room: &Room) -> Result<(), StoreError> {
+        let Some(held) = room.lock.try_take()? else { return Ok(()) };
+        let now = self.ids.now();
+        let mut record = Record::read(held.file())?;
+        let before = record;
+        room.recover(&mut record, now)?;
+        room.board.settle(&mut record, now)?;
+        if record != before {
+            record.write(held.file())?;
+        }
+        Ok(())
+    }
+
+    fn config_of(&self, room: &Room) -> Result<Config, StoreError> {
+        let print = room.layout.top.stat(CONFIG)?.map(|(_, print)| print);
+        let mut known = self.config.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((seen, config)) = known.as_ref()
+            && *seen == print
+        {
+            return Ok(config.clone());
+        }
+        let config = Config::load(&room.layout)?;
+        *known = Some((print, config.clone()));
+        Ok(config)
+    }
+
+    fn queue_room(&self, queue: Queue) -> Result<Option<(Arc<Room>, Waiting)>, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(None) };
+        let again = self.drained.load(Ordering::Acquire);
+        if !queue::is_waiting(&room.layout, queue)? && !again {
+            return Ok(None);
+        }
+        if again && queue == Queue::Actions {
+            // Both queues were looked at once since the last time something came.
+            self.drained.store(false, Ordering::Release);
+        }
+        let config = self.config_of(&room)?;
+        if config.version > config::VERSION {
+            return Ok(None);
+        }
+        Ok(Some((room, Waiting)))
+    }
+
+    fn reading_room(&self) -> Result<Option<Arc<Room>>, StoreError> {
+        if let Some(room) = self.open_room() {
+            return Ok(Some(room));
+        }
+        match Layout::open(&self.place.project, self.probe.clone())? {
+            Some(layout) => self.move_in(layout).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn writing_room(&self) -> Result<Arc<Room>, StoreError> {
+        let room = match self.reading_room()? {
+            Some(room) => room,
+            None => self.move_in(Layout::make(&self.place.project, self.probe.clone())?)?,
+        };
+        let found = self.config_of(&room)?.version;
+        if found > config::VERSION {
+            return Err(StoreError::TooNew { found, known: config::VERSION });
+        }
+        Ok(room)
+    }
+
+    /// The room we are in, unless its folders were replaced: git removes a
+    /// directory whose last file goes, and makes a new one later.
+    fn open_room(&self) -> Option<Arc<Room>> {
+        let room = self.room.read().unwrap_or_else(PoisonError::into_inner).clone()?;
+        room.is_current(&self.place).then_some(room)
+    }
+
+    fn move_in(&self, layout: Layout) -> Result<Arc<Room>, StoreError> {
+        let git = match &self.place.git_dir {
+            Some(path) => Dir::project(path, self.probe.clone()).ok(),
+            None => None,
+        };
+        let room = Arc::new(Room {
+            lock: Lock::new(&layout.local, WRITE_LOCK),
+            checkpoint_lock: Lock::new(&layout.local, "checkpoint.lock"),
+            index_lock: Lock::new(&layout.local, "index.lock"),
+            board: Board::new(&layout, git),
+            journal: Journal::new(&layout.local),
+            files: Files::new(&layout),
+            index: Mutex::new(None),
+            folding: layout.folding(),
+            layout,
+        });
+        room.recover_after_crash(self.ids.now())?;
+        *self.room.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&room));
+        Ok(room)
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").field("project", &self.place.project).finish_non_exhaustive()
+    }
+}
+
+/// What a transaction put where, and so what to flush.
+enum Wrote {
+    Nothing,
+    Entries,
+    Journal,
+}
+
+/// A queue that has something in it; the lock is not taken before.
+struct Waiting;
+
+impl Waiting {
+    fn hold(self, room: &Room) -> Result<Held<'_>, StoreError> {
+        room.lock.take()
+    }
+}
+
+/// How long a call waits for another process that is building the index.
+const INDEX_PATIENCE: std::time::Duration = std::time::Duration::from_secs(120);
+
+impl Room {
+    fn is_current(&self, place: &Place) -> bool {
+        let same = |dir: &Dir, parent: &Dir, name: &str| {
+            matches!((dir.inode(), parent.stat(name)), (Ok(own), Ok(Some((_, print)))) if own == print.ino)
+        };
+        let Ok(project) = Dir::project(&place.project, None) else { return false };
+        same(&self.layout.top, &project, FOLDER)
+            && same(&self.layout.local, &self.layout.top, LOCAL)
+            && same(&self.layout.decisions, &self.layout.top, DECISIONS)
+            && same(&self.layout.graph, &self.layout.top, GRAPH)
+    }
+
+    pub(crate) fn record(&self) -> Result<Record, StoreError> {
+        match self.layout.local.open(WRITE_LOCK)? {
+            Some(lock) => Record::read(&lock),
+            None => Ok(Record::default()),
+        }
+    }
+
+    /// Brings the index up to the files.
+    pub(crate) fn catch_up(&self) -> Result<(), StoreError> {
+        let mut slot = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = slot.as_ref()
+            && index.is_current(&self.files)?
+        {
+            return Ok(());
+        }
+        let _alone = self.index_lock.take_within(INDEX_PATIENCE)?;
+        let caught = self.open_index(&mut slot).and_then(|index| index.catch_up(&self.files));
+        match caught {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_corrupt() => {
+                // The index is a cache: a broken one is thrown away, not reported.
+                *slot = None;
+                Index::destroy(&self.files)?;
+                self.open_index(&mut slot)?.catch_up(&self.files).map(|_| ())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn open_index<'s>(&self, slot: &'s mut Option<Index>) -> Result<&'s mut Index, StoreError> {
+        if slot.is_none() {
+            *slot = Some(Index::open(&self.files)?);
+        }
+        Ok(slot.as_mut().expect("opened above"))
+    }
+
+    fn with_view<T, E: From<StoreError>>(&self, now: Time, read: impl FnOnce(&View<'_>) -> Result<T, E>) -> Result<T, E> {
+        let slot = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = slot.as_ref().expect("every caller catches up first");
+        read(&index.view(now, self.folding)?)
+    }
+
+    fn commit(
+        &self,
+        change: Change,
+        drained: Option<Drained>,
+        footing: crate::board::Footing,
+        record: &mut Record,
+        held: &Held<'_>,
+        now: Time,
+    ) -> Result<(), StoreError> {
+        let committed = self.journal_and_apply(change, drained, footing, record, now);
+        // Also after a failure: what was rolled back moved the end of the board.
+        let noted = record.write(held.file());
+        committed.and(noted)
+    }
+}
