@@ -1,0 +1,174 @@
+//! `figures`: measures the built `twining` from outside and prints what it
+//! found beside the goals, as Markdown. A report, not a test: a missed goal is
+//! printed and the exit code stays 0; only a call that fails is an error.
+
+mod client;
+mod crowd;
+mod measure;
+mod store;
+mod table;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::client::Outcome;
+use crate::crowd::Member;
+use crate::measure::Bench;
+use crate::store::Stores;
+
+#[derive(Parser)]
+#[command(about = "Measures the built twining and prints the figures beside the goals", args_conflicts_with_subcommands = true)]
+struct Arguments {
+    #[command(subcommand)]
+    role: Option<Role>,
+    /// The program to measure; default: `twining` beside this one
+    #[arg(long, value_name = "PATH")]
+    twining: Option<PathBuf>,
+    /// Where stores are made; default: the system's temporary directory
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Also what takes minutes: a million entries
+    #[arg(long)]
+    full: bool,
+    /// What to measure; default: everything
+    what: Vec<What>,
+}
+
+/// The parts of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Starting, memory, exit
+    Start,
+    /// Post and decide, small store and large
+    Writes,
+    /// Every read with a goal
+    Reads,
+    /// The index built anew and caught up
+    Rebuild,
+    /// Many processes, kills, arrays
+    Crowd,
+}
+
+/// What this program is to itself.
+#[derive(Subcommand)]
+enum Role {
+    /// Be one process of a crowd
+    #[command(hide = true)]
+    Member {
+        project: PathBuf,
+        #[arg(long)]
+        lasting_us: u64,
+        #[arg(long)]
+        think_us: u64,
+        #[arg(long)]
+        offset_us: u64,
+    },
+    /// Write until killed
+    #[command(hide = true)]
+    Victim { project: PathBuf },
+}
+
+#[expect(clippy::print_stderr, reason = "this is a program for people")]
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = match arguments.role {
+        Some(Role::Member { project, lasting_us, think_us, offset_us }) => {
+            let [lasting, think, offset] = [lasting_us, think_us, offset_us].map(Duration::from_micros);
+            crowd::be_member(&Member { project, lasting, think, offset })
+        }
+        Some(Role::Victim { project }) => crowd::be_victim(project),
+        None => report(arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("figures: {error}");
+            let mut cause = error.source();
+            while let Some(error) = cause {
+                eprintln!("  cause: {error}");
+                cause = error.source();
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn report(arguments: Arguments) -> Outcome<()> {
+    let Arguments { role: _, twining, dir, full, what } = arguments;
+    let twining = match twining {
+        Some(path) => path,
+        None => fs::read_link("/proc/self/exe")?.with_file_name("twining"),
+    };
+    let twining = twining.canonicalize().map_err(|error| format!("no program `{}` to measure: {error}", twining.display()))?;
+    let stores = Stores::new(dir.as_deref())?;
+    show(&header(&twining, stores.path()));
+    let mut bench = Bench { twining, stores, is_full: full };
+    let began = Instant::now();
+    for part in What::value_variants().iter().filter(|part| what.is_empty() || what.contains(part)) {
+        match part {
+            What::Start => measure::start(&mut bench)?,
+            What::Writes => measure::writes(&mut bench)?,
+            What::Reads => measure::reads(&mut bench)?,
+            What::Rebuild => measure::rebuild(&mut bench)?,
+            What::Crowd => crowd::crowd(&mut bench)?,
+        }
+    }
+    show(&format!("\nMeasured in {} s; load average at the end: {}.", began.elapsed().as_secs(), load()));
+    Ok(())
+}
+
+/// What the figures depend on besides the program.
+fn header(twining: &Path, stores: &Path) -> String {
+    let cpu = field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown processor".to_owned());
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let kib: u64 = field("/proc/meminfo", "MemTotal").and_then(|told| told.split(' ').next()?.parse().ok()).unwrap_or_default();
+    let program = fs::metadata(twining).map_or(0, |file| file.len()) / 1024;
+    let build = if cfg!(debug_assertions) { "; **a debug build: run with --release**" } else { "" };
+    [
+        "# Figures\n".to_owned(),
+        format!("- machine: {cores} × {cpu}, {} GiB, Linux {}", kib >> 20, line("/proc/sys/kernel/osrelease")),
+        format!("- stores: `{}` ({})", stores.display(), file_system(stores)),
+        format!("- program: `{}`, {program} KiB{build}", twining.display()),
+        format!("- date: {}", twining_testkit::ids().now()),
+        format!("- command: `{}`", line("/proc/self/cmdline").trim_end_matches('\0').replace('\0', " ")),
+        format!("- load average at the start: {} (figures taken while others work are noise)", load()),
+    ]
+    .join("\n")
+}
+
+fn load() -> String {
+    line("/proc/loadavg").split(' ').take(3).collect::<Vec<_>>().join(" ")
+}
+
+fn line(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default().trim().to_owned()
+}
+
+fn field(path: &str, name: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    text.lines().find_map(|line| Some(line.strip_prefix(name)?.trim_start().strip_prefix(':')?.trim().to_owned()))
+}
+
+/// The kind of file system a path is on: a flush on tmpfs costs nothing.
+fn file_system(path: &Path) -> String {
+    let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
+    let words = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    let around = words.filter(|words| words.len() > 2 && path.starts_with(words[1]));
+    around.max_by_key(|words| words[1].len()).map_or_else(|| "unknown".to_owned(), |words| words[2].to_owned())
+}
+
+/// Prints a part of the report.
+#[expect(clippy::print_stdout, reason = "the report is this program's output")]
+pub fn show(part: &impl std::fmt::Display) {
+    println!("{part}");
+}
+
+/// Tells whoever waits what is going on.
+#[expect(clippy::print_stderr, reason = "this is a program for people")]
+pub fn say(doing: &str) {
+    eprintln!("figures: {doing}");
+}

@@ -1,0 +1,354 @@
+//! What one client sees of one server: starting, writing, reading, and an index
+//! that is built or catches up.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::FlockOperation;
+use serde_json::{Value, json};
+
+use crate::client::{self, Client, Outcome};
+use crate::store::{Dice, Known, Project, Size, Stores, board_line};
+use crate::table::{Sample, Table, at_most, below, ms, number, thousands};
+use crate::{say, show};
+
+const STARTS: usize = 20;
+const ROUNDS: usize = 5;
+const READS_EACH: usize = 200;
+const OUTSIDE_LINES: usize = 1_000;
+const MIB: f64 = 1024.0;
+
+/// What is measured, and on what.
+pub struct Bench {
+    /// The program.
+    pub twining: PathBuf,
+    /// Stores to measure it on.
+    pub stores: Stores,
+    /// Whether to take the time for a million entries.
+    pub is_full: bool,
+}
+
+impl Bench {
+    /// A greeted server on a project.
+    pub fn client(&self, project: &Project) -> Outcome<Client> {
+        Client::ready(&self.twining, project.path())
+    }
+
+    /// A greeted server on a copy of a store, its index built: how long the
+    /// call took that built it.
+    pub fn warm(&mut self, size: Size) -> Outcome<(Project, Client, Duration)> {
+        let project = self.stores.copy(size)?;
+        let mut client = self.client(&project)?;
+        let (status, took) = client.call("twining_status", &json!({}))?;
+        let counted = status["blackboard_entries"].as_u64().unwrap_or_default();
+        if counted != size.entries as u64 {
+            return Err(format!("the server counts {counted} entries where {} were written", size.entries).into());
+        }
+        Ok((project, client, took))
+    }
+}
+
+/// Spawn to `tools/list`, memory after it, and the way out.
+pub fn start(bench: &mut Bench) -> Outcome<()> {
+    let mut table = Table::new("start", ["store", "ready p50 ms", "ready max ms", "RSS MiB", "exit p50 ms", "exit max ms", "goals"]);
+    say("start, on an empty folder");
+    let empty = bench.stores.empty()?;
+    starts_on(&bench.twining, empty.path(), "empty folder", &mut table)?;
+    say("start, on the large store");
+    let (large, client, _) = bench.warm(Size::LARGE)?;
+    client.close()?;
+    starts_on(&bench.twining, large.path(), &format!("{} entries", thousands(Size::LARGE.entries)), &mut table)?;
+    table.note(format!(
+        "ready: spawn → initialize → tools/list, {STARTS} starts; RSS: VmRSS 100 ms later, the largest; exit: after stdin closes."
+    ));
+    show(&table);
+    Ok(())
+}
+
+fn starts_on(twining: &Path, project: &Path, name: &str, table: &mut Table) -> Outcome<()> {
+    let (mut ready, mut exit, mut resident) = (Sample::default(), Sample::default(), 0);
+    for number in 0..=STARTS {
+        let started = Instant::now();
+        let mut client = Client::start(twining, project)?;
+        client.greet()?;
+        if client.list_tools()? == 0 {
+            return Err("tools/list names no tool".into());
+        }
+        let took = started.elapsed();
+        std::thread::sleep(Duration::from_millis(100));
+        resident = client.resident_kib().max(resident);
+        let gone = client.close()?;
+        // The first start reads the program from the disk.
+        if number > 0 {
+            ready.push(took);
+            exit.push(gone);
+        }
+    }
+    let resident = resident as f64 / MIB;
+    let goals = [below("ready p50", ready.p50(), 10.0), below("RSS", resident, 20.0), below("exit", exit.max(), 100.0)].join(", ");
+    table.row([name.to_owned(), number(ready.p50()), number(ready.max()), number(resident), number(exit.p50()), number(exit.max()), goals]);
+    Ok(())
+}
+
+/// A kind of write, and how fast it is to be.
+struct Writing {
+    verb: &'static str,
+    tool: &'static str,
+    times: usize,
+    goal: f64,
+    ask: fn(&mut Dice, usize) -> Value,
+}
+
+const WRITES: [Writing; 2] = [
+    Writing { verb: "post", tool: "twining_post", times: 500, goal: 0.5, ask: post_arguments },
+    Writing { verb: "decide", tool: "twining_decide", times: 100, goal: 6.0, ask: decide_arguments },
+];
+
+/// Latencies and the processor time behind them.
+#[derive(Default)]
+struct Timed {
+    took: Sample,
+    cpu: Duration,
+}
+
+impl Timed {
+    fn cpu_each(&self) -> f64 {
+        ms(self.cpu) / self.took.len().max(1) as f64
+    }
+}
+
+/// One store with its server, while writes are timed.
+struct Side {
+    size: Size,
+    _project: Project,
+    client: Client,
+    first_status: Duration,
+    dice: Dice,
+    timed: [Timed; WRITES.len()],
+}
+
+impl Side {
+    fn warm(bench: &mut Bench, size: Size) -> Outcome<Self> {
+        let (project, client, first_status) = bench.warm(size)?;
+        let mut side = Self { size, _project: project, client, first_status, dice: Dice::new(2), timed: Default::default() };
+        for which in 0..WRITES.len() {
+            side.repeat(which, 20)?;
+        }
+        side.timed = Default::default();
+        Ok(side)
+    }
+
+    fn repeat(&mut self, which: usize, times: usize) -> Outcome<()> {
+        let (write, timed, before) = (&WRITES[which], &mut self.timed[which], self.client.cpu());
+        for _ in 0..times {
+            let arguments = (write.ask)(&mut self.dice, timed.took.len());
+            timed.took.push(self.client.call(write.tool, &arguments)?.1);
+        }
+        timed.cpu += self.client.cpu().saturating_sub(before);
+        Ok(())
+    }
+}
+
+/// `post` and `decide` on a small store and on a large one.
+pub fn writes(bench: &mut Bench) -> Outcome<()> {
+    let mut sides = [Side::warm(bench, Size::SMALL)?, Side::warm(bench, Size::LARGE)?];
+    // What the first writes left to do behind the scenes is not part of the next.
+    std::thread::sleep(Duration::from_secs(2));
+    say("writes");
+    // In turns, so that a noisy moment hits both.
+    for _ in 0..ROUNDS {
+        for (which, write) in WRITES.iter().enumerate() {
+            for side in &mut sides {
+                side.repeat(which, write.times / ROUNDS)?;
+            }
+        }
+    }
+    let mut table = Table::new("writes", ["call", "calls", "entries", "decisions", "p50 ms", "p99 ms", "max ms", "cpu ms/call", "goals"]);
+    for (which, write) in WRITES.iter().enumerate() {
+        let small = sides[0].timed[which].took.p50();
+        for side in &sides {
+            let Timed { took, .. } = &side.timed[which];
+            let mut goals = below("p50", took.p50(), write.goal);
+            if side.size == Size::LARGE {
+                let ratio = took.p50() / small;
+                goals = format!("{goals}, {} ({})", at_most("ratio", ratio, 1.5), number(ratio));
+            }
+            let [calls, entries, decisions] = [took.len(), side.size.entries, side.size.decisions].map(thousands);
+            let [p50, p99, max, cpu] = [took.p50(), took.percentile(99.0), took.max(), side.timed[which].cpu_each()].map(number);
+            table.row([write.verb.to_owned(), calls, entries, decisions, p50, p99, max, cpu, goals]);
+        }
+    }
+    let [small, large] = sides.each_ref().map(|side| number(ms(side.first_status)));
+    table.note(format!("The first status, which builds the index, took {small} ms on the small store and {large} ms on the large one."));
+    show(&table);
+    sides.into_iter().try_for_each(|side| side.client.close().map(drop))
+}
+
+/// The arguments of a post like any other.
+pub fn post_arguments(dice: &mut Dice, number: usize) -> Value {
+    json!({
+        "entry_type": "finding", "summary": format!("{number} {}", dice.sentence(8)), "detail": dice.sentence(40),
+        "tags": [dice.sentence(1)], "scope": dice.file(), "agent_id": format!("agent-{}", number % 8),
+    })
+}
+
+fn decide_arguments(dice: &mut Dice, number: usize) -> Value {
+    json!({
+        "domain": format!("domain-{}", number % 97), "scope": dice.file(), "summary": format!("{number} {}", dice.sentence(8)),
+        "context": dice.sentence(20), "rationale": dice.sentence(30), "confidence": "high",
+        "alternatives": [{"option": dice.sentence(3), "reason_rejected": dice.sentence(6)}],
+        "affected_files": [dice.file(), dice.file()], "affected_symbols": [dice.symbol()],
+    })
+}
+
+/// How the arguments of a read are made.
+type Ask = fn(&mut Dice, &Known) -> Value;
+
+const READS: [(&str, &str, Ask); 8] = [
+    ("read", "twining_read", |_, _| json!({"limit": 50})),
+    ("read in a scope", "twining_read", |dice, _| json!({"scope": dice.module()})),
+    ("recent", "twining_recent", |_, _| json!({"n": 20})),
+    ("why", "twining_why", |dice, _| json!({"scope": dice.file()})),
+    ("status", "twining_status", |_, _| json!({})),
+    ("graph_query", "twining_graph_query", |dice, _| json!({"query": dice.module().trim_start_matches("src/")})),
+    (
+        "neighbors, depth 2",
+        "twining_neighbors",
+        |dice, known| json!({"entity": known.entities[dice.below(known.entities.len())], "depth": 2}),
+    ),
+    ("trace", "twining_trace", |dice, known| json!({"decision_id": known.decisions[dice.below(known.decisions.len())]})),
+];
+
+/// Every read that has a goal, on the large store.
+pub fn reads(bench: &mut Bench) -> Outcome<()> {
+    let (project, mut client, first_status) = bench.warm(Size::LARGE)?;
+    say("reads");
+    let mut table = Table::new("reads", ["call", "p50 ms", "p95 ms", "max ms", "cpu ms/call", "goals"]);
+    for (name, tool, ask) in READS {
+        let (mut timed, mut dice, before) = (Timed::default(), Dice::new(3), client.cpu());
+        for _ in 0..READS_EACH {
+            timed.took.push(client.call(tool, &ask(&mut dice, &project.known))?.1);
+        }
+        timed.cpu = client.cpu().saturating_sub(before);
+        read_row(name, &timed, &mut table);
+    }
+    // What an agent does all day: the read that follows a write has its line to catch up on.
+    let (mut timed, mut dice) = (Timed::default(), Dice::new(4));
+    for number in 0..READS_EACH {
+        client.call("twining_post", &post_arguments(&mut dice, number))?;
+        let before = client.cpu();
+        timed.took.push(client.call("twining_recent", &json!({"n": 20}))?.1);
+        timed.cpu += client.cpu().saturating_sub(before);
+    }
+    read_row("recent after a post", &timed, &mut table);
+    let resident = client.resident_kib() as f64 / MIB;
+    table.note(format!(
+        "{}; {READS_EACH} calls each. The first status, which builds the index: {} ms. RSS of the server afterwards: {} MiB.",
+        Size::LARGE,
+        number(ms(first_status)),
+        number(resident)
+    ));
+    show(&table);
+    client.close().map(drop)
+}
+
+fn read_row(name: &str, timed: &Timed, table: &mut Table) {
+    let (took, p95) = (&timed.took, timed.took.percentile(95.0));
+    table.row([name.to_owned(), number(took.p50()), number(p95), number(took.max()), number(timed.cpu_each()), below("p95", p95, 5.0)]);
+}
+
+/// The index built anew, and caught up after others wrote.
+pub fn rebuild(bench: &mut Bench) -> Outcome<()> {
+    rebuild_from_nothing(bench)?;
+    catch_up(bench)
+}
+
+fn rebuild_from_nothing(bench: &mut Bench) -> Outcome<()> {
+    let mut table = Table::new("rebuild", ["store", "reindex s", "peak RSS MiB", "next start → status ms", "RSS then MiB", "goals"]);
+    let full = bench.is_full.then_some((Size::MILLION, 60.0, Some(300.0)));
+    for (size, seconds, memory) in [(Size::LARGE, 10.0, None)].into_iter().chain(full) {
+        let project = bench.stores.copy(size)?;
+        say(&format!("rebuilding the index of {} entries", thousands(size.entries)));
+        let run = client::run(&bench.twining, "reindex", project.path())?;
+        let (took, peak) = (run.took.as_secs_f64(), run.peak_kib as f64 / MIB);
+        let started = Instant::now();
+        let mut client = bench.client(&project)?;
+        client.call("twining_status", &json!({}))?;
+        let opened = ms(started.elapsed());
+        let resident = client.resident_kib() as f64 / MIB;
+        client.close()?;
+        let mut goals = vec![below("s", took, seconds)];
+        goals.extend(memory.map(|most| below("peak MiB", peak, most)));
+        // R16 gives these for a million entries.
+        goals.extend(memory.map(|_| format!("{}, {}", below("start → status", opened, 50.0), below("RSS then", resident, 40.0))));
+        table.row([size.to_string(), number(took), number(peak), number(opened), number(resident), goals.join(", ")]);
+    }
+    if !bench.is_full {
+        table.note("A million entries are rebuilt with `--full`.");
+    }
+    show(&table);
+    Ok(())
+}
+
+/// How others may change the board under a running server.
+#[derive(Clone, Copy)]
+enum Outside {
+    /// Lines at its end.
+    Appended,
+    /// A new file in its place, as git does it.
+    Replaced,
+}
+
+fn catch_up(bench: &mut Bench) -> Outcome<()> {
+    let (project, mut client, _) = bench.warm(Size::LARGE)?;
+    say("catching up");
+    let mut table = Table::new("catching up", ["what happened to the board", "next recent p50 ms", "max ms", "goals"]);
+    let mut dice = Dice::new(5);
+    for (outside, name) in [(Outside::Appended, "lines appended"), (Outside::Replaced, "replaced by a copy with more lines")] {
+        let mut took = Sample::default();
+        for _ in 0..ROUNDS {
+            let last = write_outside(&project, outside, &mut dice)?;
+            let (recent, after) = client.call("twining_recent", &json!({"n": 1}))?;
+            if recent["entries"][0]["id"] != last {
+                return Err(format!("the last line, {last}, was not noticed: {recent}").into());
+            }
+            took.push(after);
+        }
+        table.row([
+            format!("{} {name}", thousands(OUTSIDE_LINES)),
+            number(took.p50()),
+            number(took.max()),
+            below("max", took.max(), 100.0),
+        ]);
+    }
+    table.note(format!("{}; {ROUNDS} times each.", Size::LARGE));
+    show(&table);
+    client.close().map(drop)
+}
+
+/// Writes to the board as another program would; the id of the last line.
+fn write_outside(project: &Project, outside: Outside, dice: &mut Dice) -> Outcome<String> {
+    let ids = twining_testkit::ids();
+    let mut lines = String::new();
+    let mut last = String::new();
+    for _ in 0..OUTSIDE_LINES {
+        last = board_line(&ids, dice)?;
+        lines.push_str(&last);
+    }
+    let lock = OpenOptions::new().create(true).append(true).open(project.path().join(".twining/local/lock"))?;
+    rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
+    match outside {
+        Outside::Appended => OpenOptions::new().append(true).open(project.board())?.write_all(lines.as_bytes())?,
+        Outside::Replaced => {
+            let aside = project.path().join("board.new");
+            fs::copy(project.board(), &aside)?;
+            let mut file = OpenOptions::new().append(true).open(&aside)?;
+            file.write_all(lines.as_bytes())?;
+            fs::rename(aside, project.board())?;
+        }
+    }
+    let last: Value = serde_json::from_str(&last)?;
+    Ok(last["id"].as_str().unwrap_or_default().to_owned())
+}

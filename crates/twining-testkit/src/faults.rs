@@ -1,0 +1,81 @@
+//! Disks that fail on demand: the Nth call, and from then on if it was the
+//! process that died.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use twining_store::disk::{Fault, Op, Probe};
+
+/// No space left on device.
+pub const ENOSPC: i32 = 28;
+/// Input/output error.
+pub const EIO: i32 = 5;
+
+/// What happens at the chosen call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It fails once; the process lives on.
+    Fails(i32),
+    /// A write goes half way and fails once.
+    Tears(i32),
+    /// The process dies before it: this and everything after fails.
+    Dies,
+    /// The process dies in the middle of it: half the bytes are written.
+    DiesHalfWay,
+}
+
+/// A probe that counts calls and interferes with one of them.
+pub struct Faults {
+    seen: AtomicUsize,
+    at: usize,
+    outcome: Outcome,
+    log: Mutex<Vec<(Op, String)>>,
+}
+
+impl Faults {
+    /// Interferes with call number `at`, counted from zero.
+    #[must_use]
+    pub fn at(at: usize, outcome: Outcome) -> Self {
+        Self { seen: AtomicUsize::new(0), at, outcome, log: Mutex::new(Vec::new()) }
+    }
+
+    /// Only counts.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::at(usize::MAX, Outcome::Dies)
+    }
+
+    /// How many calls there were.
+    #[must_use]
+    pub fn calls(&self) -> usize {
+        self.seen.load(Ordering::SeqCst)
+    }
+
+    /// Starts counting anew, from zero.
+    pub fn reset(&self) {
+        self.seen.store(0, Ordering::SeqCst);
+    }
+
+    /// Every call there was.
+    #[must_use]
+    pub fn log(&self) -> Vec<(Op, String)> {
+        self.log.lock().map(|log| log.clone()).unwrap_or_default()
+    }
+}
+
+impl Probe for Faults {
+    fn before(&self, op: Op, name: &str) -> Fault {
+        let n = self.seen.fetch_add(1, Ordering::SeqCst);
+        if let Ok(mut log) = self.log.lock() {
+            log.push((op, name.to_owned()));
+        }
+        match self.outcome {
+            _ if n < self.at => Fault::None,
+            Outcome::Fails(errno) if n == self.at => Fault::Fail(errno),
+            Outcome::Tears(errno) if n == self.at => Fault::Short(7, errno),
+            Outcome::Fails(_) | Outcome::Tears(_) => Fault::None,
+            Outcome::DiesHalfWay if n == self.at => Fault::Short(7, EIO),
+            Outcome::Dies | Outcome::DiesHalfWay => Fault::Fail(EIO),
+        }
+    }
+}

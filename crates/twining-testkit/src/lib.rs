@@ -1,0 +1,14 @@
+//! What tests share: a world whose clock stands still until told, disks that
+//! fail on demand, throwaway repositories, and the tidy rules.
+
+pub mod faults;
+pub mod files;
+pub mod project;
+pub mod records;
+pub mod storm;
+pub mod tidy;
+pub mod world;
+
+pub use faults::{Faults, Outcome};
+pub use project::TestProject;
+pub use world::{FixedWorld, ids};

@@ -1,0 +1,80 @@
+//! A throwaway repository.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+use twining_store::Place;
+
+/// A project in a temporary directory, gone when dropped.
+pub struct TestProject {
+    dir: TempDir,
+}
+
+impl TestProject {
+    /// An empty folder.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { dir: tempfile::tempdir().expect("the system has a temporary directory") }
+    }
+
+    /// A folder that is a git repository with one commit.
+    #[must_use]
+    pub fn with_git() -> Self {
+        let project = Self::new();
+        project.git(["init", "-q", "-b", "main", "."]);
+        std::fs::write(project.path().join("README.md"), "a test project\n").expect("the directory is ours");
+        project.git(["add", "-A"]);
+        project.git(["commit", "-q", "-m", "start"]);
+        project
+    }
+
+    /// Where it is, links resolved.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.dir.path().canonicalize().expect("the directory is there")
+    }
+
+    /// A file in its `.twining`.
+    #[must_use]
+    pub fn file(&self, path: &str) -> PathBuf {
+        self.path().join(".twining").join(path)
+    }
+
+    /// Where the store is to look.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        let git = self.path().join(".git");
+        Place { project: self.path(), aliases: Vec::new(), git_dir: git.is_dir().then_some(git) }
+    }
+
+    /// Runs git here; panics with what it said if it fails.
+    pub fn git<const N: usize>(&self, args: [&str; N]) -> String {
+        let output = git_in(&self.path(), &args);
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Runs git here; whether it succeeded.
+    pub fn try_git(&self, args: &[&str]) -> bool {
+        git_in(&self.path(), args).status.success()
+    }
+}
+
+impl Default for TestProject {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Runs git in a folder, away from the configuration of whoever runs the tests.
+pub fn git_in(path: &Path, args: &[&str]) -> Output {
+    Command::new("git")
+        .current_dir(path)
+        .args(["-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false", "-c", "gc.auto=0"])
+        .args(args)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .output()
+        .expect("git is installed")
+}

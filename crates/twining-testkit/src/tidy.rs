@@ -1,0 +1,119 @@
+//! The rules that no compiler checks: file length, one door to each part of the
+//! outside world, dependencies that point one way.
+
+use std::path::{Path, PathBuf};
+
+/// Lines past which a file is refused.
+pub const MOST_LINES: usize = 800;
+
+/// A place where a rule is broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Untidy {
+    /// Which file.
+    pub file: PathBuf,
+    /// Which line, from one; zero for the whole file.
+    pub line: usize,
+    /// Which rule.
+    pub rule: String,
+}
+
+/// Calls that only the named files may make; each is a door to the world outside.
+const DOORS: &[(&str, &[&str])] = &[
+    ("SystemTime::now", &["twining/src/world.rs", "twining-testkit/"]),
+    ("Timestamp::now", &[]),
+    ("std::env::", &["twining/src/", "/tests/", "/build.rs", "/benches/"]),
+    ("current_dir()", &["twining/src/", "/tests/"]),
+    ("std::fs::", &["twining-store/src/disk.rs", "twining-testkit/", "/tests/", "twining/src/", "/benches/"]),
+    ("Command::new(\"git\")", &["twining/src/git.rs", "twining-testkit/", "/tests/", "twining/src/tour/"]),
+    ("#[allow(", &[]),
+];
+
+/// Which crate may use which.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("twining-model", &[]),
+    ("twining-store", &["twining-model"]),
+    ("twining-engine", &["twining-model", "twining-store"]),
+];
+
+/// Every place under `crates/` that breaks a rule.
+#[must_use]
+pub fn check(workspace: &Path) -> Vec<Untidy> {
+    let mut untidy = Vec::new();
+    for file in rust_files(&workspace.join("crates")) {
+        let Ok(text) = std::fs::read_to_string(&file) else { continue };
+        let shown = file.strip_prefix(workspace).unwrap_or(&file).to_path_buf();
+        check_file(&shown, &text, &mut untidy);
+    }
+    for (name, allowed) in LAYERS {
+        let manifest = std::fs::read_to_string(workspace.join("crates").join(name).join("Cargo.toml")).unwrap_or_default();
+        let wanted = manifest.split("[dev-dependencies]").next().unwrap_or_default();
+        for line in wanted.lines().filter(|line| line.starts_with("twining-")) {
+            let used = line.split(['.', ' ', '=']).next().unwrap_or_default();
+            if !allowed.contains(&used) {
+                untidy.push(Untidy { file: PathBuf::from(name), line: 0, rule: format!("{name} must not depend on {used}") });
+            }
+        }
+    }
+    untidy
+}
+
+fn check_file(file: &Path, text: &str, untidy: &mut Vec<Untidy>) {
+    let name = file.to_string_lossy().replace('\\', "/");
+    let lines = text.lines().count();
+    if lines > MOST_LINES {
+        untidy.push(Untidy { file: file.to_owned(), line: 0, rule: format!("{lines} lines; at most {MOST_LINES}") });
+    }
+    if name.contains("/src/") && !text.starts_with("//!") && !name.contains("/tests") {
+        untidy.push(Untidy { file: file.to_owned(), line: 1, rule: "a module opens with its promise (//!)".to_owned() });
+    }
+    if name.ends_with("tidy.rs") {
+        return;
+    }
+    // Tests at the end of a file may look at the disk from outside.
+    let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or(text);
+    for (number, line) in code.lines().enumerate() {
+        let line = line.split("//").next().unwrap_or_default();
+        for (door, keepers) in DOORS {
+            if line.contains(door) && !keepers.iter().any(|keeper| name.contains(keeper)) {
+                untidy.push(Untidy { file: file.to_owned(), line: number + 1, rule: format!("`{door}` belongs behind its own door") });
+            }
+        }
+    }
+}
+
+fn rust_files(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut todo = vec![dir.to_owned()];
+    while let Some(dir) = todo.pop() {
+        let Ok(entries) = std::fs::read_dir(&dir) else { continue };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                todo.push(path);
+            } else if path.extension().is_some_and(|ext| ext == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_workspace_is_tidy() {
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let untidy = check(&workspace);
+        assert!(untidy.is_empty(), "{untidy:#?}");
+    }
+
+    #[test]
+    fn a_clock_in_the_wrong_room_is_noticed() {
+        let mut untidy = Vec::new();
+        check_file(Path::new("crates/twining-engine/src/x.rs"), "//! x\nlet t = SystemTime::now();\n", &mut untidy);
+        assert_eq!(untidy.len(), 1);
+        assert_eq!(untidy[0].line, 2);
+    }
+}
