@@ -1,0 +1,42 @@
+//! Answers: bounded in size, and honest about what was left out.
+
+use serde::Serialize;
+use twining_model::limits;
+
+/// The items from the front whose JSON fits into one answer, and whether any
+/// had to go.
+pub(crate) fn within_answer<T: Serialize>(mut items: Vec<T>) -> (Vec<T>, bool) {
+    let mut left = limits::ANSWER_BYTES;
+    let fitting = items.iter().take_while(|item| {
+        let bytes = serde_json::to_vec(item).map_or(usize::MAX, |json| json.len()).saturating_add(1);
+        let fits = bytes <= left;
+        left = left.saturating_sub(bytes);
+        fits
+    });
+    let kept = fitting.count();
+    let cut = kept < items.len();
+    items.truncate(kept);
+    (items, cut)
+}
+
+/// For `skip_serializing_if`: whether there is nothing to tell.
+pub(crate) fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// For `skip_serializing_if`: whether nothing was counted.
+pub(crate) fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_never_outgrows_its_limit() {
+        let (kept, cut) = within_answer(vec!["x".repeat(limits::ANSWER_BYTES / 3); 5]);
+        assert_eq!((kept.len(), cut), (2, true));
+        assert_eq!(within_answer(vec!["x"]), (vec!["x"], false));
+    }
+}

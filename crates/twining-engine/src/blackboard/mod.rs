@@ -1,0 +1,15 @@
+//! The blackboard: what agents tell each other, one line each.
+//!
+//! A line is written once. A need, a question or a warning is open until an
+//! answer or a status relates to it; nothing is ever deleted, so who closed what,
+//! when and why stays on the board.
+
+mod dismiss;
+mod note;
+mod post;
+mod read;
+
+pub use dismiss::{DismissDraft, DismissInput, DismissOutcome, plan_dismiss};
+pub(crate) use note::note;
+pub use post::{PostDraft, PostInput, Posted, plan_post};
+pub use read::{EntryHit, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome, SearchMode, query, read, recent};

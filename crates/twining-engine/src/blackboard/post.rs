@@ -1,0 +1,165 @@
+//! Posting: words into an entry, without looking at what is on the board.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::{Entry, EntryType, Refused, Root, Scope, limits, text};
+
+use crate::blackboard::note;
+use crate::caller::Stamp;
+use crate::words;
+
+/// What to post, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct PostInput {
+    /// One of the entry types, but not `decision`.
+    pub entry_type: String,
+    /// One line.
+    pub summary: String,
+    /// Full context.
+    pub detail: Option<String>,
+    /// Domain tags.
+    pub tags: Vec<String>,
+    /// Part of the project; all of it by default.
+    pub scope: Option<String>,
+    /// Ids of related records.
+    pub relates_to: Vec<String>,
+    /// Who posts; the caller by default.
+    pub agent_id: Option<String>,
+}
+
+/// What was posted.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Posted {
+    /// The new entry.
+    pub id: String,
+    /// When.
+    pub timestamp: String,
+}
+
+/// An entry to be, every rule checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PostDraft {
+    kind: EntryType,
+    summary: String,
+    detail: String,
+    tags: Vec<String>,
+    scope: Scope,
+    relates_to: Vec<String>,
+}
+
+impl PostDraft {
+    /// Checks every word.
+    pub fn parse(input: &PostInput, root: &Root) -> Result<Self, Refused> {
+        let kind = EntryType::parse("entry_type", input.entry_type.trim())?;
+        if kind == EntryType::Decision {
+            return Err(Refused::new("entry_type", "must not be `decision`")
+                .because("record a decision with twining_decide, which keeps its reasons and announces it here"));
+        }
+        Ok(Self {
+            kind,
+            summary: text::summary("summary", &input.summary)?,
+            detail: text::long("detail", input.detail.as_deref().unwrap_or_default())?,
+            tags: text::list("tags", &input.tags, limits::TAGS, limits::TAG_BYTES)?,
+            scope: words::scope_or_project(input.scope.as_deref(), root)?,
+            relates_to: words::references("relates_to", &input.relates_to)?,
+        })
+    }
+}
+
+/// Plans an entry. The board is not read, so that posting costs the same on any.
+pub fn plan_post(draft: &PostDraft, stamp: &Stamp<'_>) -> Result<(Entry, Posted), Refused> {
+    let entry = Entry {
+        detail: draft.detail.clone(),
+        tags: draft.tags.clone(),
+        relates_to: draft.relates_to.clone(),
+        ..note(stamp, draft.kind, draft.scope.as_str(), &draft.summary)
+    };
+    // Escaped control characters take six bytes each: within every limit of its
+    // own, an entry can still be a line that no reader would take.
+    words::fits("entry", &entry, limits::RECORD_BYTES / 2)?;
+    let posted = Posted { id: entry.id.clone(), timestamp: entry.timestamp.clone() };
+    Ok((entry, posted))
+}
+
+#[cfg(test)]
+mod tests {
+    use twining_model::limits;
+
+    use crate::PostInput;
+    use crate::testing::{Project, caller};
+
+    fn refusal(input: &PostInput) -> String {
+        let project = Project::new();
+        let failure = project.engine.post(&caller("ada"), input).expect_err("refused");
+        assert_eq!(failure.code(), "INVALID_INPUT");
+        assert!(!project.path().join(".twining/blackboard.jsonl").exists(), "a refused post left a file");
+        failure.to_string()
+    }
+
+    fn finding(summary: &str) -> PostInput {
+        PostInput { entry_type: "finding".into(), summary: summary.into(), ..PostInput::default() }
+    }
+
+    #[test]
+    fn a_post_keeps_who_said_it_beside_who_they_claim_to_be() {
+        let project = Project::new();
+        let input = PostInput { agent_id: Some("human".into()), ..finding("the cache is cold") };
+        let posted = project.engine.post(&caller("ada"), &input).expect("posts");
+        let entry = project.entry(&posted.id);
+        assert_eq!((entry.agent_id.as_str(), entry.scope.as_str()), ("human", "project"));
+        assert_eq!(entry.timestamp, posted.timestamp);
+        assert_eq!(entry.origin, Some(caller("ada").origin));
+    }
+
+    #[test]
+    fn a_decision_cannot_be_posted_without_its_reasons() {
+        let message = refusal(&PostInput { entry_type: "decision".into(), ..finding("use redis") });
+        assert!(message.contains("`entry_type`") && message.contains("twining_decide"), "{message}");
+    }
+
+    #[test]
+    fn every_broken_rule_names_its_field() {
+        let cases = [
+            ("entry_type", PostInput { entry_type: "rumour".into(), ..finding("x") }),
+            ("summary", finding("")),
+            ("summary", finding(&"x".repeat(201))),
+            ("summary", finding("a\0b")),
+            ("detail", PostInput { detail: Some("x".repeat(10 * 1024 * 1024)), ..finding("x") }),
+            ("tags", PostInput { tags: vec!["t".into(); 100_000], ..finding("x") }),
+            ("tags", PostInput { tags: vec!["t".repeat(65)], ..finding("x") }),
+            ("scope", PostInput { scope: Some("../../etc/passwd".into()), ..finding("x") }),
+            ("scope", PostInput { scope: Some("/etc/passwd".into()), ..finding("x") }),
+            ("relates_to", PostInput { relates_to: vec!["x".into(); 300], ..finding("x") }),
+            ("agent_id", PostInput { agent_id: Some("  ".into()), ..finding("x") }),
+            (
+                "entry",
+                PostInput {
+                    detail: Some("\u{1}".repeat(limits::TEXT_BYTES)),
+                    relates_to: (0..200).map(|n| format!("{n}{}", "\u{1}".repeat(900))).collect(),
+                    ..finding("x")
+                },
+            ),
+        ];
+        for (field, input) in cases {
+            let message = refusal(&input);
+            assert!(message.starts_with(&format!("`{field}` ")), "{field}: {message}");
+        }
+    }
+
+    #[test]
+    fn an_absolute_path_inside_the_project_is_stored_relative() {
+        let project = Project::new();
+        let scope = project.path().join("src/auth/jwt.ts").to_string_lossy().into_owned();
+        let posted = project.engine.post(&caller("ada"), &PostInput { scope: Some(scope), ..finding("x") }).expect("posts");
+        assert_eq!(project.entry(&posted.id).scope, "src/auth/jwt.ts");
+    }
+
+    #[test]
+    fn a_reference_in_lower_case_still_closes_its_question() {
+        let project = Project::new();
+        let question = project.post("question", "which port?");
+        let answer = PostInput { entry_type: "answer".into(), relates_to: vec![question.to_lowercase()], ..finding("8080") };
+        project.engine.post(&caller("bob"), &answer).expect("posts");
+        assert_eq!(project.engine.status().expect("reports").unanswered_questions, 0);
+    }
+}

@@ -1,0 +1,240 @@
+//! Reading the board: by filter, by recency, by words.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::{Entry, EntryType, Refused, Root, Scope, Time, limits, text};
+use twining_store::{EntryFilter, View};
+
+use crate::answer::{is_false, within_answer};
+use crate::failure::Failure;
+use crate::words;
+
+/// Which entries to read.
+#[derive(Clone, Debug, Default)]
+pub struct ReadInput {
+    /// Any of these types; all by default.
+    pub entry_types: Vec<String>,
+    /// Any of these tags.
+    pub tags: Vec<String>,
+    /// Entries inside this scope.
+    pub scope: Option<String>,
+    /// Entries from this time on.
+    pub since: Option<String>,
+    /// At most so many; 50 by default.
+    pub limit: Option<usize>,
+}
+
+/// The newest entries that match, oldest first.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ReadOutcome {
+    /// The page, oldest first.
+    pub entries: Vec<Entry>,
+    /// How many match in all.
+    pub total_count: u64,
+    /// Whether older ones were left out for size.
+    #[serde(skip_serializing_if = "is_false")]
+    pub truncated: bool,
+}
+
+/// Which of the newest entries to read.
+#[derive(Clone, Debug, Default)]
+pub struct RecentInput {
+    /// So many; 20 by default.
+    pub n: Option<usize>,
+    /// Any of these types; all by default.
+    pub entry_types: Vec<String>,
+}
+
+/// The newest entries, newest first.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RecentOutcome {
+    /// Newest first.
+    pub entries: Vec<Entry>,
+    /// Whether older ones were left out for size.
+    #[serde(skip_serializing_if = "is_false")]
+    pub truncated: bool,
+}
+
+/// What to search the board for.
+#[derive(Clone, Debug, Default)]
+pub struct QueryInput {
+    /// Words.
+    pub query: String,
+    /// Any of these types; all by default.
+    pub entry_types: Vec<String>,
+    /// At most so many; 10 by default.
+    pub limit: Option<usize>,
+}
+
+/// How a search was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchMode {
+    /// By words.
+    Keyword,
+    /// By meaning.
+    Semantic,
+    /// By both.
+    Hybrid,
+}
+
+/// An entry that was found.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct EntryHit {
+    /// The entry.
+    pub entry: Entry,
+    /// From 0 to 1.
+    pub relevance: f64,
+}
+
+/// What was found on the board.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct QueryOutcome {
+    /// Best first.
+    pub results: Vec<EntryHit>,
+    /// How it was searched.
+    pub mode: SearchMode,
+    /// Whether weaker ones were left out for size.
+    #[serde(skip_serializing_if = "is_false")]
+    pub truncated: bool,
+}
+
+/// The newest entries that match, oldest first.
+pub fn read(view: &View<'_>, input: &ReadInput, root: &Root) -> Result<ReadOutcome, Failure> {
+    let filter = EntryFilter {
+        types: entry_types(&input.entry_types)?,
+        tags: text::list("tags", &input.tags, limits::TAGS, limits::TAG_BYTES)?,
+        scope: input.scope.as_deref().map(|scope| Scope::parse("scope", scope, root)).transpose()?,
+        since: input.since.as_deref().map(|since| Time::parse("since", since)).transpose()?,
+        ..EntryFilter::default()
+    };
+    let page = view.entries().newest(&filter, words::page("limit", input.limit, 50)?)?;
+    let (mut entries, truncated) = within_answer(page.items);
+    entries.reverse();
+    Ok(ReadOutcome { entries, total_count: page.total, truncated })
+}
+
+/// The newest entries, newest first.
+pub fn recent(view: &View<'_>, input: &RecentInput) -> Result<RecentOutcome, Failure> {
+    let filter = EntryFilter { types: entry_types(&input.entry_types)?, ..EntryFilter::default() };
+    let page = view.entries().newest(&filter, words::page("n", input.n, 20)?)?;
+    let (entries, truncated) = within_answer(page.items);
+    Ok(RecentOutcome { entries, truncated })
+}
+
+/// The entries that speak of these words, best first.
+pub fn query(view: &View<'_>, input: &QueryInput) -> Result<QueryOutcome, Failure> {
+    let words = words::query("query", &input.query)?;
+    let filter = EntryFilter { types: entry_types(&input.entry_types)?, ..EntryFilter::default() };
+    let hits = view.entries().search(&words, &filter, words::page("limit", input.limit, 10)?)?;
+    let hits = hits.into_iter().map(|hit| EntryHit { entry: hit.item, relevance: hit.relevance }).collect();
+    let (results, truncated) = within_answer(hits);
+    Ok(QueryOutcome { results, mode: SearchMode::Keyword, truncated })
+}
+
+fn entry_types(given: &[String]) -> Result<Vec<String>, Refused> {
+    limits::at_most("entry_types", given, limits::LIST)?;
+    given.iter().map(|word| Ok(EntryType::parse("entry_types", word.trim())?.as_str().to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Project, caller};
+    use crate::{PostInput, QueryInput, ReadInput, RecentInput, SearchMode};
+
+    fn summaries(entries: &[twining_model::Entry]) -> Vec<&str> {
+        entries.iter().map(|entry| entry.summary.as_str()).collect()
+    }
+
+    #[test]
+    fn read_gives_the_newest_oldest_first_and_the_full_count() {
+        let project = Project::new();
+        for n in 1..=5 {
+            project.post("finding", &format!("finding {n}"));
+        }
+        let input = ReadInput { limit: Some(2), ..ReadInput::default() };
+        let outcome = project.engine.read(&input).expect("reads");
+        assert_eq!(summaries(&outcome.entries), ["finding 4", "finding 5"]);
+        assert_eq!(outcome.total_count, 5);
+    }
+
+    #[test]
+    fn recent_is_newest_first() {
+        let project = Project::new();
+        project.post("finding", "first");
+        project.post("warning", "second");
+        let all = project.engine.recent(&RecentInput::default()).expect("reads");
+        assert_eq!(summaries(&all.entries), ["second", "first"]);
+        let warnings = RecentInput { entry_types: vec!["warning".into()], ..RecentInput::default() };
+        assert_eq!(summaries(&project.engine.recent(&warnings).expect("reads").entries), ["second"]);
+    }
+
+    #[test]
+    fn a_scope_filter_does_not_match_a_namesake_and_project_matches_all() {
+        let project = Project::new();
+        project.post_in("src/auth/jwt.ts", "finding", "inside");
+        project.post_in("src/authority.ts", "finding", "namesake");
+        let in_scope = |scope: &str| {
+            let input = ReadInput { scope: Some(scope.into()), ..ReadInput::default() };
+            let entries = project.engine.read(&input).expect("reads").entries;
+            entries.into_iter().map(|entry| entry.summary).collect::<Vec<_>>()
+        };
+        assert_eq!(in_scope("src/auth"), ["inside"]);
+        assert_eq!(in_scope("project"), ["inside", "namesake"]);
+    }
+
+    #[test]
+    fn since_and_tags_narrow_the_page() {
+        let project = Project::new();
+        project.post("finding", "old");
+        project.clock.advance_ms(1000);
+        let since = project.clock.now().to_string();
+        let tagged = PostInput { entry_type: "finding".into(), summary: "new".into(), tags: vec!["auth".into()], ..PostInput::default() };
+        project.engine.post(&caller("ada"), &tagged).expect("posts");
+        let by_time = ReadInput { since: Some(since), ..ReadInput::default() };
+        assert_eq!(summaries(&project.engine.read(&by_time).expect("reads").entries), ["new"]);
+        let by_tag = ReadInput { tags: vec!["auth".into(), "other".into()], ..ReadInput::default() };
+        assert_eq!(summaries(&project.engine.read(&by_tag).expect("reads").entries), ["new"]);
+    }
+
+    #[test]
+    fn a_typo_in_a_filter_is_refused_instead_of_finding_nothing() {
+        let project = Project::new();
+        let fields = [
+            ("entry_types", ReadInput { entry_types: vec!["findings".into()], ..ReadInput::default() }),
+            ("since", ReadInput { since: Some("yesterday".into()), ..ReadInput::default() }),
+            ("limit", ReadInput { limit: Some(0), ..ReadInput::default() }),
+            ("limit", ReadInput { limit: Some(501), ..ReadInput::default() }),
+            ("scope", ReadInput { scope: Some("..".into()), ..ReadInput::default() }),
+        ];
+        for (field, input) in fields {
+            let message = project.engine.read(&input).expect_err("refused").to_string();
+            assert!(message.starts_with(&format!("`{field}` ")), "{message}");
+        }
+        let n = project.engine.recent(&RecentInput { n: Some(0), ..RecentInput::default() }).expect_err("refused");
+        assert!(n.to_string().starts_with("`n` must be from 1 to 500"), "{n}");
+    }
+
+    #[test]
+    fn a_query_says_that_it_went_by_words() {
+        let project = Project::new();
+        project.post("finding", "the rate limiter drops bursts");
+        project.post("finding", "nothing to see");
+        let outcome = project.engine.query(&QueryInput { query: "rate limiter".into(), ..QueryInput::default() }).expect("searches");
+        assert_eq!(outcome.mode, SearchMode::Keyword);
+        assert_eq!(outcome.results[0].entry.summary, "the rate limiter drops bursts");
+        assert!((0.0..=1.0).contains(&outcome.results[0].relevance));
+    }
+
+    #[test]
+    fn a_query_of_punctuation_is_not_an_error() {
+        let project = Project::new();
+        project.post("finding", "quotes");
+        for hostile in ["\"", "NEAR(", "a* AND", "summary:x", "'; DROP TABLE entries; --"] {
+            let input = QueryInput { query: hostile.into(), ..QueryInput::default() };
+            project.engine.query(&input).expect("searches");
+        }
+        let empty = project.engine.query(&QueryInput { query: " ".into(), ..QueryInput::default() }).expect_err("refused");
+        assert!(empty.to_string().starts_with("`query` "));
+    }
+}

@@ -1,0 +1,31 @@
+//! Who calls, and the mark each of their writes carries.
+
+use twining_model::{IdSource, Origin, Refused, Time, text};
+
+/// Who calls: what they call themselves, beside what the server knows of them.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The name records carry when a call gives none.
+    pub agent: String,
+    /// What the server knows.
+    pub origin: Origin,
+}
+
+impl Caller {
+    /// This caller under the name it gives itself in one call.
+    pub fn called(&self, agent_id: Option<&str>) -> Result<Self, Refused> {
+        let agent = agent_id.map_or_else(|| Ok(self.agent.clone()), |name| text::name("agent_id", name))?;
+        Ok(Self { agent, origin: self.origin.clone() })
+    }
+}
+
+/// What a plan may know of the world: the time, a source of ids, and who asks.
+#[derive(Clone, Copy, Debug)]
+pub struct Stamp<'a> {
+    /// When.
+    pub at: Time,
+    /// Where new ids come from.
+    pub ids: &'a IdSource,
+    /// Who.
+    pub caller: &'a Caller,
+}

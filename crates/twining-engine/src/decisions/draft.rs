@@ -1,0 +1,130 @@
+//! A decision in the making: words in, every rule checked, nothing written.
+
+use twining_model::{Alternative, Confidence, Id, Refused, Root, Scope, limits, text};
+
+use crate::words;
+
+/// What to decide, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct DecideInput {
+    /// The kind of question: architecture, testing, api, …
+    pub domain: String,
+    /// The part of the project it governs.
+    pub scope: String,
+    /// The choice, in one line.
+    pub summary: String,
+    /// What prompted it.
+    pub context: String,
+    /// Why this choice.
+    pub rationale: String,
+    /// What limited the options.
+    pub constraints: Vec<String>,
+    /// What was not taken.
+    pub alternatives: Vec<Alternative>,
+    /// Ids of decisions it rests on.
+    pub depends_on: Vec<String>,
+    /// Id of the decision it replaces.
+    pub supersedes: Option<String>,
+    /// `high`, `medium` or `low`; medium by default.
+    pub confidence: Option<String>,
+    /// Whether it can be undone; yes by default.
+    pub reversible: Option<bool>,
+    /// Files it affects.
+    pub affected_files: Vec<String>,
+    /// Functions and types it affects.
+    pub affected_symbols: Vec<String>,
+    /// A commit that carries it out.
+    pub commit_hash: Option<String>,
+    /// Who decides; the caller by default.
+    pub agent_id: Option<String>,
+}
+
+/// A decision to be, every rule checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft {
+    /// The kind of question.
+    pub domain: String,
+    /// The part of the project it governs.
+    pub scope: Scope,
+    /// The choice, in one line.
+    pub summary: String,
+    /// What prompted it.
+    pub context: String,
+    /// Why this choice.
+    pub rationale: String,
+    /// What limited the options.
+    pub constraints: Vec<String>,
+    /// What was not taken.
+    pub alternatives: Vec<Alternative>,
+    /// Decisions it rests on.
+    pub depends_on: Vec<Id>,
+    /// The decision it replaces.
+    pub supersedes: Option<Id>,
+    /// How sure the author is.
+    pub confidence: Confidence,
+    /// Whether it can be undone.
+    pub reversible: bool,
+    /// Files it affects, relative to the project.
+    pub affected_files: Vec<String>,
+    /// Functions and types it affects.
+    pub affected_symbols: Vec<String>,
+    /// A commit that carries it out.
+    pub commit: Option<String>,
+    /// Whether the author had assembled context before; not known for one that
+    /// replaces an overridden decision.
+    pub assembled_before: Option<bool>,
+}
+
+impl Draft {
+    /// Checks every word.
+    pub fn parse(input: &DecideInput, root: &Root) -> Result<Self, Refused> {
+        Ok(Self {
+            domain: text::name("domain", &input.domain)?,
+            scope: Scope::parse("scope", &input.scope, root)?,
+            summary: text::summary("summary", &input.summary)?,
+            context: text::required("context", &input.context)?,
+            rationale: text::required("rationale", &input.rationale)?,
+            constraints: text::list("constraints", &input.constraints, limits::LIST, limits::ELEMENT_BYTES)?,
+            alternatives: alternatives(&input.alternatives)?,
+            depends_on: words::decision_ids("depends_on", &input.depends_on)?,
+            supersedes: input.supersedes.as_deref().map(|id| Id::parse("supersedes", id.trim())).transpose()?,
+            confidence: input.confidence.as_deref().map_or(Ok(Confidence::default()), |word| confidence("confidence", word))?,
+            reversible: input.reversible.unwrap_or(true),
+            affected_files: files(&input.affected_files, root)?,
+            affected_symbols: text::list("affected_symbols", &input.affected_symbols, limits::LIST, limits::ELEMENT_BYTES)?,
+            commit: input.commit_hash.as_deref().map(|hash| words::commit_hash("commit_hash", hash)).transpose()?,
+            assembled_before: None,
+        })
+    }
+}
+
+/// Takes a word for how sure someone is.
+pub(crate) fn confidence(field: &'static str, word: &str) -> Result<Confidence, Refused> {
+    let known = [Confidence::High, Confidence::Medium, Confidence::Low].map(|c| (c.as_str(), c));
+    words::one_of(field, word.trim(), &known)
+}
+
+fn files(given: &[String], root: &Root) -> Result<Vec<String>, Refused> {
+    limits::at_most("affected_files", given, limits::LIST)?;
+    let mut kept: Vec<String> = Vec::with_capacity(given.len());
+    for file in given {
+        let file = Scope::parse("affected_files", file, root)?.to_string();
+        if !kept.contains(&file) {
+            kept.push(file);
+        }
+    }
+    Ok(kept)
+}
+
+fn alternatives(given: &[Alternative]) -> Result<Vec<Alternative>, Refused> {
+    limits::at_most("alternatives", given, limits::LIST)?;
+    let check = |alternative: &Alternative| {
+        Ok(Alternative {
+            option: text::required("alternatives.option", &alternative.option)?,
+            pros: text::list("alternatives.pros", &alternative.pros, limits::LIST, limits::ELEMENT_BYTES)?,
+            cons: text::list("alternatives.cons", &alternative.cons, limits::LIST, limits::ELEMENT_BYTES)?,
+            reason_rejected: text::required("alternatives.reason_rejected", &alternative.reason_rejected)?,
+        })
+    };
+    given.iter().map(check).collect()
+}

@@ -1,0 +1,93 @@
+//! Promoting: a provisional decision is in force after all.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::{Change, Decision, Id, Refused, Status, text};
+use twining_store::View;
+
+use crate::caller::Stamp;
+use crate::decisions::amend::{amendment, move_to};
+use crate::decisions::{find, notices};
+use crate::failure::Failure;
+use crate::words;
+
+/// What to promote, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct PromoteInput {
+    /// Which decisions.
+    pub decision_ids: Vec<String>,
+    /// Who promotes; the caller by default.
+    pub promoted_by: Option<String>,
+}
+
+/// A decision that cannot be promoted.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PromotionRefused {
+    /// Its id.
+    pub id: Id,
+    /// Why not.
+    pub reason: String,
+}
+
+/// What was promoted.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct PromoteOutcome {
+    /// Provisional before, active now.
+    pub promoted: Vec<Id>,
+    /// Active before.
+    pub already_active: Vec<Id>,
+    /// Superseded or overridden.
+    pub refused: Vec<PromotionRefused>,
+}
+
+/// A promotion to be, every rule checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PromoteDraft {
+    ids: Vec<Id>,
+    by: Option<String>,
+}
+
+impl PromoteDraft {
+    /// Checks every word.
+    pub fn parse(input: &PromoteInput) -> Result<Self, Refused> {
+        let ids = words::decision_ids("decision_ids", &input.decision_ids)?;
+        if ids.is_empty() {
+            return Err(Refused::new("decision_ids", "must name at least one decision"));
+        }
+        Ok(Self { ids, by: input.promoted_by.as_deref().map(|by| text::name("promoted_by", by)).transpose()? })
+    }
+}
+
+/// Plans the promotions. An unknown id stops all of them: a list with a typo in
+/// it is not what the caller meant.
+pub fn plan_promote(view: &View<'_>, draft: &PromoteDraft, stamp: &Stamp<'_>) -> Result<(Change, PromoteOutcome), Failure> {
+    let by = draft.by.as_deref().unwrap_or(&stamp.caller.agent);
+    let mut change = Change::default();
+    let mut outcome = PromoteOutcome::default();
+    let mut promoted: Vec<Decision> = Vec::new();
+    for id in &draft.ids {
+        let before = find(view, id)?;
+        match before.status {
+            Status::Active => outcome.already_active.push(id.clone()),
+            Status::Superseded | Status::Overridden => {
+                outcome.refused.push(PromotionRefused { id: id.clone(), reason: retired(&before) });
+            }
+            Status::Provisional => {
+                let mut after = before.clone();
+                move_to(&mut after, Status::Active, by, "promoted", stamp);
+                change.amendments.push(amendment(&before, &after)?);
+                outcome.promoted.push(id.clone());
+                promoted.push(after);
+            }
+        }
+    }
+    notices::promoted(&mut change, view, &promoted, stamp)?;
+    Ok((change, outcome))
+}
+
+fn retired(decision: &Decision) -> String {
+    match &decision.superseded_by {
+        Some(by) => format!("it is {}; {} stands in its place", decision.status.as_str(), text::excerpt(by, 40)),
+        None => format!("it is {}", decision.status.as_str()),
+    }
+}

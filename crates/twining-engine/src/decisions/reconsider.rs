@@ -1,0 +1,66 @@
+//! Reconsidering: a decision goes back on the table; nothing else moves.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::{Change, Id, Refused, Status, limits, text};
+use twining_store::View;
+
+use crate::caller::Stamp;
+use crate::decisions::amend::{amendment, move_to};
+use crate::decisions::{find, notices};
+use crate::failure::Failure;
+
+/// What to reconsider, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct ReconsiderInput {
+    /// Which decision.
+    pub decision_id: String,
+    /// What has changed.
+    pub new_context: String,
+    /// Who asks; the caller by default.
+    pub agent_id: Option<String>,
+}
+
+/// What was reconsidered.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Reconsidered {
+    /// Whether it went from active to provisional.
+    pub flagged: bool,
+    /// Its choice.
+    pub decision_summary: String,
+    /// Decisions that depend on it, unchanged.
+    pub dependents: Vec<Id>,
+}
+
+/// A reconsideration to be, every rule checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReconsiderDraft {
+    id: Id,
+    why: String,
+}
+
+impl ReconsiderDraft {
+    /// Checks every word.
+    pub fn parse(input: &ReconsiderInput) -> Result<Self, Refused> {
+        Ok(Self { id: Id::parse("decision_id", input.decision_id.trim())?, why: text::required("new_context", &input.new_context)? })
+    }
+}
+
+/// Plans the doubt: an active decision becomes provisional, and the board is
+/// warned. Decisions that depend on it are named and left alone; to change them
+/// without being asked would surprise whoever relies on them.
+pub fn plan_reconsider(view: &View<'_>, draft: &ReconsiderDraft, stamp: &Stamp<'_>) -> Result<(Change, Reconsidered), Failure> {
+    let before = find(view, &draft.id)?;
+    let mut dependents = view.decisions().dependents(&draft.id)?;
+    dependents.retain(|id| *id != draft.id);
+    let mut change = Change::default();
+    let flagged = before.status == Status::Active;
+    if flagged {
+        let mut after = before.clone();
+        move_to(&mut after, Status::Provisional, &stamp.caller.agent, &draft.why, stamp);
+        change.amendments.push(amendment(&before, &after)?);
+    }
+    notices::reconsider(&mut change, &before, &draft.why, &dependents, stamp);
+    dependents.truncate(limits::WALK_NODES);
+    Ok((change, Reconsidered { flagged, decision_summary: before.summary, dependents }))
+}

@@ -1,0 +1,4 @@
+mod commits;
+mod decide;
+mod settling;
+mod telling;

@@ -1,0 +1,233 @@
+//! The engine: every verb, each one line of words into types, one transaction,
+//! and the outcome.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use twining_model::{Authority, limits};
+use twining_store::{Archived, Durability, Store};
+
+use crate::blackboard::{self, *};
+use crate::caller::{Caller, Stamp};
+use crate::context::{self, *};
+use crate::decisions::{self, *};
+use crate::failure::Failure;
+use crate::graph::{self, *};
+use crate::lifecycle::{self, *};
+
+/// What Twining does with one project's memory.
+pub struct Engine {
+    store: Store,
+    /// Agents that assembled context in this process.
+    assembled: Mutex<HashSet<String>>,
+}
+
+impl Engine {
+    /// An engine on a store.
+    #[must_use]
+    pub fn new(store: Store) -> Self {
+        Self { store, assembled: Mutex::new(HashSet::new()) }
+    }
+
+    /// The store it works on.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Posts an entry.
+    pub fn post(&self, caller: &Caller, input: &PostInput) -> Result<Posted, Failure> {
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let draft = PostDraft::parse(input, self.store.root())?;
+        let (entry, posted) = plan_post(&draft, &self.stamp(&caller))?;
+        self.store.post(&[entry])?;
+        Ok(posted)
+    }
+
+    /// Reads entries by filter.
+    pub fn read(&self, input: &ReadInput) -> Result<ReadOutcome, Failure> {
+        self.store.view(|view| blackboard::read(view, input, self.store.root()))
+    }
+
+    /// Searches entries.
+    pub fn query(&self, input: &QueryInput) -> Result<QueryOutcome, Failure> {
+        self.store.view(|view| blackboard::query(view, input))
+    }
+
+    /// Reads the newest entries.
+    pub fn recent(&self, input: &RecentInput) -> Result<RecentOutcome, Failure> {
+        self.store.view(|view| blackboard::recent(view, input))
+    }
+
+    /// Closes entries that need no answer.
+    pub fn dismiss(&self, caller: &Caller, input: &DismissInput) -> Result<DismissOutcome, Failure> {
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let draft = DismissDraft::parse(input)?;
+        self.store.transact(Durability::Normal, |view| plan_dismiss(view, &draft, &self.stamp(&caller)))
+    }
+
+    /// Records a decision.
+    pub fn decide(&self, caller: &Caller, input: &DecideInput) -> Result<Decided, Failure> {
+        let assembled_before = self.has_assembled(&caller.agent);
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let mut draft = Draft::parse(input, self.store.root())?;
+        draft.assembled_before = Some(assembled_before || self.has_assembled(&caller.agent));
+        self.store.transact(Durability::Strict, |view| plan_decide(view, &draft, &self.stamp(&caller)))
+    }
+
+    /// Explains a scope by its decisions.
+    pub fn why(&self, input: &WhyInput) -> Result<WhyOutcome, Failure> {
+        self.store.view(|view| decisions::why(view, input, self.store.root()))
+    }
+
+    /// Follows a decision's dependencies.
+    pub fn trace(&self, input: &TraceInput) -> Result<TraceOutcome, Failure> {
+        self.store.view(|view| decisions::trace(view, input))
+    }
+
+    /// Puts a decision back on the table.
+    pub fn reconsider(&self, caller: &Caller, input: &ReconsiderInput) -> Result<Reconsidered, Failure> {
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let draft = ReconsiderDraft::parse(input)?;
+        self.store.transact(Durability::Strict, |view| plan_reconsider(view, &draft, &self.stamp(&caller)))
+    }
+
+    /// Rejects a decision, with the authority that the rim established.
+    pub fn override_decision(&self, caller: &Caller, authority: Authority, input: &OverrideInput) -> Result<Overridden, Failure> {
+        let draft = OverrideDraft::parse(input, authority)?;
+        self.store.transact(Durability::Strict, |view| plan_override(view, &draft, &self.stamp(caller)))
+    }
+
+    /// Puts provisional decisions in force.
+    pub fn promote(&self, caller: &Caller, input: &PromoteInput) -> Result<PromoteOutcome, Failure> {
+        let draft = PromoteDraft::parse(input)?;
+        self.store.transact(Durability::Strict, |view| plan_promote(view, &draft, &self.stamp(caller)))
+    }
+
+    /// Searches decisions.
+    pub fn search_decisions(&self, input: &SearchDecisionsInput) -> Result<SearchDecisionsOutcome, Failure> {
+        self.store.view(|view| decisions::search_decisions(view, input))
+    }
+
+    /// Links a commit with the decision it carries out.
+    pub fn link_commit(&self, caller: &Caller, input: &LinkCommitInput) -> Result<LinkCommitOutcome, Failure> {
+        let draft = LinkCommitDraft::parse(input)?;
+        self.store.transact(Durability::Strict, |view| plan_link_commit(view, &draft, &self.stamp(caller)))
+    }
+
+    /// Lists what a commit carries out.
+    pub fn commits(&self, input: &CommitsInput) -> Result<CommitsOutcome, Failure> {
+        self.store.view(|view| decisions::commits(view, input))
+    }
+
+    /// Weighs what hangs on a decision.
+    pub fn impact(&self, input: &ImpactInput) -> Result<Impact, Failure> {
+        self.store.view(|view| decisions::impact(view, input))
+    }
+
+    /// Adds an entity, or what is newly known of one.
+    pub fn add_entity(&self, caller: &Caller, input: &AddEntityInput) -> Result<EntityAdded, Failure> {
+        let draft = EntityDraft::parse(input, self.store.root())?;
+        self.store.transact(Durability::Normal, |view| plan_add_entity(view, &draft, &self.stamp(caller)))
+    }
+
+    /// Adds a relation.
+    pub fn add_relation(&self, caller: &Caller, input: &AddRelationInput) -> Result<RelationAdded, Failure> {
+        let draft = RelationDraft::parse(input)?;
+        self.store.transact(Durability::Normal, |view| plan_add_relation(view, &draft, self.store.root(), &self.stamp(caller)))
+    }
+
+    /// Finds who is near an entity.
+    pub fn neighbors(&self, input: &NeighborsInput) -> Result<NeighborsOutcome, Failure> {
+        self.store.view(|view| graph::neighbors(view, input, self.store.root()))
+    }
+
+    /// Finds the shortest way between two entities.
+    pub fn path(&self, input: &PathInput) -> Result<PathOutcome, Failure> {
+        self.store.view(|view| graph::path(view, input, self.store.root()))
+    }
+
+    /// Finds entities by a part of their name.
+    pub fn graph_query(&self, input: &GraphQueryInput) -> Result<GraphQueryOutcome, Failure> {
+        self.store.view(|view| graph::graph_query(view, input))
+    }
+
+    /// Removes entities without relations and relations without ends.
+    pub fn prune_graph(&self, input: &PruneInput) -> Result<PruneOutcome, Failure> {
+        if input.dry_run.unwrap_or(true) {
+            return self.store.view(graph::prunable);
+        }
+        self.store.transact(Durability::Normal, graph::plan_prune)
+    }
+
+    /// Moves what is settled off the board.
+    pub fn archive(&self, caller: &Caller, input: &ArchiveInput) -> Result<ArchiveOutcome, Failure> {
+        let draft = ArchiveDraft::parse(input)?;
+        let (mut kept_open, mut summary) = (0, None);
+        let archived: Archived = self.store.archive(|view| {
+            let (archival, open) = lifecycle::choose(view, &draft, &self.stamp(caller))?;
+            kept_open = open;
+            summary = archival.summary.as_ref().map(|entry| entry.detail.clone());
+            Ok::<_, Failure>(archival)
+        })?;
+        Ok(draft.outcome(archived, summary, kept_open))
+    }
+
+    /// Takes stock.
+    pub fn status(&self) -> Result<StatusReport, Failure> {
+        let config = self.store.config()?;
+        self.store.view(|view| lifecycle::status(view, self.store.project_name(), &config))
+    }
+
+    /// Verifies a scope, and posts what it found.
+    pub fn verify(&self, caller: &Caller, input: &VerifyInput, history: &dyn History) -> Result<VerifyOutcome, Failure> {
+        let draft = VerifyDraft::parse(input, self.store.root())?;
+        let (finding, outcome) = self.store.view(|view| lifecycle::verify(view, &draft, history, &self.stamp(caller)))?;
+        self.store.post(&[finding])?;
+        Ok(outcome)
+    }
+
+    /// Exports a scope.
+    pub fn export(&self, input: &ExportInput) -> Result<ExportOutcome, Failure> {
+        self.store.view(|view| lifecycle::export(view, input, self.store.root()))
+    }
+
+    /// Puts together what a task needs.
+    pub fn assemble(&self, caller: &Caller, input: &AssembleInput) -> Result<AssembledContext, Failure> {
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let config = self.store.config()?;
+        let draft = AssembleDraft::parse(input, self.store.root(), &config)?;
+        let context = self.store.view(|view| context::assemble(view, &draft, &config))?;
+        self.remember_assembly(caller.agent);
+        Ok(context)
+    }
+
+    /// Takes in what hooks left. Cheap when there is nothing.
+    pub fn drain_queues(&self, caller: &Caller) -> Result<Drained, Failure> {
+        let hook = lifecycle::hook(caller);
+        let posts = self.store.drain_posts(&mut |line| pending_post(line, self.store.root(), &self.stamp(&hook)))?;
+        let mut wanted: Vec<PendingAction> = Vec::new();
+        let actions = self.store.drain_actions(&mut |line| pending_action(line).map(|action| wanted.push(action)))?;
+        let mut drained = Drained { posted: posts.taken, archived: 0, rejected: posts.rejected + actions.rejected };
+        if !wanted.is_empty() && wanted.iter().any(|action| action.is_wanted(&self.store.config().unwrap_or_default())) {
+            drained.archived = self.archive(&hook, &ArchiveInput::default())?.archived_count;
+        }
+        Ok(drained)
+    }
+
+    fn stamp<'a>(&'a self, caller: &'a Caller) -> Stamp<'a> {
+        Stamp { at: self.store.ids().now(), ids: self.store.ids(), caller }
+    }
+
+    fn has_assembled(&self, agent: &str) -> bool {
+        self.assembled.lock().unwrap_or_else(PoisonError::into_inner).contains(agent)
+    }
+
+    fn remember_assembly(&self, agent: String) {
+        let mut assembled = self.assembled.lock().unwrap_or_else(PoisonError::into_inner);
+        // A caller that invents a new name for every call must not fill our memory.
+        if assembled.len() < limits::QUEUE_LINES {
+            assembled.insert(agent);
+        }
+    }
+}

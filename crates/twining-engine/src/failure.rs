@@ -1,0 +1,92 @@
+//! Failure: why a call was not carried out, and what to try next.
+
+use twining_model::{Id, Refused, text};
+use twining_store::StoreError;
+
+/// An entity that a name may have meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub kind: String,
+}
+
+/// Why a call was not carried out. Nothing has been written.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// An input broke a rule.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// An id or a name that leads nowhere.
+    #[error("there is no {what} `{id}`")]
+    NotFound {
+        /// The kind of thing.
+        what: &'static str,
+        /// What was asked for.
+        id: String,
+        /// How to find the right one.
+        hint: String,
+    },
+    /// A name that several entities have.
+    #[error("`{name}` names {} entities: {}", candidates.len(), listed(candidates))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// Those it may have meant.
+        candidates: Vec<Candidate>,
+    },
+    /// The beginning of several commits' hashes.
+    #[error("`{prefix}` is the beginning of {} commits: {}", hashes.len(), hashes.join(", "))]
+    AmbiguousCommit {
+        /// The beginning that was given.
+        prefix: String,
+        /// The hashes it may have meant.
+        hashes: Vec<String>,
+    },
+    /// The store could not do its part.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Failure {
+    /// The word a program can act on.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Refused(_) => "INVALID_INPUT",
+            Self::NotFound { .. } => "NOT_FOUND",
+            Self::Ambiguous { .. } => "AMBIGUOUS_ENTITY",
+            Self::AmbiguousCommit { .. } => "AMBIGUOUS_COMMIT",
+            Self::Store(error) => error.code(),
+        }
+    }
+
+    /// The next step, if there is one to offer.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Refused(_) => None,
+            Self::NotFound { hint, .. } => Some(hint.clone()),
+            Self::Ambiguous { .. } => Some("give the id of the one you mean".to_owned()),
+            Self::AmbiguousCommit { .. } => Some("give more digits of the hash".to_owned()),
+            Self::Store(error) => error.hint(),
+        }
+    }
+
+    pub(crate) fn no_decision(id: &Id) -> Self {
+        let hint = "twining_why lists the decisions of a scope, twining_search_decisions finds them by words".to_owned();
+        Self::NotFound { what: "decision", id: id.to_string(), hint }
+    }
+
+    pub(crate) fn no_entity(name: &str) -> Self {
+        let hint = "twining_graph_query finds entities by a part of their name, twining_add_entity makes one".to_owned();
+        Self::NotFound { what: "entity", id: text::excerpt(name, 80), hint }
+    }
+}
+
+fn listed(candidates: &[Candidate]) -> String {
+    candidates.iter().map(|c| format!("{} ({})", c.id, c.kind)).collect::<Vec<_>>().join(", ")
+}

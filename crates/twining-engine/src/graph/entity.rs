@@ -1,0 +1,89 @@
+//! Adding an entity, or what is newly known of one.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Map;
+use twining_model::{Change, Entity, EntityType, Refused, Root, Scope, text};
+use twining_store::View;
+
+use crate::caller::Stamp;
+use crate::failure::Failure;
+use crate::graph::resolve::{merged, properties};
+
+/// Which entity to add, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct AddEntityInput {
+    /// What people call it.
+    pub name: String,
+    /// One of the entity types.
+    pub kind: String,
+    /// What is known of it.
+    pub properties: BTreeMap<String, String>,
+}
+
+/// What was added.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct EntityAdded {
+    /// The entity.
+    pub id: String,
+    /// False if it was there already.
+    pub created: bool,
+}
+
+/// An entity to be, every rule checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EntityDraft {
+    name: String,
+    kind: EntityType,
+    properties: BTreeMap<String, String>,
+}
+
+impl EntityDraft {
+    /// Checks every word. A file inside the project goes by its relative path,
+    /// which is how decisions name it.
+    pub fn parse(input: &AddEntityInput, root: &Root) -> Result<Self, Refused> {
+        let kind = EntityType::parse("type", input.kind.trim())?;
+        let mut name = text::name("name", &input.name)?;
+        if kind == EntityType::File
+            && let Ok(path) = Scope::parse("name", &name, root)
+        {
+            name = path.to_string();
+        }
+        Ok(Self { name, kind, properties: properties(&input.properties)? })
+    }
+}
+
+/// Plans an entity: made if its name and type are new, else its properties join
+/// those there. Nothing new is nothing written.
+pub fn plan_add_entity(view: &View<'_>, draft: &EntityDraft, stamp: &Stamp<'_>) -> Result<(Change, EntityAdded), Failure> {
+    let mut change = Change::default();
+    let now = stamp.at.to_string();
+    let (entity, created) = match view.graph().named_as(&draft.name, draft.kind.as_str())? {
+        Some(old) => {
+            let properties = merged(&old.properties, &draft.properties)?;
+            if properties == old.properties {
+                return Ok((change, EntityAdded { id: old.id, created: false }));
+            }
+            (Entity { properties, updated_at: now, ..old }, false)
+        }
+        None => (new_entity(&draft.name, draft.kind, draft.properties.clone(), stamp), true),
+    };
+    let added = EntityAdded { id: entity.id.clone(), created };
+    change.entities.push(entity);
+    Ok((change, added))
+}
+
+pub(crate) fn new_entity(name: &str, kind: EntityType, properties: BTreeMap<String, String>, stamp: &Stamp<'_>) -> Entity {
+    let now = stamp.at.to_string();
+    Entity {
+        id: stamp.ids.next().into(),
+        name: name.to_owned(),
+        kind: kind.as_str().to_owned(),
+        properties,
+        created_at: now.clone(),
+        updated_at: now,
+        extra: Map::new(),
+    }
+}

@@ -1,0 +1,184 @@
+//! Paths: how two entities hang together, by the fewest steps.
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::{Entity, Root, limits};
+use twining_store::{StoreError, View};
+
+use crate::answer::is_false;
+use crate::failure::Failure;
+use crate::graph::Direction;
+use crate::graph::resolve::{relation_types, resolve};
+use crate::words;
+
+/// Which two entities to connect.
+#[derive(Clone, Debug, Default)]
+pub struct PathInput {
+    /// The start, by id or name.
+    pub from: String,
+    /// The end, by id or name.
+    pub to: String,
+    /// At most so many steps; 6 by default.
+    pub max_depth: Option<usize>,
+    /// Only along these relations; all by default.
+    pub relation_types: Vec<String>,
+}
+
+/// A stop on the way.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Step {
+    /// The entity.
+    pub entity: Entity,
+    /// The relation that leads here; none at the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relation: Option<String>,
+    /// Which way that points, seen from the stop before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direction: Option<Direction>,
+}
+
+/// How two entities hang together.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PathOutcome {
+    /// Whether there is a way.
+    pub found: bool,
+    /// Steps.
+    pub length: u64,
+    /// Every stop, both ends included.
+    pub path: Vec<Step>,
+    /// Whether the search gave up before it had seen all.
+    #[serde(skip_serializing_if = "is_false")]
+    pub truncated: bool,
+}
+
+/// The shortest way between two entities, along relations in either direction.
+pub fn path(view: &View<'_>, input: &PathInput, root: &Root) -> Result<PathOutcome, Failure> {
+    let most = words::within("max_depth", input.max_depth, 6, limits::PATH_DEPTH)?;
+    let kinds = relation_types(&input.relation_types)?;
+    let from = resolve(view, "from", &input.from, root)?;
+    let to = resolve(view, "to", &input.to, root)?;
+    let mut search = Search { view, kinds, sides: [Side::at(&from.id), Side::at(&to.id)], truncated: false };
+    let meeting = if from.id == to.id { Some(from.id) } else { search.meet(most)? };
+    let path = match &meeting {
+        Some(id) => search.way_through(id)?,
+        None => Vec::new(),
+    };
+    Ok(PathOutcome { found: meeting.is_some(), length: path.len().saturating_sub(1) as u64, path, truncated: search.truncated })
+}
+
+/// A search from both ends at once: each explores half the way, which in a
+/// branching graph is far less than the whole.
+struct Search<'a, 'v> {
+    view: &'a View<'v>,
+    kinds: Vec<String>,
+    sides: [Side; 2],
+    truncated: bool,
+}
+
+struct Side {
+    reached: HashMap<String, Reached>,
+    frontier: Vec<String>,
+    depth: usize,
+}
+
+struct Reached {
+    depth: usize,
+    hop: Option<Hop>,
+}
+
+/// The step by which a node was reached.
+#[derive(Clone)]
+struct Hop {
+    from: String,
+    relation: String,
+    outgoing: bool,
+}
+
+impl Side {
+    fn at(id: &str) -> Self {
+        let reached = HashMap::from([(id.to_owned(), Reached { depth: 0, hop: None })]);
+        Self { reached, frontier: vec![id.to_owned()], depth: 0 }
+    }
+
+    /// The hops from the side's own end to a node, nearest to that end first.
+    fn hops_to(&self, id: &str) -> Vec<(String, Hop)> {
+        let mut hops = Vec::new();
+        let mut at = id.to_owned();
+        while let Some(hop) = self.reached.get(&at).and_then(|reached| reached.hop.clone()) {
+            let from = hop.from.clone();
+            hops.push((at, hop));
+            at = from;
+        }
+        hops.reverse();
+        hops
+    }
+}
+
+impl Search<'_, '_> {
+    /// A node on a shortest way, if the two sides meet within `most` steps.
+    fn meet(&mut self, most: usize) -> Result<Option<String>, StoreError> {
+        while !self.truncated && self.sides[0].depth + self.sides[1].depth < most {
+            let near = usize::from(self.sides[1].frontier.len() < self.sides[0].frontier.len());
+            if self.sides[near].frontier.is_empty() {
+                return Ok(None);
+            }
+            if let Some(id) = self.expand(near)? {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes one side a step further, and returns the node nearest to the other
+    /// side's end among those that side has reached too. The whole level is
+    /// finished first: the first to meet need not be on the shortest way.
+    fn expand(&mut self, near: usize) -> Result<Option<String>, StoreError> {
+        let graph = self.view.graph();
+        let frontier = std::mem::take(&mut self.sides[near].frontier);
+        self.sides[near].depth += 1;
+        let depth = self.sides[near].depth;
+        let mut best: Option<(usize, String)> = None;
+        for from in frontier {
+            let edges = graph.edges(&from, &self.kinds, limits::WALK_NODES)?;
+            self.truncated |= edges.len() == limits::WALK_NODES;
+            for edge in edges {
+                if self.sides[near].reached.contains_key(&edge.other) {
+                    continue;
+                }
+                if let Some(reached) = self.sides[1 - near].reached.get(&edge.other)
+                    && best.as_ref().is_none_or(|(depth, _)| reached.depth < *depth)
+                {
+                    best = Some((reached.depth, edge.other.clone()));
+                } else if self.sides[near].reached.len() >= limits::WALK_NODES {
+                    self.truncated = true;
+                    continue;
+                } else if graph.entity(&edge.other)?.is_none() {
+                    continue;
+                }
+                let hop = Hop { from: from.clone(), relation: edge.relation.kind, outgoing: edge.outgoing };
+                self.sides[near].reached.insert(edge.other.clone(), Reached { depth, hop: Some(hop) });
+                self.sides[near].frontier.push(edge.other);
+            }
+        }
+        Ok(best.map(|(_, id)| id))
+    }
+
+    fn way_through(&self, meeting: &str) -> Result<Vec<Step>, StoreError> {
+        let [start, end] = &self.sides;
+        let there = start.hops_to(meeting);
+        let first = there.first().map_or(meeting, |(_, hop)| hop.from.as_str());
+        let mut stops: Vec<(String, Option<(String, bool)>)> = vec![(first.to_owned(), None)];
+        stops.extend(there.into_iter().map(|(id, hop)| (id, Some((hop.relation, hop.outgoing)))));
+        // The far side walked from the end: each of its hops is taken backwards.
+        stops.extend(end.hops_to(meeting).into_iter().rev().map(|(_, hop)| (hop.from, Some((hop.relation, !hop.outgoing)))));
+        let mut steps = Vec::with_capacity(stops.len());
+        for (id, by) in stops {
+            let Some(entity) = self.view.graph().entity(&id)? else { continue };
+            let (relation, direction) = by.map(|(relation, outgoing)| (relation, Direction::of(outgoing))).unzip();
+            steps.push(Step { entity, relation, direction });
+        }
+        Ok(steps)
+    }
+}

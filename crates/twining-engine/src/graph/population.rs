@@ -1,0 +1,91 @@
+//! Population: what a decision says of files, symbols and other decisions,
+//! written into the graph.
+//!
+//! A decision is a concept named by its id. It enters the graph with its first
+//! link and not before: a lone node would tell nothing and be reported as lost.
+
+use twining_model::{Change, Decision, Entity, EntityType, Id, RelationType, limits};
+use twining_store::{StoreError, View};
+
+use crate::caller::Stamp;
+use crate::graph::weave::Weaver;
+use crate::words;
+
+/// Links a new decision with what it affects, rests on and replaces.
+pub(crate) fn link_decision(change: &mut Change, view: &View<'_>, decision: &Decision, stamp: &Stamp<'_>) -> Result<(), StoreError> {
+    let alone = decision.affected_files.is_empty()
+        && decision.affected_symbols.is_empty()
+        && decision.depends_on.is_empty()
+        && decision.supersedes.is_none()
+        && decision.commit_hashes.is_empty();
+    if alone {
+        return Ok(());
+    }
+    let mut weaver = Weaver::new(change, view, stamp);
+    let concept = concept(&mut weaver, decision)?;
+    let scope = words::clip(&decision.scope, limits::PROPERTY_BYTES);
+    let files = decision.affected_files.iter().map(|file| (file, EntityType::File));
+    let symbols = decision.affected_symbols.iter().map(|symbol| (symbol, symbol_kind(symbol)));
+    for (name, kind) in files.chain(symbols) {
+        let affected = weaver.entity(name, kind, &[("scope", &scope)])?;
+        weaver.relate(&affected, RelationType::DecidedBy, &concept, &[("decision_summary", &decision.summary)])?;
+    }
+    let rests_on = decision.depends_on.iter().map(|id| (id, RelationType::DependsOn));
+    let replaces = decision.supersedes.iter().map(|id| (id, RelationType::Supersedes));
+    for (id, kind) in rests_on.chain(replaces) {
+        let Some(other) = Id::read(id) else { continue };
+        if let Some(other) = view.decisions().get(&other)? {
+            let other = self::concept(&mut weaver, &other)?;
+            weaver.relate(&concept, kind, &other, &[])?;
+        }
+    }
+    for hash in &decision.commit_hashes {
+        let commit = weaver.entity(hash, EntityType::Commit, &[])?;
+        weaver.relate(&concept, RelationType::Produces, &commit, &[])?;
+    }
+    Ok(())
+}
+
+/// Links a decision with a commit that carries it out.
+pub(crate) fn link_commit(
+    change: &mut Change,
+    view: &View<'_>,
+    decision: &Decision,
+    hash: &str,
+    stamp: &Stamp<'_>,
+) -> Result<(), StoreError> {
+    let mut weaver = Weaver::new(change, view, stamp);
+    let concept = concept(&mut weaver, decision)?;
+    let commit = weaver.entity(hash, EntityType::Commit, &[])?;
+    weaver.relate(&concept, RelationType::Produces, &commit, &[])
+}
+
+/// The entities linked with a decision, at most `limit`, and whether there are more.
+pub(crate) fn linked_to_decision(view: &View<'_>, id: &Id, limit: usize) -> Result<(Vec<Entity>, bool), StoreError> {
+    let mut found: Vec<Entity> = Vec::new();
+    let Some(concept) = view.graph().named_as(id.as_str(), EntityType::Concept.as_str())? else {
+        return Ok((found, false));
+    };
+    for edge in view.graph().edges(&concept.id, &[], limits::WALK_NODES)? {
+        if edge.other == concept.id || found.iter().any(|entity| entity.id == edge.other) {
+            continue;
+        }
+        if found.len() == limit {
+            return Ok((found, true));
+        }
+        found.extend(view.graph().entity(&edge.other)?);
+    }
+    Ok((found, false))
+}
+
+/// What a symbol is, by the one convention most languages share.
+pub(crate) fn symbol_kind(symbol: &str) -> EntityType {
+    let is_plain_name = !symbol.contains(['(', '.', ':', '#']);
+    if is_plain_name && symbol.starts_with(char::is_uppercase) { EntityType::Class } else { EntityType::Function }
+}
+
+fn concept(weaver: &mut Weaver<'_, '_>, decision: &Decision) -> Result<String, StoreError> {
+    let domain = words::clip(&decision.domain, limits::PROPERTY_BYTES);
+    let summary = words::clip(&decision.summary, limits::PROPERTY_BYTES);
+    weaver.entity(decision.id.as_str(), EntityType::Concept, &[("summary", &summary), ("domain", &domain)])
+}

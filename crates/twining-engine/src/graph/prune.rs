@@ -1,0 +1,72 @@
+//! Pruning: entities without any relation, and relations without an end.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::Change;
+use twining_store::View;
+
+use crate::failure::Failure;
+
+/// Entities that are listed; the rest are counted.
+const LISTED: usize = 100;
+/// What one call takes out at most, of each kind.
+const AT_A_TIME: usize = 10_000;
+
+/// How to prune.
+#[derive(Clone, Debug, Default)]
+pub struct PruneInput {
+    /// Whether only to tell; yes by default.
+    pub dry_run: Option<bool>,
+}
+
+/// An entity that goes.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PrunedEntity {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+}
+
+/// What was pruned, or would be.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PruneOutcome {
+    /// Whether nothing was done.
+    pub dry_run: bool,
+    /// Entities without a relation, at most 100 listed.
+    pub removed_entities: Vec<PrunedEntity>,
+    /// How many of them.
+    pub removed_entity_count: u64,
+    /// Relations without an end.
+    pub removed_relation_count: u64,
+}
+
+/// What a pruning would take out.
+pub fn prunable(view: &View<'_>) -> Result<PruneOutcome, Failure> {
+    Ok(PruneOutcome { dry_run: true, ..plan_prune(view)?.1 })
+}
+
+/// Plans the pruning.
+pub fn plan_prune(view: &View<'_>) -> Result<(Change, PruneOutcome), Failure> {
+    let entities = view.graph().disconnected(AT_A_TIME)?.items;
+    let relations = view.graph().dangling(AT_A_TIME)?.items;
+    let change = Change {
+        removed_entities: entities.iter().map(|entity| entity.id.clone()).collect(),
+        removed_relations: relations.into_iter().map(|relation| relation.id).collect(),
+        ..Change::default()
+    };
+    let outcome = PruneOutcome {
+        dry_run: false,
+        removed_entity_count: change.removed_entities.len() as u64,
+        removed_relation_count: change.removed_relations.len() as u64,
+        removed_entities: entities
+            .into_iter()
+            .take(LISTED)
+            .map(|entity| PrunedEntity { id: entity.id, name: entity.name, kind: entity.kind })
+            .collect(),
+    };
+    Ok((change, outcome))
+}

@@ -1,0 +1,44 @@
+//! Finding entities by a part of their name or of what is known of them.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::{Entity, EntityType, Refused, limits};
+use twining_store::View;
+
+use crate::answer::within_answer;
+use crate::failure::Failure;
+use crate::words;
+
+/// Which entities to find.
+#[derive(Clone, Debug, Default)]
+pub struct GraphQueryInput {
+    /// A part of a name or of a property's value.
+    pub query: String,
+    /// Any of these types; all by default.
+    pub entity_types: Vec<String>,
+    /// At most so many; 10 by default.
+    pub limit: Option<usize>,
+}
+
+/// The entities found.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GraphQueryOutcome {
+    /// Exact names first.
+    pub entities: Vec<Entity>,
+    /// Whether there are more.
+    pub truncated: bool,
+}
+
+/// The entities whose name or properties hold the words, exact names first.
+pub fn graph_query(view: &View<'_>, input: &GraphQueryInput) -> Result<GraphQueryOutcome, Failure> {
+    let query = words::query("query", &input.query)?;
+    let kinds = entity_types(&input.entity_types)?;
+    let (found, more) = view.graph().find(&query, &kinds, words::page("limit", input.limit, 10)?)?;
+    let (entities, cut) = within_answer(found);
+    Ok(GraphQueryOutcome { entities, truncated: more || cut })
+}
+
+fn entity_types(given: &[String]) -> Result<Vec<String>, Refused> {
+    limits::at_most("entity_types", given, limits::LIST)?;
+    given.iter().map(|word| Ok(EntityType::parse("entity_types", word.trim())?.as_str().to_owned())).collect()
+}

@@ -1,0 +1,100 @@
+//! Adding a relation between two entities that exist.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Map;
+use twining_model::{Change, Refused, Relation, RelationType, Root};
+use twining_store::View;
+
+use crate::caller::Stamp;
+use crate::failure::Failure;
+use crate::graph::resolve::{merged, properties, resolve};
+
+/// Which relation to add, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct AddRelationInput {
+    /// The entity it starts from, by id or name.
+    pub source: String,
+    /// The entity it points to, by id or name.
+    pub target: String,
+    /// One of the relation types.
+    pub kind: String,
+    /// What is known of it.
+    pub properties: BTreeMap<String, String>,
+}
+
+/// What was added.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RelationAdded {
+    /// The relation.
+    pub id: String,
+    /// False if it was there already.
+    pub created: bool,
+}
+
+/// A relation to be; its ends are looked up when it is planned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RelationDraft {
+    source: String,
+    target: String,
+    kind: RelationType,
+    properties: BTreeMap<String, String>,
+}
+
+impl RelationDraft {
+    /// Checks every word.
+    pub fn parse(input: &AddRelationInput) -> Result<Self, Refused> {
+        Ok(Self {
+            source: input.source.clone(),
+            target: input.target.clone(),
+            kind: RelationType::parse("type", input.kind.trim())?,
+            properties: properties(&input.properties)?,
+        })
+    }
+}
+
+/// Plans a relation: made if the two are not so related yet, else its properties
+/// join those there.
+pub fn plan_add_relation(
+    view: &View<'_>,
+    draft: &RelationDraft,
+    root: &Root,
+    stamp: &Stamp<'_>,
+) -> Result<(Change, RelationAdded), Failure> {
+    let source = resolve(view, "source", &draft.source, root)?;
+    let target = resolve(view, "target", &draft.target, root)?;
+    let mut change = Change::default();
+    let (relation, created) = match view.graph().relation_between(&source.id, &target.id, draft.kind.as_str())? {
+        Some(old) => {
+            let properties = merged(&old.properties, &draft.properties)?;
+            if properties == old.properties {
+                return Ok((change, RelationAdded { id: old.id, created: false }));
+            }
+            (Relation { properties, ..old }, false)
+        }
+        None => (new_relation(&source.id, &target.id, draft.kind, draft.properties.clone(), stamp), true),
+    };
+    let added = RelationAdded { id: relation.id.clone(), created };
+    change.relations.push(relation);
+    Ok((change, added))
+}
+
+pub(crate) fn new_relation(
+    source: &str,
+    target: &str,
+    kind: RelationType,
+    properties: BTreeMap<String, String>,
+    stamp: &Stamp<'_>,
+) -> Relation {
+    Relation {
+        id: stamp.ids.next().into(),
+        source: source.to_owned(),
+        target: target.to_owned(),
+        kind: kind.as_str().to_owned(),
+        properties,
+        created_at: stamp.at.to_string(),
+        extra: Map::new(),
+    }
+}

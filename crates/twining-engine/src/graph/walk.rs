@@ -1,0 +1,91 @@
+//! Walking: who is near an entity, within bounds.
+
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::{Entity, Root, limits};
+use twining_store::View;
+
+use crate::answer::within_answer;
+use crate::failure::Failure;
+use crate::graph::Direction;
+use crate::graph::resolve::{relation_types, resolve};
+use crate::words;
+
+/// Relations one walk may look at; many more than nodes, since most lead back.
+const EDGES: usize = 10 * limits::WALK_NODES;
+
+/// Whose neighbours to find.
+#[derive(Clone, Debug, Default)]
+pub struct NeighborsInput {
+    /// The entity, by id or name.
+    pub entity: String,
+    /// Steps, 1 to 3; 1 by default.
+    pub depth: Option<usize>,
+    /// Only along these relations; all by default.
+    pub relation_types: Vec<String>,
+}
+
+/// An entity nearby.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Neighbor {
+    /// The entity.
+    pub entity: Entity,
+    /// The relation it was reached by.
+    pub relation: String,
+    /// Which way that points, seen from nearer the centre.
+    pub direction: Direction,
+    /// Steps from the centre.
+    pub depth: u64,
+}
+
+/// Who is near an entity.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct NeighborsOutcome {
+    /// The entity.
+    pub center: Entity,
+    /// Nearest first, each once.
+    pub neighbors: Vec<Neighbor>,
+    /// Whether there are more.
+    pub truncated: bool,
+}
+
+/// The entities within a few steps of one, nearest first.
+pub fn neighbors(view: &View<'_>, input: &NeighborsInput, root: &Root) -> Result<NeighborsOutcome, Failure> {
+    let depth = words::within("depth", input.depth, 1, limits::WALK_DEPTH)?;
+    let kinds = relation_types(&input.relation_types)?;
+    let center = resolve(view, "entity", &input.entity, root)?;
+
+    let graph = view.graph();
+    let mut seen: HashSet<String> = HashSet::from([center.id.clone()]);
+    let mut frontier = vec![center.id.clone()];
+    let mut found: Vec<Neighbor> = Vec::new();
+    let mut edges_left = EDGES;
+    let mut truncated = false;
+    for step in 1..=depth {
+        let mut next: Vec<String> = Vec::new();
+        for id in &frontier {
+            let most = edges_left.min(limits::WALK_NODES);
+            let edges = graph.edges(id, &kinds, most)?;
+            truncated |= edges.len() == most;
+            edges_left -= edges.len();
+            for edge in edges {
+                if !seen.insert(edge.other.clone()) {
+                    continue;
+                }
+                // A relation whose end is missing leads nowhere; `status` reports it.
+                let Some(entity) = graph.entity(&edge.other)? else { continue };
+                if found.len() == limits::WALK_NODES {
+                    truncated = true;
+                    break;
+                }
+                next.push(edge.other);
+                found.push(Neighbor { entity, relation: edge.relation.kind, direction: Direction::of(edge.outgoing), depth: step as u64 });
+            }
+        }
+        frontier = next;
+    }
+    let (neighbors, cut) = within_answer(found);
+    Ok(NeighborsOutcome { center, neighbors, truncated: truncated || cut })
+}

@@ -1,0 +1,41 @@
+//! What Twining does: one room per concept.
+//!
+//! Words come in, are parsed into a draft in which every rule is checked, and a
+//! pure function plans the change on a view of what is there; one transaction
+//! carries it out. Nothing here knows the disk, the clock, MCP or a terminal.
+
+mod answer;
+pub mod blackboard;
+mod caller;
+pub mod context;
+pub mod decisions;
+mod engine;
+mod failure;
+pub mod graph;
+pub mod lifecycle;
+#[cfg(test)]
+mod testing;
+mod words;
+
+pub use blackboard::{
+    DismissInput, DismissOutcome, EntryHit, PostInput, Posted, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput,
+    RecentOutcome, SearchMode,
+};
+pub use caller::{Caller, Stamp};
+pub use context::{AssembleInput, AssembledContext, ContextDecision, ContextEntity, ContextEntry, Omitted};
+pub use decisions::{
+    CommitDecision, CommitsInput, CommitsOutcome, Conflict, DecideInput, Decided, DecisionHit, Dependent, Impact, ImpactInput,
+    LinkCommitInput, LinkCommitOutcome, Overridden, OverrideInput, PromoteInput, PromoteOutcome, PromotionRefused, ReconsiderInput,
+    Reconsidered, RelatedEntry, Risk, SearchDecisionsInput, SearchDecisionsOutcome, TraceInput, TraceLink, TraceOutcome, WhyDecision,
+    WhyInput, WhyOutcome,
+};
+pub use engine::Engine;
+pub use failure::{Candidate, Failure};
+pub use graph::{
+    AddEntityInput, AddRelationInput, Direction, EntityAdded, GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput,
+    NeighborsOutcome, PathInput, PathOutcome, PruneInput, PruneOutcome, PrunedEntity, RelationAdded, Step,
+};
+pub use lifecycle::{
+    ArchiveInput, ArchiveOutcome, Check, CheckItem, CheckStatus, Drained, ExportFile, ExportInput, ExportOutcome, History, StatusReport,
+    StatusWarning, UnreadableFile, VerifyInput, VerifyOutcome,
+};

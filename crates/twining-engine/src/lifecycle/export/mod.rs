@@ -1,0 +1,181 @@
+//! Exporting: the memory as one document for people, or for another program.
+
+mod markdown;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+use twining_model::{Decision, Entity, Entry, Root, Scope, limits};
+use twining_store::{DecisionFilter, EntryFilter, StoreError, View};
+
+use crate::failure::Failure;
+use crate::{graph, words};
+
+/// Records of each kind that are considered; more would not fit an answer anyway.
+const ROWS: usize = 4 * limits::PAGE;
+
+/// What to export, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct ExportInput {
+    /// `markdown`, `json` or `madr`; markdown by default.
+    pub format: Option<String>,
+    /// Part of the project; all of it by default.
+    pub scope: Option<String>,
+}
+
+/// One document of an export.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ExportFile {
+    /// What to call it.
+    pub name: String,
+    /// Its text.
+    pub content: String,
+}
+
+/// An export.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ExportOutcome {
+    /// The format.
+    pub format: String,
+    /// What was exported.
+    pub scope: String,
+    /// The document; for `madr`, its table of contents.
+    pub content: String,
+    /// One document a decision; `madr` only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<ExportFile>,
+    /// Decisions in it.
+    pub decisions: u64,
+    /// Entries in it.
+    pub entries: u64,
+    /// Entities in it.
+    pub entities: u64,
+    /// Whether something did not fit.
+    pub truncated: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Markdown,
+    Json,
+    Madr,
+}
+
+const FORMATS: [(&str, Format); 3] = [("markdown", Format::Markdown), ("json", Format::Json), ("madr", Format::Madr)];
+
+/// What there is to export, newest first.
+struct Holdings {
+    scope: Scope,
+    at: String,
+    decisions: Vec<Decision>,
+    entries: Vec<Entry>,
+    entities: Vec<Entity>,
+    /// Records that were not even looked at.
+    beyond: u64,
+}
+
+/// Exports a scope. What does not fit one answer is left out from the end and counted.
+pub fn export(view: &View<'_>, input: &ExportInput, root: &Root) -> Result<ExportOutcome, Failure> {
+    let word = input.format.as_deref().map_or("markdown", str::trim);
+    let format: Format = words::one_of("format", word, &FORMATS)?;
+    let scope = words::scope_or_project(input.scope.as_deref(), root)?;
+    let mut holdings = Holdings::decisions(view, scope)?;
+    if format != Format::Madr {
+        holdings.add_board_and_graph(view)?;
+    }
+    let mut outcome = match format {
+        Format::Markdown => markdown::document(&holdings),
+        Format::Json => document(&holdings)?,
+        Format::Madr => markdown::records(&holdings),
+    };
+    word.clone_into(&mut outcome.format);
+    Ok(outcome)
+}
+
+/// The entities in a scope: those that decisions there are linked with, and
+/// those whose name lies in it; and how many more there are.
+fn entities(view: &View<'_>, scope: &Scope, decisions: &[Decision]) -> Result<(Vec<Entity>, u64), Failure> {
+    let is_project = *scope == Scope::project();
+    let (mut found, more) = if is_project {
+        (view.graph().disconnected(ROWS)?.items, false)
+    } else {
+        view.graph().find(scope.as_str().trim_end_matches('/'), &[], limits::PAGE)?
+    };
+    for decision in decisions {
+        found.extend(graph::linked_to_decision(view, &decision.id, limits::PAGE)?.0);
+        if is_project {
+            found.extend(view.graph().named_as(decision.id.as_str(), "concept")?);
+        }
+    }
+    found.retain(|entity| scope.covers(&Scope::read(&entity.name), view.folding()));
+    found.sort_by(|a, b| (&a.kind, &a.name, &a.id).cmp(&(&b.kind, &b.name, &b.id)));
+    found.dedup_by(|a, b| a.id == b.id);
+    let beyond = if is_project { view.tally()?.entities.saturating_sub(found.len() as u64) } else { u64::from(more) };
+    Ok((found, beyond))
+}
+
+/// The records as one JSON object.
+fn document(holdings: &Holdings) -> Result<ExportOutcome, Failure> {
+    let mut room = limits::ANSWER_BYTES - 1024;
+    let decisions = fitting(&holdings.decisions, &mut room);
+    let entries = fitting(&holdings.entries, &mut room);
+    let entities = fitting(&holdings.entities, &mut room);
+    let left_out = holdings.left_out(decisions.len(), entries.len(), entities.len());
+    let content = json!({
+        "scope": holdings.scope, "exported_at": holdings.at,
+        "decisions": decisions, "entries": entries, "entities": entities, "left_out": left_out,
+    });
+    let content = serde_json::to_string(&content).map_err(StoreError::from)?;
+    Ok(holdings.outcome(content, Vec::new(), [decisions.len(), entries.len(), entities.len()]))
+}
+
+/// The records from the front whose JSON fits into the room that is left.
+fn fitting<'a, T: Serialize>(records: &'a [T], room: &mut usize) -> &'a [T] {
+    let mut kept = 0;
+    for record in records {
+        let bytes = serde_json::to_vec(record).map_or(usize::MAX, |json| json.len().saturating_add(1));
+        if bytes > *room {
+            break;
+        }
+        *room -= bytes;
+        kept += 1;
+    }
+    &records[..kept]
+}
+
+impl Holdings {
+    fn decisions(view: &View<'_>, scope: Scope) -> Result<Self, Failure> {
+        let filter = DecisionFilter { scope: Some(scope.clone()), ..DecisionFilter::default() };
+        let page = view.decisions().page(&filter, ROWS)?;
+        let beyond = page.total.saturating_sub(page.items.len() as u64);
+        Ok(Self { scope, at: view.now().to_string(), decisions: page.items, entries: Vec::new(), entities: Vec::new(), beyond })
+    }
+
+    fn add_board_and_graph(&mut self, view: &View<'_>) -> Result<(), Failure> {
+        let filter = EntryFilter { scope: Some(self.scope.clone()), ..EntryFilter::default() };
+        let page = view.entries().newest(&filter, ROWS)?;
+        let (entities, beyond) = entities(view, &self.scope, &self.decisions)?;
+        self.beyond += page.total.saturating_sub(page.items.len() as u64) + beyond;
+        self.entries = page.items;
+        self.entities = entities;
+        Ok(())
+    }
+
+    fn left_out(&self, decisions: usize, entries: usize, entities: usize) -> u64 {
+        let all = self.decisions.len() + self.entries.len() + self.entities.len();
+        self.beyond + (all - decisions - entries - entities) as u64
+    }
+
+    fn outcome(&self, content: String, files: Vec<ExportFile>, [decisions, entries, entities]: [usize; 3]) -> ExportOutcome {
+        ExportOutcome {
+            format: String::new(),
+            scope: self.scope.to_string(),
+            content,
+            files,
+            decisions: decisions as u64,
+            entries: entries as u64,
+            entities: entities as u64,
+            truncated: self.left_out(decisions, entries, entities) > 0,
+        }
+    }
+}

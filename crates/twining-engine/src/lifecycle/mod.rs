@@ -1,0 +1,16 @@
+//! Lifecycle: keeping the memory in order, and telling what state it is in.
+
+mod archive;
+mod export;
+mod queues;
+mod status;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+pub use archive::{ArchiveDraft, ArchiveInput, ArchiveOutcome, choose};
+pub use export::{ExportFile, ExportInput, ExportOutcome, export};
+pub use queues::Drained;
+pub(crate) use queues::{PendingAction, hook, pending_action, pending_post};
+pub use status::{StatusReport, StatusWarning, UnreadableFile, status};
+pub use verify::{Check, CheckItem, CheckStatus, History, VerifyDraft, VerifyInput, VerifyOutcome, verify};

@@ -1,0 +1,93 @@
+use serde_json::Value;
+use twining_model::{Alternative, limits};
+
+use crate::testing::{Project, caller, choice};
+use crate::{DecideInput, ExportInput, ExportOutcome, PostInput};
+
+fn export(project: &Project, format: &str, scope: Option<&str>) -> ExportOutcome {
+    let input = ExportInput { format: Some(format.into()), scope: scope.map(str::to_owned) };
+    project.engine.export(&input).expect("exports")
+}
+
+fn filled() -> Project {
+    let project = Project::new();
+    let alternative =
+        Alternative { option: "sessions".into(), pros: vec!["simple".into()], cons: vec![], reason_rejected: "needs redis".into() };
+    project.decide(&DecideInput {
+        affected_files: vec!["src/auth/jwt.ts".into()],
+        alternatives: vec![alternative],
+        ..choice("architecture", "src/auth/", "use stateless JWT")
+    });
+    project.post_in("src/auth/", "finding", "tokens expire");
+    project.post_in("docs/", "finding", "elsewhere");
+    project
+}
+
+#[test]
+fn markdown_tells_decisions_entries_and_entities() {
+    let outcome = export(&filled(), "markdown", None);
+    assert_eq!((outcome.decisions, outcome.entries, outcome.truncated), (1, 3, false));
+    for words in ["### use stateless JWT", "not taken: sessions: needs redis", "tokens expire", "file src/auth/jwt.ts"] {
+        assert!(outcome.content.contains(words), "{words}:\n{}", outcome.content);
+    }
+}
+
+#[test]
+fn a_scope_leaves_out_what_lies_elsewhere() {
+    let outcome = export(&filled(), "markdown", Some("src/auth"));
+    assert_eq!((outcome.decisions, outcome.entries), (1, 2));
+    assert!(!outcome.content.contains("elsewhere"));
+}
+
+#[test]
+fn json_is_the_records_themselves() {
+    let outcome = export(&filled(), "json", None);
+    let content: Value = serde_json::from_str(&outcome.content).expect("is JSON");
+    assert_eq!(content["decisions"][0]["summary"], "use stateless JWT");
+    assert_eq!(content["entries"].as_array().map(Vec::len), Some(3));
+    assert_eq!(content["left_out"], 0);
+}
+
+#[test]
+fn madr_is_one_numbered_record_a_decision() {
+    let project = filled();
+    project.decide(&choice("testing", "src/", "mock the clock"));
+    let outcome = export(&project, "madr", None);
+    let names: Vec<&str> = outcome.files.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(names, ["0002-mock-the-clock.md", "0001-use-stateless-jwt.md"]);
+    assert!(outcome.files[1].content.contains("## Considered Options") && outcome.files[1].content.contains("* Rejected: needs redis"));
+    assert!(outcome.content.contains("(0001-use-stateless-jwt.md)"));
+}
+
+#[test]
+fn stored_text_cannot_pass_for_the_document() {
+    let project = Project::new();
+    let detail = "# Instructions\n<script>alert(1)</script>\n\u{1b}]52;c;aGk=\u{7}".to_owned();
+    let input = PostInput { entry_type: "finding".into(), summary: "x".into(), detail: Some(detail), ..PostInput::default() };
+    project.engine.post(&caller("eve"), &input).expect("posts");
+    let content = export(&project, "markdown", None).content;
+    assert!(content.contains("> # Instructions") && !content.contains("\n# Instructions"));
+    assert!(!content.contains("<script>") && !content.contains('\u{1b}'));
+}
+
+#[test]
+fn an_export_that_does_not_fit_says_what_it_left_out() {
+    let project = Project::new();
+    for n in 0..20 {
+        let detail = Some("x".repeat(limits::TEXT_BYTES - 1));
+        let input = PostInput { entry_type: "finding".into(), summary: format!("finding {n}"), detail, ..PostInput::default() };
+        project.engine.post(&caller("ada"), &input).expect("posts");
+    }
+    for format in ["markdown", "json"] {
+        let outcome = export(&project, format, None);
+        assert!(outcome.truncated && outcome.entries < 20, "{format}");
+        assert!(outcome.content.len() <= limits::ANSWER_BYTES, "{format}: {}", outcome.content.len());
+    }
+    assert!(export(&project, "markdown", None).content.contains("did not fit"));
+}
+
+#[test]
+fn an_unknown_format_is_refused_by_name() {
+    let failure = Project::new().engine.export(&ExportInput { format: Some("pdf".into()), scope: None }).expect_err("refused");
+    assert!(failure.to_string().starts_with("`format` must be one of markdown, json, madr"));
+}

@@ -1,0 +1,5 @@
+mod archive;
+mod export;
+mod queues;
+mod status;
+mod verify;

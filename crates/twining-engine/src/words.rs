@@ -1,0 +1,165 @@
+//! Words into types: the checks that several rooms share.
+
+use serde::Serialize;
+use twining_model::{Id, Refused, Root, Scope, Time, limits, text};
+
+/// A day.
+pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// Takes the number of results a caller wants.
+pub(crate) fn page(field: &'static str, given: Option<usize>, default: usize) -> Result<usize, Refused> {
+    within(field, given, default, limits::PAGE)
+}
+
+/// Takes a number from 1 to `most`.
+pub(crate) fn within(field: &'static str, given: Option<usize>, default: usize, most: usize) -> Result<usize, Refused> {
+    match given {
+        None => Ok(default),
+        Some(n) if (1..=most).contains(&n) => Ok(n),
+        Some(n) => Err(Refused::new(field, format!("must be from 1 to {most}")).because(format!("{n} was given"))),
+    }
+}
+
+/// Takes a scope, which is the whole project when none is given.
+pub(crate) fn scope_or_project(given: Option<&str>, root: &Root) -> Result<Scope, Refused> {
+    given.map_or_else(|| Ok(Scope::project()), |scope| Scope::parse("scope", scope, root))
+}
+
+/// Takes words to search for. They are bounded more tightly than other text,
+/// because each becomes a term of the query.
+pub(crate) fn query(field: &'static str, given: &str) -> Result<String, Refused> {
+    text::name(field, given)
+}
+
+/// Takes one word out of a known few.
+pub(crate) fn one_of<T: Copy>(field: &'static str, given: &str, known: &[(&'static str, T)]) -> Result<T, Refused> {
+    known.iter().find(|(word, _)| *word == given).map(|(_, value)| *value).ok_or_else(|| {
+        let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
+        Refused::new(field, format!("must be one of {}", words.join(", ")))
+            .because(format!("`{}` is none of them", text::excerpt(given, 40)))
+    })
+}
+
+/// Takes ids of any record. A ULID is put into its one spelling, so that a
+/// reference typed in lower case still finds its record.
+pub(crate) fn references(field: &'static str, given: &[String]) -> Result<Vec<String>, Refused> {
+    let mut kept: Vec<String> = Vec::new();
+    for id in text::list(field, given, limits::LIST, limits::ELEMENT_BYTES)? {
+        let id = Id::read(&id).map_or(id, String::from);
+        if !kept.contains(&id) {
+            kept.push(id);
+        }
+    }
+    Ok(kept)
+}
+
+/// Takes ids of decisions, without repeats.
+pub(crate) fn decision_ids(field: &'static str, given: &[String]) -> Result<Vec<Id>, Refused> {
+    limits::at_most(field, given, limits::LIST)?;
+    let mut kept: Vec<Id> = Vec::with_capacity(given.len());
+    for id in given {
+        let id = Id::parse(field, id.trim())?;
+        if !kept.contains(&id) {
+            kept.push(id);
+        }
+    }
+    Ok(kept)
+}
+
+/// Takes a commit's hash, or the beginning of one.
+pub(crate) fn commit_hash(field: &'static str, given: &str) -> Result<String, Refused> {
+    let hash = given.trim();
+    if !(4..=64).contains(&hash.len()) || !hash.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Err(Refused::new(field, "must be 4 to 64 hexadecimal digits").because(format!("`{}` is not", text::excerpt(hash, 80))));
+    }
+    Ok(hash.to_ascii_lowercase())
+}
+
+/// A text on one line, as a summary is stored.
+pub(crate) fn fold(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The first `chars` characters on one line, the last of them an ellipsis where
+/// something was cut.
+pub(crate) fn shorten(text: &str, chars: usize) -> String {
+    let folded = fold(text);
+    if folded.chars().count() <= chars {
+        return folded;
+    }
+    let mut kept: String = folded.chars().take(chars.saturating_sub(1)).collect();
+    kept.truncate(kept.trim_end().len());
+    kept.push('…');
+    kept
+}
+
+/// At most `bytes` bytes of a text, ending in an ellipsis where something was cut.
+pub(crate) fn clip(text: &str, bytes: usize) -> String {
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    let room = bytes.saturating_sub('…'.len_utf8());
+    let end = (0..=room).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    format!("{}…", &text[..end])
+}
+
+/// A summary that we write: one line within the limit that holds for all.
+pub(crate) fn summary(text: &str) -> String {
+    shorten(text, limits::SUMMARY_CHARS)
+}
+
+/// Refuses a record that would be too large to read back.
+pub(crate) fn fits<T: Serialize>(field: &'static str, record: &T, most: usize) -> Result<(), Refused> {
+    let bytes = serde_json::to_vec_pretty(record).map_or(usize::MAX, |json| json.len());
+    if bytes > most {
+        return Err(Refused::new(field, format!("must be at most {most} bytes as a whole"))
+            .because(format!("it has {bytes}; say less, or split it")));
+    }
+    Ok(())
+}
+
+/// The moment `ms` milliseconds before `at`.
+pub(crate) fn earlier(at: Time, ms: i64) -> Time {
+    Time::from_ms(at.as_ms().saturating_sub(ms))
+}
+
+/// `1 question`, `2 questions`.
+pub(crate) fn count(n: u64, one: &str, many: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_of_none_or_of_too_many_is_refused_by_name() {
+        for n in [0, limits::PAGE + 1, usize::MAX] {
+            let refused = page("limit", Some(n), 10).expect_err("out of range");
+            assert!(refused.to_string().starts_with("`limit` must be from 1 to 500"), "{refused}");
+        }
+        assert_eq!(page("limit", None, 10), Ok(10));
+    }
+
+    #[test]
+    fn a_shortened_summary_keeps_the_limit_in_characters() {
+        let short = summary(&"é ".repeat(300));
+        assert_eq!(short.chars().count(), limits::SUMMARY_CHARS);
+        assert!(short.ends_with('…'));
+        assert_eq!(summary("two\nlines"), "two lines");
+    }
+
+    #[test]
+    fn a_clipped_text_keeps_the_limit_in_bytes() {
+        let clipped = clip(&"é".repeat(100), 50);
+        assert!(clipped.len() <= 50 && clipped.ends_with('…'));
+    }
+
+    #[test]
+    fn a_commit_hash_is_hexadecimal_and_nothing_else() {
+        for hostile in ["", "abc", "HEAD", "--upload-pack=x", "abcd;rm", &"a".repeat(65)] {
+            assert!(commit_hash("commit_hash", hostile).is_err(), "{hostile}");
+        }
+        assert_eq!(commit_hash("commit_hash", " ABCDEF12 ").as_deref(), Ok("abcdef12"));
+    }
+}
