@@ -1,0 +1,220 @@
+//! The command-line door: flags and words in, a page or JSON out.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use serde_json::{Map, Value};
+use twining_model::{Refused, limits};
+
+use crate::commands::VERBS;
+use crate::desk::{Project, caller_at_cli};
+use crate::mcp::{self, Selection};
+use crate::out::{self, Style};
+use crate::problem::{Ending, Problem};
+use crate::verbs::{Effect, Given, VerbEntry};
+use crate::{doctor, help, reindex, tour};
+
+/// Commands that are no verbs: they serve people and hosts, not agents.
+const ONLY_CLI: [(&str, &str); 4] = [
+    ("mcp", "Serve the verbs to an MCP client over stdio"),
+    ("doctor", "Check that the memory is in order"),
+    ("reindex", "Build the index anew from the files"),
+    ("tour", "Watch two agents share a memory, on a throwaway repository"),
+];
+
+/// Where a verb's JSON comes from when it is not given in flags.
+const JSON_INPUT: &str = "json-input";
+
+/// The heading of flags every command has, so that its own stand together.
+const EVERYWHERE: &str = "Everywhere";
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    match command(shape_of(&words)).try_get_matches_from(words) {
+        Ok(matches) => run(&matches).into(),
+        Err(error) => {
+            // A reader that has gone away is no error.
+            let _ = error.print();
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        }
+    }
+}
+
+/// How the flags of a verb are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Flags,
+    Json,
+}
+
+/// Known before the flags are read, because `--json-input` takes their place,
+/// the required ones too.
+fn shape_of(words: &[OsString]) -> Shape {
+    let is_json = |word: &OsString| word.to_str().is_some_and(|word| word == "--json-input" || word.starts_with("--json-input="));
+    if words.iter().skip(1).take_while(|word| *word != "--").any(is_json) { Shape::Json } else { Shape::Flags }
+}
+
+fn command(shape: Shape) -> Command {
+    let root = Command::new("twining")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Shared memory, context and guard rails for coding agents")
+        .help_template(help::template(&ONLY_CLI))
+        .after_help("`twining <command> --help` shows its flags and an example; `twining tour` shows it all at work.")
+        .after_long_help(help::ENDINGS)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .infer_long_args(true)
+        .args(global_flags());
+    root.subcommands(VERBS.iter().map(|verb| verb_command(verb, shape))).subcommands(ONLY_CLI.map(|(name, about)| only_cli(name, about)))
+}
+
+fn global_flags() -> [Arg; 3] {
+    [
+        Arg::new("project")
+            .long("project")
+            .value_name("DIR")
+            .value_parser(value_parser!(PathBuf))
+            .value_hint(ValueHint::DirPath)
+            .global(true)
+            .help("The project to work on; default: the one around the working directory"),
+        Arg::new("agent").long("agent").value_name("NAME").global(true).help("The name to sign with; default: main"),
+        Arg::new("json").long("json").action(ArgAction::SetTrue).global(true).help("Print exactly the JSON the MCP tool returns"),
+    ]
+    .map(|flag| flag.help_heading(EVERYWHERE))
+}
+
+fn verb_command(verb: &VerbEntry, shape: Shape) -> Command {
+    let name = verb.command_name();
+    let json_input = Arg::new(JSON_INPUT)
+        .long(JSON_INPUT)
+        .value_name("FILE")
+        .value_parser(value_parser!(PathBuf))
+        .value_hint(ValueHint::FilePath)
+        .help("Take the tool's JSON from a file, or `-` for stdin, instead of flags")
+        .help_heading(EVERYWHERE);
+    let mut command = Command::new(name.clone());
+    if shape == Shape::Flags {
+        command = (verb.with_flags)(command);
+    }
+    if verb.name != name {
+        command = command.alias(verb.name);
+    }
+    let example = format!("Example:\n  {}\n\nAs an MCP tool: {}", verb.example, verb.tool_name());
+    command.about(help::first_sentence(verb.about).to_owned()).long_about(verb.about).after_help(example).arg(json_input)
+}
+
+fn only_cli(name: &'static str, about: &'static str) -> Command {
+    let command = Command::new(name).about(about);
+    match name {
+        "mcp" => command
+            .arg(
+                Arg::new("tools")
+                    .long("tools")
+                    .value_name("LIST")
+                    .value_parser(Selection::parse)
+                    .help("lite, full, or groups separated by commas; default: what config.yml says, else full"),
+            )
+            .after_help("Example:\n  claude mcp add twining -- twining mcp"),
+        "doctor" => command.after_help("Example:\n  twining doctor --json"),
+        "reindex" => command.after_help("Example:\n  twining reindex"),
+        _ => command.after_help("Example:\n  twining tour"),
+    }
+}
+
+fn run(matches: &ArgMatches) -> Ending {
+    let Some((name, given)) = matches.subcommand() else { return Ending::Misused };
+    let style = if given.get_flag("json") { Style::Json } else { Style::Words };
+    let project = given.get_one::<PathBuf>("project").cloned();
+    let agent = given.get_one::<String>("agent").cloned();
+    let ended = match name {
+        "mcp" => {
+            let tools = given.get_one::<Selection>("tools").cloned();
+            // Whatever goes wrong, stdout belongs to the protocol.
+            return mcp::serve(mcp::Options { project, agent, tools })
+                .map_or_else(|problem| out::problem(Style::Words, &problem), |()| Ending::Done);
+        }
+        "doctor" => Project::open(project).map(|project| doctor::examine(&project, style)),
+        "reindex" => Project::open(project).and_then(|project| reindex::rebuild(&project, style)),
+        "tour" => tour::play(),
+        name => match VERBS.iter().find(|verb| verb.command_name() == name) {
+            Some(verb) => run_verb(verb, given, project, agent, style),
+            None => return Ending::Misused,
+        },
+    };
+    ended.unwrap_or_else(|problem| out::problem(style, &problem))
+}
+
+fn run_verb(
+    verb: &VerbEntry,
+    matches: &ArgMatches,
+    project: Option<PathBuf>,
+    agent: Option<String>,
+    style: Style,
+) -> Result<Ending, Problem> {
+    let given = match matches.get_one::<PathBuf>(JSON_INPUT) {
+        Some(source) => Given::Fields(read_json(source)?),
+        None => Given::Words(matches),
+    };
+    let project = Project::open(project)?;
+    let (caller, authority) = caller_at_cli(agent);
+    project.engine.drain_queues(&caller)?;
+    let answer = (verb.run)(&project.desk(caller, authority), given)?;
+    let ending = out::answer(style, || answer.to_json(), |page| answer.show(page), answer.ending());
+    if verb.effect != Effect::Reads {
+        project.tidy_up();
+    }
+    Ok(ending)
+}
+
+/// Reads a verb's JSON from a file, or from stdin for `-`.
+fn read_json(source: &PathBuf) -> Result<Map<String, Value>, Problem> {
+    let refused = |rule: &'static str| Problem::refused(&Refused::new(JSON_INPUT, rule));
+    let limit = u64::try_from(limits::RECORD_BYTES).unwrap_or(u64::MAX);
+    let mut text = String::new();
+    let read = if source.as_os_str() == "-" {
+        io::stdin().take(limit + 1).read_to_string(&mut text)
+    } else {
+        File::open(source).and_then(|file| file.take(limit + 1).read_to_string(&mut text))
+    };
+    read.map_err(|error| Problem::refused(&Refused::new(JSON_INPUT, "cannot be read").because(format!("{}: {error}", source.display()))))?;
+    if text.len() > limits::RECORD_BYTES {
+        return Err(refused("must be at most 1 MiB"));
+    }
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Err(refused("must hold one JSON object")),
+        Err(error) => Err(Problem::refused(&Refused::new(JSON_INPUT, "must hold one JSON object").because(error))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commands_are_put_together_without_contradiction() {
+        command(Shape::Flags).debug_assert();
+        command(Shape::Json).debug_assert();
+    }
+
+    #[test]
+    fn json_input_takes_the_place_of_required_flags() {
+        let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        assert_eq!(shape_of(&words(&["twining", "decide", "--json-input", "-"])), Shape::Json);
+        assert_eq!(shape_of(&words(&["twining", "post", "finding", "--", "--json-input"])), Shape::Flags);
+        assert!(command(Shape::Json).try_get_matches_from(["twining", "decide", "--json-input", "-"]).is_ok());
+        assert!(command(Shape::Flags).try_get_matches_from(["twining", "decide"]).is_err());
+    }
+
+    #[test]
+    fn an_underscore_works_where_the_hyphen_does() {
+        let matches = command(Shape::Flags).try_get_matches_from(["twining", "search_decisions", "jwt"]).expect("parses");
+        assert_eq!(matches.subcommand_name(), Some("search-decisions"));
+    }
+}

@@ -1,0 +1,84 @@
+//! `assemble`: what a task needs to know.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use twining_engine::{AssembleInput, AssembledContext, ContextEntry, Failure};
+
+use super::shown;
+use crate::desk::Desk;
+use crate::page::{Cell, Page, bad, count, dim, place, plain, standing, strong, warn};
+use crate::verbs::{Effect, Group, Verb};
+
+/// The verb.
+pub struct Assemble;
+
+/// What it takes.
+#[derive(Debug, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// What you are about to do
+    task: String,
+    /// File, directory, module or `project`
+    scope: String,
+    /// Token budget
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<usize>,
+    /// Your name
+    #[arg(skip)]
+    agent_id: Option<String>,
+}
+
+impl Verb for Assemble {
+    const NAME: &'static str = "assemble";
+    const GROUP: Group = Group::Context;
+    const TITLE: &'static str = "Assemble context";
+    const ABOUT: &'static str =
+        "What the team knows for a task, within a token budget: decisions to follow, warnings, open needs, findings. Call first.";
+    const EXAMPLE: &'static str = "twining assemble \"add refresh tokens\" src/auth/";
+    const EFFECT: Effect = Effect::Reads;
+    const ALWAYS_LOADED: bool = true;
+
+    type Input = Input;
+    type Output = AssembledContext;
+
+    fn run(desk: &Desk<'_>, input: Input) -> Result<AssembledContext, Failure> {
+        let Input { task, scope, max_tokens, agent_id } = input;
+        desk.engine.assemble(&desk.caller, &AssembleInput { task, scope, max_tokens, agent_id })
+    }
+
+    fn show(context: &AssembledContext, page: &mut Page) {
+        page.line([strong(&context.task), dim("in"), place(&context.scope), dim(format!("({} tokens)", context.token_estimate))]);
+        if !context.active_decisions.is_empty() {
+            page.heading("Decisions to follow");
+        }
+        for decision in &context.active_decisions {
+            let standing = standing(decision.status);
+            page.table(2, &[vec![dim(&decision.id), standing, plain(decision.confidence.as_str()), strong(&decision.summary)]]);
+            page.block(4, &decision.rationale);
+        }
+        show_entries("Warnings", &context.active_warnings, bad, page);
+        show_entries("Open needs", &context.open_needs, warn, page);
+        show_entries("Questions", &context.recent_questions, plain, page);
+        show_entries("Findings", &context.recent_findings, plain, page);
+        shown::section(
+            page,
+            "Entities",
+            context.related_entities.iter().map(|entity| vec![strong(&entity.name), dim(&entity.kind), dim(entity.relations.join(", "))]),
+        );
+        if context.omitted_count > 0 {
+            page.heading(format!("{} left out for want of room", count(context.omitted_count, "record")));
+            page.table(2, &context.omitted.iter().map(|left| vec![dim(&left.id), dim(&left.summary)]).collect::<Vec<_>>());
+        }
+    }
+}
+
+fn show_entries(heading: &str, entries: &[ContextEntry], style: fn(String) -> Cell, page: &mut Page) {
+    if !entries.is_empty() {
+        page.heading(heading);
+    }
+    for entry in entries {
+        page.table(2, &[vec![dim(&entry.id), place(&entry.scope), style(entry.summary.clone())]]);
+        page.block(4, entry.detail.as_deref().unwrap_or_default());
+    }
+}

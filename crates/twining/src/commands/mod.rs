@@ -1,0 +1,83 @@
+//! The verbs, one file each, and the table every door is made from.
+
+use crate::verbs::VerbEntry;
+
+mod add_entity;
+mod add_relation;
+mod archive;
+mod assemble;
+mod commits;
+mod decide;
+mod dismiss;
+mod export;
+mod graph_query;
+mod impact;
+mod link_commit;
+mod neighbors;
+mod override_decision;
+mod path;
+mod post;
+mod promote;
+mod prune_graph;
+mod query;
+mod read;
+mod recent;
+mod reconsider;
+mod search_decisions;
+mod shown;
+mod status;
+mod trace;
+mod verify;
+mod why;
+mod words;
+
+/// Every verb, group by group, in the order people read them.
+pub static VERBS: [VerbEntry; 26] = [
+    VerbEntry::of::<assemble::Assemble>(),
+    VerbEntry::of::<post::Post>(),
+    VerbEntry::of::<read::Read>(),
+    VerbEntry::of::<query::Query>(),
+    VerbEntry::of::<recent::Recent>(),
+    VerbEntry::of::<dismiss::Dismiss>(),
+    VerbEntry::of::<decide::Decide>(),
+    VerbEntry::of::<why::Why>(),
+    VerbEntry::of::<trace::Trace>(),
+    VerbEntry::of::<reconsider::Reconsider>(),
+    VerbEntry::of::<override_decision::Override>(),
+    VerbEntry::of::<promote::Promote>(),
+    VerbEntry::of::<search_decisions::SearchDecisions>(),
+    VerbEntry::of::<link_commit::LinkCommit>(),
+    VerbEntry::of::<commits::Commits>(),
+    VerbEntry::of::<impact::Impact>(),
+    VerbEntry::of::<add_entity::AddEntity>(),
+    VerbEntry::of::<add_relation::AddRelation>(),
+    VerbEntry::of::<neighbors::Neighbors>(),
+    VerbEntry::of::<path::Path>(),
+    VerbEntry::of::<graph_query::GraphQuery>(),
+    VerbEntry::of::<prune_graph::PruneGraph>(),
+    VerbEntry::of::<archive::Archive>(),
+    VerbEntry::of::<status::Status>(),
+    VerbEntry::of::<verify::Verify>(),
+    VerbEntry::of::<export::Export>(),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_a_tool_name_and_stands_once() {
+        for (i, verb) in VERBS.iter().enumerate() {
+            assert!(verb.name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{}", verb.name);
+            assert!(VERBS[..i].iter().all(|other| other.name != verb.name), "{} stands twice", verb.name);
+        }
+    }
+
+    #[test]
+    fn every_example_calls_its_own_verb() {
+        for verb in &VERBS {
+            let start = format!("twining {}", verb.command_name());
+            assert!(verb.example.starts_with(&start), "{}", verb.example);
+        }
+    }
+}

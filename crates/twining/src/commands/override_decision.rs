@@ -1,0 +1,60 @@
+//! `override`: a person rejects a decision.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use twining_engine::{Failure, Overridden, OverrideInput};
+use twining_model::Authority;
+
+use crate::desk::Desk;
+use crate::page::{Page, dim, good, plain, warn};
+use crate::verbs::{Effect, Group, Verb};
+
+/// The verb.
+pub struct Override;
+
+/// What it takes.
+#[derive(Debug, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    #[arg(help = "Which decision", value_name = "ID")]
+    decision_id: String,
+    /// Why it is rejected
+    #[arg(long)]
+    reason: String,
+    /// What to do instead, in one line
+    #[arg(long, value_name = "SUMMARY")]
+    new_decision: Option<String>,
+    /// Who; default `human`
+    #[arg(long, value_name = "NAME")]
+    overridden_by: Option<String>,
+}
+
+impl Verb for Override {
+    const NAME: &'static str = "override";
+    const GROUP: Group = Group::Decisions;
+    const TITLE: &'static str = "Override a decision";
+    const ABOUT: &'static str =
+        "Record that a person rejects a decision. Only on the user's word; it stays flagged until they confirm it at a terminal.";
+    const EXAMPLE: &'static str =
+        "twining override 01M7EB3QWY4C5CPJF6982ZJQ18 --reason \"We stay on sessions\" --new-decision \"Keep sessions\"";
+    const EFFECT: Effect = Effect::Changes;
+
+    type Input = Input;
+    type Output = Overridden;
+
+    fn run(desk: &Desk<'_>, input: Input) -> Result<Overridden, Failure> {
+        let Input { decision_id, reason, new_decision, overridden_by } = input;
+        desk.engine.override_decision(&desk.caller, desk.authority, &OverrideInput { decision_id, reason, new_decision, overridden_by })
+    }
+
+    fn show(outcome: &Overridden, page: &mut Page) {
+        page.line([good("overridden:"), plain(&outcome.old_summary)]);
+        if let Some(id) = &outcome.replacement {
+            page.line([dim("replaced by"), plain(id)]);
+        }
+        if outcome.authority == Authority::Claimed {
+            page.line([warn("unconfirmed: repeat it at a terminal to confirm that a person stands behind it")]);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! `read`: the blackboard, filtered.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use twining_engine::{Failure, ReadInput, ReadOutcome};
+
+use super::shown;
+use super::words::{self, ENTRY_TYPES};
+use crate::desk::Desk;
+use crate::page::{Page, count, dim};
+use crate::verbs::{Effect, Group, Verb};
+
+/// The verb.
+pub struct Read;
+
+/// What it takes.
+#[derive(Debug, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    #[serde(default, deserialize_with = "words::list")]
+    #[arg(help = "Only these types", long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = words::one_of(ENTRY_TYPES))]
+    entry_types: Vec<String>,
+    /// Any of these
+    #[serde(default, deserialize_with = "words::list")]
+    #[arg(long = "tag", value_name = "TAG", value_delimiter = ',')]
+    tags: Vec<String>,
+    /// Only what lies in it
+    #[arg(long)]
+    scope: Option<String>,
+    /// ISO 8601 time
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Default 50
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+impl Verb for Read {
+    const NAME: &'static str = "read";
+    const GROUP: Group = Group::Blackboard;
+    const TITLE: &'static str = "Read entries";
+    const ABOUT: &'static str = "Read the blackboard, filtered; the newest entries, oldest first.";
+    const EXAMPLE: &'static str = "twining read --type need,warning --scope src/auth/ --since 2026-11-01";
+    const EFFECT: Effect = Effect::Reads;
+
+    type Input = Input;
+    type Output = ReadOutcome;
+
+    fn run(desk: &Desk<'_>, input: Input) -> Result<ReadOutcome, Failure> {
+        let Input { entry_types, tags, scope, since, limit } = input;
+        desk.engine.read(&ReadInput { entry_types, tags, scope, since, limit })
+    }
+
+    fn show(outcome: &ReadOutcome, page: &mut Page) {
+        shown::entries(&outcome.entries, page);
+        let left_out = outcome.total_count.saturating_sub(outcome.entries.len() as u64);
+        if left_out > 0 {
+            page.line([dim(format!("{} older left out; raise --limit", count(left_out, "entry")))]);
+        }
+    }
+}

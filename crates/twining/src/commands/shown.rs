@@ -1,0 +1,71 @@
+//! How records look to a person, the same under every verb.
+
+use twining_engine::Direction;
+use twining_model::{Decision, Entity, Entry};
+
+use crate::page::{Cell, Page, dim, kind, place, plain, standing, strong, when};
+
+/// A list of entries, one a line.
+pub fn entries(entries: &[Entry], page: &mut Page) {
+    if entries.is_empty() {
+        page.line([dim("no entries")]);
+    }
+    page.table(0, &entries.iter().map(entry_row).collect::<Vec<_>>());
+}
+
+/// An entry on one line.
+pub fn entry_row(entry: &Entry) -> Vec<Cell> {
+    vec![dim(&entry.id), when(&entry.timestamp), kind(&entry.entry_type), place(&entry.scope), dim(&entry.agent_id), plain(&entry.summary)]
+}
+
+/// A decision on one line.
+pub fn decision_row(decision: &Decision) -> Vec<Cell> {
+    vec![
+        dim(decision.id.as_str()),
+        when(&decision.timestamp),
+        standing(decision.status),
+        place(&decision.scope),
+        dim(&decision.domain),
+        strong(&decision.summary),
+    ]
+}
+
+/// An entity on one line.
+pub fn entity_row(entity: &Entity) -> Vec<Cell> {
+    let properties: Vec<String> = entity.properties.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    vec![dim(&entity.id), kind(&entity.kind), strong(&entity.name), dim(properties.join(" "))]
+}
+
+/// Search results with how well each matches.
+pub fn hits(results: impl Iterator<Item = (f64, Vec<Cell>)>, page: &mut Page) {
+    let rows: Vec<Vec<Cell>> =
+        results.map(|(relevance, row)| std::iter::once(dim(format!("{:3.0}%", relevance * 100.0))).chain(row).collect()).collect();
+    if rows.is_empty() {
+        page.line([dim("nothing matches")]);
+    }
+    page.table(0, &rows);
+}
+
+/// Rows under a heading, or nothing if there are none.
+pub fn section(page: &mut Page, heading: &str, rows: impl Iterator<Item = Vec<Cell>>) {
+    let rows: Vec<Vec<Cell>> = rows.collect();
+    if !rows.is_empty() {
+        page.heading(heading);
+        page.table(2, &rows);
+    }
+}
+
+/// A relation, pointing the way it goes.
+pub fn arrow(relation: &str, direction: Direction) -> String {
+    match direction {
+        Direction::Outgoing => format!("-{relation}->"),
+        Direction::Incoming => format!("<-{relation}-"),
+    }
+}
+
+/// Says that an answer was cut, and how to get the rest.
+pub fn cut(page: &mut Page, truncated: bool, how_to_get_more: &str) {
+    if truncated {
+        page.line([dim(format!("there is more; {how_to_get_more}"))]);
+    }
+}

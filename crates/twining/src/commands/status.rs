@@ -1,0 +1,70 @@
+//! `status`: counts, health, and what wants attention.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use twining_engine::{Failure, StatusReport};
+
+use super::shown;
+use crate::desk::Desk;
+use crate::help::at_a_prompt;
+use crate::page::{Page, bad, dim, plain, strong, warn, when};
+use crate::verbs::{Effect, Group, Verb};
+
+/// The verb.
+pub struct Status;
+
+/// What it takes: nothing.
+#[derive(Debug, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Input {}
+
+impl Verb for Status {
+    const NAME: &'static str = "status";
+    const GROUP: Group = Group::Lifecycle;
+    const TITLE: &'static str = "Status";
+    const ABOUT: &'static str = "Counts, health and what wants attention.";
+    const EXAMPLE: &'static str = "twining status";
+    const EFFECT: Effect = Effect::Reads;
+
+    type Input = Input;
+    type Output = StatusReport;
+
+    fn run(desk: &Desk<'_>, Input {}: Input) -> Result<StatusReport, Failure> {
+        desk.engine.status()
+    }
+
+    fn show(report: &StatusReport, page: &mut Page) {
+        page.line([strong(&report.project), plain(&report.summary)]);
+        let counts = [
+            ("entries", report.blackboard_entries),
+            ("open needs", report.open_needs),
+            ("unanswered questions", report.unanswered_questions),
+            ("open warnings", report.open_warnings),
+            ("active decisions", report.active_decisions),
+            ("provisional decisions", report.provisional_decisions),
+            ("superseded decisions", report.superseded_decisions),
+            ("overridden decisions", report.overridden_decisions),
+            ("entities", report.graph_entities),
+            ("relations", report.graph_relations),
+        ];
+        let last = (!report.last_activity.is_empty()).then(|| vec![dim("last activity"), when(&report.last_activity)]);
+        let counted = counts.into_iter().map(|(name, number)| vec![dim(name), plain(number.to_string())]);
+        page.table(2, &counted.chain(last).collect::<Vec<_>>());
+        if !report.warnings.is_empty() {
+            page.heading("Wants attention");
+        }
+        for warning in &report.warnings {
+            page.table(2, &[vec![warn(at_a_prompt(&warning.message))]]);
+            page.block(4, &at_a_prompt(&warning.hint));
+        }
+        shown::section(
+            page,
+            "Could not be read",
+            report.unreadable.iter().map(|unreadable| {
+                let line = unreadable.line.map_or_else(String::new, |line| format!(":{line}"));
+                vec![bad(format!("{}{line}", unreadable.file)), plain(&unreadable.why)]
+            }),
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! `why`: the decisions that bear on a place.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use twining_engine::{Failure, WhyDecision, WhyInput, WhyOutcome};
+
+use crate::desk::Desk;
+use crate::page::{Page, count, dim, place, plain, standing, strong, warn, when};
+use crate::verbs::{Effect, Group, Verb};
+
+/// The verb.
+pub struct Why;
+
+/// What it takes.
+#[derive(Debug, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// File, directory, module or symbol
+    scope: String,
+    /// Default 20
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Superseded and overridden ones too; default true
+    #[arg(long, value_name = "BOOL")]
+    include_retired: Option<bool>,
+}
+
+impl Verb for Why {
+    const NAME: &'static str = "why";
+    const GROUP: Group = Group::Decisions;
+    const TITLE: &'static str = "Why it is so";
+    const ABOUT: &'static str =
+        "The decisions that bear on a file, directory, module or symbol, and their reasons. Call before you change it.";
+    const EXAMPLE: &'static str = "twining why src/auth/";
+    const EFFECT: Effect = Effect::Reads;
+
+    type Input = Input;
+    type Output = WhyOutcome;
+
+    fn run(desk: &Desk<'_>, input: Input) -> Result<WhyOutcome, Failure> {
+        let Input { scope, limit, include_retired } = input;
+        desk.engine.why(&WhyInput { scope, limit, include_retired })
+    }
+
+    fn show(outcome: &WhyOutcome, page: &mut Page) {
+        let binding = [
+            strong(format!("{} active", outcome.active_count)),
+            dim("and"),
+            strong(format!("{} provisional", outcome.provisional_count)),
+            dim(format!("of {}", count(outcome.total_count, "decision"))),
+        ];
+        page.line(outcome.contested.then(|| warn("contested:")).into_iter().chain(binding));
+        for decision in &outcome.decisions {
+            show_decision(decision, page);
+        }
+        if outcome.omitted_count > 0 {
+            page.blank();
+            page.line([dim(format!("{} left out; raise --limit or ask for a narrower scope", outcome.omitted_count))]);
+        }
+    }
+}
+
+fn show_decision(decision: &WhyDecision, page: &mut Page) {
+    page.blank();
+    page.line([strong(&decision.summary)]);
+    let about = [
+        standing(decision.status),
+        plain(decision.confidence.as_str()),
+        place(&decision.scope),
+        dim(format!("({})", decision.matched)),
+        when(&decision.timestamp),
+        dim(&decision.id),
+    ];
+    page.table(2, &[about.to_vec()]);
+    page.block(2, &decision.rationale);
+    let mut notes = Vec::new();
+    if decision.alternatives_count > 0 {
+        notes.push(vec![dim(format!("{} not taken", count(decision.alternatives_count, "alternative")))]);
+    }
+    notes.extend(decision.contested_by.iter().map(|id| vec![warn(format!("contested by {id}"))]));
+    notes.extend(decision.superseded_by.iter().map(|id| vec![dim(format!("superseded by {id}"))]));
+    notes.extend(decision.override_reason.iter().map(|reason| vec![warn(format!("overridden: {reason}"))]));
+    notes.extend(decision.commit_hashes.iter().map(|hash| vec![dim(format!("commit {hash}"))]));
+    page.table(2, &notes);
+}

@@ -1,0 +1,109 @@
+//! What the verbs' inputs have in common: closed sets of words, lists that may
+//! be `null`, and nested values on a command line.
+
+use std::collections::BTreeMap;
+
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+use twining_model::Alternative;
+
+/// The entry types an agent may post.
+pub const POSTABLE: [&str; 9] = ["need", "offer", "finding", "constraint", "question", "answer", "status", "artifact", "warning"];
+/// Every entry type.
+pub const ENTRY_TYPES: [&str; 10] =
+    ["need", "offer", "finding", "decision", "constraint", "question", "answer", "status", "artifact", "warning"];
+/// How sure an author is.
+pub const CONFIDENCES: [&str; 3] = ["high", "medium", "low"];
+/// Where a decision stands.
+pub const STATUSES: [&str; 4] = ["active", "provisional", "superseded", "overridden"];
+/// Which way a trace goes.
+pub const DIRECTIONS: [&str; 3] = ["upstream", "downstream", "both"];
+/// What an export looks like.
+pub const FORMATS: [&str; 3] = ["markdown", "json", "madr"];
+/// What an entity is.
+pub const ENTITY_TYPES: [&str; 10] =
+    ["module", "function", "class", "file", "concept", "pattern", "dependency", "api_endpoint", "agent", "commit"];
+/// How two entities hang together.
+pub const RELATION_TYPES: [&str; 11] = [
+    "depends_on",
+    "implements",
+    "decided_by",
+    "affects",
+    "tested_by",
+    "calls",
+    "imports",
+    "related_to",
+    "supersedes",
+    "produces",
+    "challenged",
+];
+/// What `verify` can look at.
+pub const CHECKS: [&str; 5] = ["test_coverage", "warnings", "assembly", "drift", "constraints"];
+
+/// Accepts one of `words` on a command line, and lists them in its help.
+pub fn one_of<const N: usize>(words: [&'static str; N]) -> PossibleValuesParser {
+    PossibleValuesParser::new(words)
+}
+
+/// The schema of a list's elements, each one of `words`.
+pub fn each_of<const N: usize>(words: [&'static str; N]) -> Value {
+    json!({ "type": "string", "enum": words.as_slice() })
+}
+
+/// The types to post. `decision` is let through, because the engine's refusal
+/// says what to do instead.
+pub fn postable() -> PossibleValuesParser {
+    let words = POSTABLE.map(PossibleValue::new).into_iter();
+    PossibleValuesParser::new(words.chain([PossibleValue::new("decision").hide(true)]))
+}
+
+/// A list that a model may also have sent as `null`.
+pub fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Properties: an object in JSON, `key=value` pairs on a command line.
+pub fn properties<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, String)>, D::Error> {
+    let properties: Option<BTreeMap<String, String>> = Option::deserialize(deserializer)?;
+    Ok(properties.unwrap_or_default().into_iter().collect())
+}
+
+/// Reads `key=value`.
+pub fn property(pair: &str) -> Result<(String, String), String> {
+    let (key, value) = pair.split_once('=').ok_or("write it as key=value")?;
+    if key.trim().is_empty() {
+        return Err("the key before `=` is empty".to_owned());
+    }
+    Ok((key.trim().to_owned(), value.to_owned()))
+}
+
+/// Reads an alternative from JSON.
+pub fn alternative(json: &str) -> Result<Alternative, String> {
+    serde_json::from_str(json).map_err(|error| format!(r#"write it as {{"option":"…","reason_rejected":"…"}}: {error}"#))
+}
+
+#[cfg(test)]
+mod tests {
+    use twining_model::{Confidence, EntityType, EntryType, RelationType, Status};
+
+    use super::*;
+
+    #[test]
+    fn the_words_offered_are_the_words_the_model_knows() {
+        assert_eq!(ENTRY_TYPES.to_vec(), EntryType::ALL.map(EntryType::as_str).to_vec());
+        assert_eq!(POSTABLE.to_vec(), ENTRY_TYPES.into_iter().filter(|word| *word != "decision").collect::<Vec<_>>());
+        assert_eq!(ENTITY_TYPES.to_vec(), EntityType::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>());
+        assert_eq!(RELATION_TYPES.to_vec(), RelationType::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>());
+        assert_eq!(CONFIDENCES, [Confidence::High, Confidence::Medium, Confidence::Low].map(Confidence::as_str));
+        let statuses = [Status::Active, Status::Provisional, Status::Superseded, Status::Overridden];
+        assert_eq!(STATUSES, statuses.map(Status::as_str));
+    }
+
+    #[test]
+    fn a_property_is_split_at_its_first_equals_sign() {
+        assert_eq!(property("sql=a=b"), Ok(("sql".to_owned(), "a=b".to_owned())));
+        assert!(property("no sign").is_err());
+        assert!(property("=x").is_err());
+    }
+}

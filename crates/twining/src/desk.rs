@@ -1,0 +1,86 @@
+//! The desk a verb works at: the engine of the project, and who asks.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use twining_engine::{Caller, Engine};
+use twining_model::{Authority, Channel, IdSource, Origin, Trust};
+use twining_store::Store;
+
+use crate::git::Git;
+use crate::locate::{self, Clues, Located};
+use crate::problem::Problem;
+use crate::world::Machine;
+
+/// What a verb needs besides its input.
+pub struct Desk<'a> {
+    /// The memory.
+    pub engine: &'a Engine,
+    /// Who asks.
+    pub caller: Caller,
+    /// How sure we are that a person stands behind it.
+    pub authority: Authority,
+    /// What git knows.
+    pub history: &'a Git,
+}
+
+/// A project that is open.
+pub struct Project {
+    /// The memory.
+    pub engine: Engine,
+    /// What git knows.
+    pub history: Git,
+    /// Where it is.
+    pub located: Located,
+}
+
+impl Project {
+    /// Opens the project these settings lead to. Creates nothing.
+    pub fn open(given: Option<PathBuf>) -> Result<Self, Problem> {
+        let clues = Clues::of_process(given).map_err(|error| Problem::of_error("UNSAFE_PATH", &error))?;
+        let located = locate::locate(&clues).map_err(|error| {
+            Problem::of_error("UNSAFE_PATH", &error).with_hint("give an existing directory with --project, or run inside one")
+        })?;
+        let ids = Arc::new(IdSource::new(Box::new(Machine)));
+        let store = Store::open(located.place.clone(), ids).map_err(|error| Problem::from(twining_engine::Failure::from(error)))?;
+        let history = Git::at(&located.checkout);
+        Ok(Self { engine: Engine::new(store), history, located })
+    }
+
+    /// Does what no write waits for. Nothing acknowledged depends on it: if it
+    /// fails now, the next process does it.
+    pub fn tidy_up(&self) {
+        let _ = self.engine.store().housekeep();
+    }
+
+    /// A desk in it for `caller`.
+    pub fn desk(&self, caller: Caller, authority: Authority) -> Desk<'_> {
+        Desk { engine: &self.engine, caller, authority, history: &self.history }
+    }
+}
+
+/// The caller at a command line. A person is one who types at a terminal; what
+/// an agent pipes in is an agent's word.
+pub fn caller_at_cli(agent: Option<String>) -> (Caller, Authority) {
+    let (trust, authority) =
+        if std::io::stdin().is_terminal() { (Trust::Human, Authority::Confirmed) } else { (Trust::Agent, Authority::Claimed) };
+    let origin = Origin { client: None, session: session_of_host(), via: Channel::Cli, trust };
+    (Caller { agent: agent_name(agent), origin }, authority)
+}
+
+/// The caller behind an MCP connection.
+pub fn caller_over_mcp(agent: Option<String>, client: Option<String>, session: String) -> Caller {
+    let origin = Origin { client, session: Some(session), via: Channel::Mcp, trust: Trust::Agent };
+    Caller { agent: agent_name(agent), origin }
+}
+
+/// The session of the host that started us, if it says.
+pub fn session_of_host() -> Option<String> {
+    std::env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|session| !session.is_empty())
+}
+
+fn agent_name(given: Option<String>) -> String {
+    let named = given.or_else(|| std::env::var("TWINING_AGENT").ok());
+    named.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "main".to_owned())
+}

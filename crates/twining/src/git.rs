@@ -1,0 +1,221 @@
+//! What git knows of the project. The only file that starts a program.
+//!
+//! A cloned repository is not trusted: no shell, no hooks, no pager, no
+//! monitor, no fetching, and every path stands behind `--`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use twining_engine::History;
+use twining_model::Time;
+
+/// How long git may think about one question.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How many files one question may name: the system limits a command line.
+const FILES: usize = 1000;
+
+/// Settings no repository may change: each names a program git would start.
+const HARMLESS: [&str; 12] = [
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.pager=cat",
+    "-c",
+    "log.showSignature=false",
+    "-c",
+    "diff.external=",
+    "-c",
+    "protocol.allow=never",
+];
+
+/// The history of one working tree.
+#[derive(Clone, Debug)]
+pub struct Git {
+    checkout: PathBuf,
+}
+
+impl Git {
+    /// The history seen from this working tree.
+    pub fn at(checkout: &Path) -> Self {
+        Self { checkout: checkout.to_path_buf() }
+    }
+
+    fn command(&self) -> Command {
+        let mut git = Command::new("git");
+        git.args(HARMLESS).current_dir(&self.checkout).stdin(Stdio::null()).stderr(Stdio::null());
+        git.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_LITERAL_PATHSPECS", "1").env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0");
+        // Set by git when it runs a hook; they would point us at another repository.
+        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_EXTERNAL_DIFF"] {
+            git.env_remove(name);
+        }
+        git
+    }
+}
+
+impl Git {
+    /// Runs a step of making a throwaway repository; whether it worked. No
+    /// user's settings apply: they may sign commits or start programs.
+    pub fn run_in_throwaway(&self, step: &[&str]) -> io::Result<bool> {
+        let mut git = self.command();
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+        for (name, value) in [("GIT_AUTHOR_NAME", "tour"), ("GIT_AUTHOR_EMAIL", "tour@example.com")] {
+            git.env(name, value).env(name.replace("AUTHOR", "COMMITTER"), value);
+        }
+        match git.args(step).stdout(Stdio::null()).status() {
+            Ok(status) => Ok(status.success()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Files under `dir` that git would track and does not yet.
+    pub fn untracked_in(&self, dir: &str) -> Option<Vec<String>> {
+        let out =
+            self.command().args(["ls-files", "-z", "--others", "--exclude-standard", "--", dir]).stdout(Stdio::piped()).output().ok()?;
+        let names = String::from_utf8_lossy(&out.stdout).split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        out.status.success().then_some(names)
+    }
+}
+
+impl History for Git {
+    fn last_commits(&self, files: &[String]) -> Result<BTreeMap<String, Time>, String> {
+        let wanted: BTreeSet<&str> = files.iter().map(String::as_str).filter(|file| is_plain(file)).take(FILES).collect();
+        if wanted.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let mut log = self.command();
+        log.args(["log", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative", "--format=%x01%ct", "--"]);
+        log.args(&wanted).stdout(Stdio::piped());
+        let child = log.spawn().map_err(|error| format!("cannot start git: {error}"))?;
+        newest_per_file(child, &wanted.into_iter().map(str::to_owned).collect())
+    }
+}
+
+/// Whether a path may be an operand. One that starts with `-` is no file an
+/// agent means, and git has read operands as options before.
+fn is_plain(file: &str) -> bool {
+    !file.is_empty()
+        && !file.starts_with('-')
+        && !file.starts_with('/')
+        && !file.contains('\0')
+        && !file.split('/').any(|part| part == "..")
+}
+
+/// Reads `git log`, newest first, until every file was seen once or time is up.
+fn newest_per_file(mut child: Child, wanted: &BTreeSet<String>) -> Result<BTreeMap<String, Time>, String> {
+    let Some(out) = child.stdout.take() else { return Err("git gave no output".to_owned()) };
+    let (done, answer) = mpsc::sync_channel(1);
+    let reader = {
+        let wanted = wanted.clone();
+        std::thread::spawn(move || done.send(read_log(BufReader::new(out), &wanted)))
+    };
+    let found = answer.recv_timeout(PATIENCE);
+    // Ends git if it still walks the history; then its output ends, and so does the reader.
+    let _ = child.kill();
+    let status = child.wait();
+    let _ = reader.join();
+    match found {
+        Ok(found) if found.is_empty() && status.is_ok_and(|status| status.code().is_some_and(|code| code != 0)) => {
+            Err("git knows no history here".to_owned())
+        }
+        Ok(found) => Ok(found),
+        Err(_) => Err(format!("git took longer than {} s", PATIENCE.as_secs())),
+    }
+}
+
+/// With `-z` a commit is `\x01<seconds>` NUL `\n<file>` NUL `<file>` NUL ….
+fn read_log(mut log: impl BufRead, wanted: &BTreeSet<String>) -> BTreeMap<String, Time> {
+    let mut found = BTreeMap::new();
+    let mut at = None;
+    let mut token = Vec::new();
+    while found.len() < wanted.len() && log.read_until(0, &mut token).is_ok_and(|read| read > 0) {
+        let text = String::from_utf8_lossy(&token);
+        let text = text.strip_suffix('\0').unwrap_or(&text);
+        if let Some(seconds) = text.strip_prefix('\u{1}') {
+            at = seconds.trim().parse::<i64>().ok().map(|seconds| Time::from_ms(seconds.saturating_mul(1000)));
+        } else if let Some(at) = at {
+            let file = text.strip_prefix('\n').unwrap_or(text);
+            if wanted.contains(file) {
+                found.entry(file.to_owned()).or_insert(at);
+            }
+        }
+        token.clear();
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_commit_of_each_file_is_kept() {
+        let log = "\u{1}200\0\nsrc/a.rs\0\u{1}100\0\nb c\0src/a.rs\0";
+        let wanted = ["src/a.rs".to_owned(), "b c".to_owned(), "never".to_owned()].into();
+        let found = read_log(log.as_bytes(), &wanted);
+        assert_eq!(found, BTreeMap::from([("src/a.rs".to_owned(), Time::from_ms(200_000)), ("b c".to_owned(), Time::from_ms(100_000))]));
+    }
+
+    #[test]
+    fn a_file_that_looks_like_an_option_is_not_asked_for() {
+        assert!(!is_plain("--output=/etc/passwd"));
+        assert!(!is_plain("../outside"));
+        assert!(is_plain("src/-a.rs"));
+    }
+
+    fn repository() -> (tempfile::TempDir, Git) {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let git = Git::at(dir.path());
+        std::fs::create_dir(dir.path().join("src")).expect("makes a directory");
+        for file in ["src/a b.rs", "src/[x].rs"] {
+            std::fs::write(dir.path().join(file), "x").expect("writes");
+        }
+        for step in [&["init", "-q"][..], &["add", "."], &["commit", "-q", "-m", "one"]] {
+            assert!(git.run_in_throwaway(step).expect("git runs"), "{step:?}");
+        }
+        (dir, git)
+    }
+
+    #[test]
+    fn one_question_answers_for_many_files_and_from_a_directory_below() {
+        let (dir, git) = repository();
+        let files = ["src/a b.rs", "src/[x].rs", "src/?.rs", "nothing.rs", "--all"].map(str::to_owned);
+        let found = git.last_commits(&files).expect("has a history");
+        assert_eq!(found.keys().collect::<Vec<_>>(), ["src/[x].rs", "src/a b.rs"], "a pattern is a name");
+        let below = Git::at(&dir.path().join("src")).last_commits(&["a b.rs".to_owned()]).expect("has a history");
+        assert_eq!(below.get("a b.rs"), found.get("src/a b.rs"));
+    }
+
+    #[test]
+    fn a_hostile_repository_starts_nothing() {
+        let (dir, git) = repository();
+        let trap = format!("touch '{}'", dir.path().join("trapped").display());
+        let settings = [
+            ("core.fsmonitor", &trap),
+            ("core.pager", &trap),
+            ("diff.external", &trap),
+            ("core.sshCommand", &trap),
+            ("gpg.program", &trap),
+        ];
+        for (name, value) in settings {
+            assert!(git.run_in_throwaway(&["config", name, value]).expect("git runs"));
+        }
+        assert!(git.run_in_throwaway(&["config", "log.showSignature", "true"]).expect("git runs"));
+        assert_eq!(git.last_commits(&["src/a b.rs".to_owned()]).expect("has a history").len(), 1);
+        git.untracked_in("src").expect("git lists files");
+        assert!(!dir.path().join("trapped").exists());
+    }
+
+    #[test]
+    fn outside_a_repository_the_history_says_so() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let answer = Git::at(dir.path()).last_commits(&["a.rs".to_owned()]);
+        assert_eq!(answer, Err("git knows no history here".to_owned()));
+    }
+}

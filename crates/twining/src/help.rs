@@ -1,0 +1,80 @@
+//! The help of the program itself: the verbs by group, and how commands end.
+
+use anstyle::{AnsiColor, Style};
+
+use crate::commands::VERBS;
+use crate::verbs::{Group, VerbEntry};
+
+/// How commands end; kept with [`crate::problem::Ending`].
+pub const ENDINGS: &str = "\
+Exit codes:
+  0  done
+  1  refused or failed: not found, a state that forbids it, the store
+  2  wrong usage or invalid input
+  3  it ran and found problems (doctor, verify)
+
+Environment:
+  TWINING_PROJECT  the project folder, like --project; CLAUDE_PROJECT_DIR is heeded too
+  TWINING_AGENT    the name to sign with, like --agent
+  NO_COLOR         no colour, also on a terminal
+
+Without them the project is the nearest parent with a .twining/, else the git top level.";
+
+/// The template of the top-level help: clap lists commands as one heap, and a
+/// newcomer needs to see what belongs together.
+pub fn template(only_cli: &[(&str, &str)]) -> String {
+    let heading = AnsiColor::Green.on_default().bold().underline();
+    let mut text = String::from("{about}\n\n{usage-heading} {usage}\n");
+    for group in Group::ALL {
+        text.push_str(&titled(heading, &capital(group.as_str()), group.promise()));
+        let verbs = VERBS.iter().filter(|verb| verb.group == group);
+        verbs.for_each(|verb| text.push_str(&listed(&verb.command_name(), verb.about)));
+    }
+    text.push_str(&titled(heading, "Tools", "for people and hosts"));
+    only_cli.iter().for_each(|(name, about)| text.push_str(&listed(name, about)));
+    text.push_str(&format!("\n{}Options:{}\n{{options}}{{after-help}}", heading.render(), heading.render_reset()));
+    text
+}
+
+fn titled(heading: Style, name: &str, promise: &str) -> String {
+    format!("\n{}{name}:{} {promise}\n", heading.render(), heading.render_reset())
+}
+
+fn listed(name: &str, about: &str) -> String {
+    let bold = Style::new().bold();
+    format!("  {}{name:<17}{} {}\n", bold.render(), bold.render_reset(), first_sentence(about))
+}
+
+/// Text meant for agents, with each tool called by its name at a prompt.
+pub fn at_a_prompt(words: &str) -> String {
+    let mut verbs: Vec<&VerbEntry> = VERBS.iter().collect();
+    // The longest first: no name may be taken for the beginning of another.
+    verbs.sort_by_key(|verb| std::cmp::Reverse(verb.name.len()));
+    verbs.iter().fold(words.to_owned(), |words, verb| words.replace(&verb.tool_name(), &format!("twining {}", verb.command_name())))
+}
+
+/// The beginning of a description, as far as a line of help needs it.
+pub fn first_sentence(about: &str) -> &str {
+    let end = [". ", ": ", "; "].iter().filter_map(|stop| about.find(stop)).min();
+    end.map_or(about, |end| &about[..end]).trim_end_matches('.')
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_verb_stands_in_the_help() {
+        let help = template(&[("doctor", "Check")]);
+        for verb in &VERBS {
+            assert!(help.contains(&verb.command_name()), "{}", verb.name);
+        }
+        assert_eq!(first_sentence("Search it. Then stop."), "Search it");
+        assert_eq!(at_a_prompt("twining_search_decisions or twining_why"), "twining search-decisions or twining why");
+    }
+}

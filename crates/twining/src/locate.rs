@@ -1,0 +1,243 @@
+//! Which `.twining/` a command works on.
+//!
+//! `--project`, else `TWINING_PROJECT` or `CLAUDE_PROJECT_DIR`, else the nearest
+//! parent that has one, else the git top level, else here. In a linked git
+//! worktree the main worktree's folder is used, so that agents in parallel
+//! worktrees see each other at once, unless the main one's `config.yml` says
+//! `worktrees: separate`.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use twining_model::limits;
+use twining_store::Place;
+
+/// The folder's name in a project.
+pub const FOLDER: &str = ".twining";
+
+/// What the search starts from.
+#[derive(Clone, Debug, Default)]
+pub struct Clues {
+    /// `--project`.
+    pub given: Option<PathBuf>,
+    /// `TWINING_PROJECT`, else `CLAUDE_PROJECT_DIR`.
+    pub environment: Option<PathBuf>,
+    /// The working directory.
+    pub here: PathBuf,
+}
+
+/// A project that was found.
+#[derive(Clone, Debug)]
+pub struct Located {
+    /// Where its memory lives.
+    pub place: Place,
+    /// The working tree the caller stands in, for questions to git.
+    pub checkout: PathBuf,
+}
+
+/// A project that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot use the project folder `{}`", path.display())]
+pub struct LocateError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl Clues {
+    /// Reads them from this process.
+    pub fn of_process(given: Option<PathBuf>) -> io::Result<Self> {
+        let set = |name: &str| std::env::var_os(name).filter(|value: &OsString| !value.is_empty()).map(PathBuf::from);
+        let environment = set("TWINING_PROJECT").or_else(|| set("CLAUDE_PROJECT_DIR"));
+        // A working directory that is gone matters only if we must look around from it.
+        let is_known = given.as_ref().or(environment.as_ref()).is_some_and(|dir| dir.is_absolute());
+        let here = std::env::current_dir().or_else(|error| if is_known { Ok(PathBuf::from("/")) } else { Err(error) })?;
+        Ok(Self { given, environment, here })
+    }
+}
+
+/// Finds the project.
+pub fn locate(clues: &Clues) -> Result<Located, LocateError> {
+    let named = clues.given.as_ref().or(clues.environment.as_ref());
+    let spelled = match named {
+        Some(dir) => clues.here.join(dir),
+        None => search(&clues.here),
+    };
+    let checkout = fs::canonicalize(&spelled)
+        .and_then(|dir| if dir.is_dir() { Ok(dir) } else { Err(io::ErrorKind::NotADirectory.into()) })
+        .map_err(|source| LocateError { path: spelled.clone(), source })?;
+
+    let git = Git::of(&checkout);
+    let shared = git.as_ref().and_then(|git| git.main.as_deref()).filter(|main| !is_separate(main));
+    let project = shared.map_or_else(|| checkout.clone(), Path::to_path_buf);
+    let mut aliases = vec![spelled, checkout.clone()];
+    aliases.retain(|alias| *alias != project);
+    aliases.dedup();
+    let git_dir = git.as_ref().map(|git| if shared.is_some() { git.common.clone() } else { git.own.clone() });
+    Ok(Located { place: Place { project, aliases, git_dir }, checkout })
+}
+
+/// The nearest parent with a memory, else the git top level, else `here`.
+fn search(here: &Path) -> PathBuf {
+    let nearest = |name: &str| here.ancestors().find(|dir| dir.join(name).exists()).map(Path::to_path_buf);
+    // A repository inside another has its own memory: a `.twining/` above the
+    // nearest `.git` belongs to someone else.
+    match (nearest(FOLDER), nearest(".git")) {
+        (Some(memory), Some(top)) if memory.starts_with(&top) => memory,
+        (_, Some(top)) => top,
+        (Some(memory), None) => memory,
+        (None, None) => here.to_path_buf(),
+    }
+}
+
+/// The git directories of a working tree.
+struct Git {
+    own: PathBuf,
+    common: PathBuf,
+    /// The main working tree, if this is a linked one.
+    main: Option<PathBuf>,
+}
+
+impl Git {
+    /// Looks for `.git` in `dir` and above, without starting git: this is on the
+    /// way of every command.
+    fn of(dir: &Path) -> Option<Self> {
+        let top = dir.ancestors().find(|dir| dir.join(".git").exists())?;
+        let dot_git = top.join(".git");
+        if dot_git.is_dir() {
+            return Some(Self { own: dot_git.clone(), common: dot_git, main: None });
+        }
+        let own = fs::canonicalize(top.join(pointer(&dot_git, "gitdir:")?)).ok()?;
+        let Some(common) = pointer(&own.join("commondir"), "") else {
+            // A submodule: its `.git` is a file too, but nothing is shared.
+            return Some(Self { own: own.clone(), common: own, main: None });
+        };
+        let common = fs::canonicalize(own.join(common)).ok()?;
+        // A bare repository has worktrees and no main one.
+        let main = common.file_name().is_some_and(|name| name == ".git").then(|| common.parent()).flatten();
+        let inside = dir.strip_prefix(top).ok()?;
+        let main = main.map(|main| main.join(inside)).filter(|main| main.is_dir());
+        Some(Self { own, common, main })
+    }
+}
+
+/// The path a one-line file of git's points to.
+fn pointer(file: &Path, label: &str) -> Option<PathBuf> {
+    let line = read_small(file)?;
+    let path = line.strip_prefix(label)?.trim();
+    (!path.is_empty()).then(|| PathBuf::from(path))
+}
+
+/// Whether the main worktree keeps its memory to itself.
+fn is_separate(main: &Path) -> bool {
+    #[derive(Deserialize)]
+    struct Settings {
+        worktrees: Option<String>,
+    }
+    read_small(&main.join(FOLDER).join("config.yml"))
+        .and_then(|text| serde_saphyr::from_str::<Settings>(&text).ok())
+        .is_some_and(|settings| settings.worktrees.as_deref() == Some("separate"))
+}
+
+/// A regular file of at most a config's size. What is not a file is not opened:
+/// a pipe in its place would hang every command.
+fn read_small(file: &Path) -> Option<String> {
+    if !fs::metadata(file).ok()?.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    let limit = u64::try_from(limits::CONFIG_BYTES).ok()?;
+    fs::File::open(file).ok()?.take(limit).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Tree(tempfile::TempDir);
+
+    impl Tree {
+        fn new(dirs: &[&str]) -> Self {
+            let tree = Self(tempfile::tempdir().expect("a temporary directory"));
+            for dir in dirs {
+                fs::create_dir_all(tree.path(dir)).expect("makes a directory");
+            }
+            tree
+        }
+
+        fn path(&self, relative: &str) -> PathBuf {
+            fs::canonicalize(self.0.path()).expect("exists").join(relative)
+        }
+
+        fn write(&self, relative: &str, text: &str) {
+            fs::write(self.path(relative), text).expect("writes");
+        }
+
+        fn project_from(&self, here: &str) -> PathBuf {
+            locate(&Clues { here: self.path(here), ..Clues::default() }).expect("locates").place.project
+        }
+
+        fn linked_worktree() -> Self {
+            let tree = Self::new(&["shop/.git/worktrees/fix", "shop/.twining", "shop/src", "fix/src"]);
+            tree.write("fix/.git", &format!("gitdir: {}\n", tree.path("shop/.git/worktrees/fix").display()));
+            tree.write("shop/.git/worktrees/fix/commondir", "../..\n");
+            tree
+        }
+    }
+
+    #[test]
+    fn the_nearest_memory_wins_over_the_git_top_level() {
+        let tree = Tree::new(&["shop/.git", "shop/app/.twining", "shop/app/src", "shop/lib"]);
+        assert_eq!(tree.project_from("shop/app/src"), tree.path("shop/app"));
+        assert_eq!(tree.project_from("shop/lib"), tree.path("shop"));
+    }
+
+    #[test]
+    fn a_repository_does_not_write_into_the_memory_of_the_one_around_it() {
+        let tree = Tree::new(&["shop/.git", "shop/.twining", "shop/vendor/tool/.git"]);
+        assert_eq!(tree.project_from("shop/vendor/tool"), tree.path("shop/vendor/tool"));
+    }
+
+    #[test]
+    fn without_git_or_memory_the_project_is_here() {
+        let tree = Tree::new(&["loose"]);
+        assert_eq!(tree.project_from("loose"), tree.path("loose"));
+    }
+
+    #[test]
+    fn what_is_given_wins_over_the_environment() {
+        let tree = Tree::new(&["a/.twining", "b", "c"]);
+        let clues = Clues { given: Some("../b".into()), environment: Some(tree.path("c")), here: tree.path("a") };
+        assert_eq!(locate(&clues).expect("locates").place.project, tree.path("b"));
+        let clues = Clues { given: None, ..clues };
+        assert_eq!(locate(&clues).expect("locates").place.project, tree.path("c"));
+    }
+
+    #[test]
+    fn a_linked_worktree_shares_the_main_ones_memory() {
+        let tree = Tree::linked_worktree();
+        let located = locate(&Clues { here: tree.path("fix"), ..Clues::default() }).expect("locates");
+        assert_eq!(located.place.project, tree.path("shop"));
+        assert_eq!(located.place.aliases, [tree.path("fix")]);
+        assert_eq!(located.place.git_dir, Some(tree.path("shop/.git")));
+        assert_eq!(located.checkout, tree.path("fix"));
+    }
+
+    #[test]
+    fn separate_worktrees_stay_apart() {
+        let tree = Tree::linked_worktree();
+        tree.write("shop/.twining/config.yml", "version: 1\nworktrees: separate\n");
+        assert_eq!(tree.project_from("fix/src"), tree.path("fix"));
+    }
+
+    #[test]
+    fn a_missing_project_is_an_error_that_names_it() {
+        let tree = Tree::new(&["a"]);
+        let clues = Clues { given: Some("nowhere".into()), here: tree.path("a"), ..Clues::default() };
+        let error = locate(&clues).expect_err("there is none");
+        assert!(error.to_string().contains("nowhere"));
+    }
+}

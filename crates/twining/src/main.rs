@@ -1,0 +1,26 @@
+//! Twining: shared memory, context and guard rails for coding agents.
+//!
+//! The verbs are defined once, in [`commands`], and reached through two doors:
+//! the command line ([`cli`]) and MCP ([`mcp`]).
+
+mod cli;
+mod commands;
+mod desk;
+mod doctor;
+mod git;
+mod help;
+mod json;
+mod locate;
+mod mcp;
+mod out;
+mod page;
+mod problem;
+mod reindex;
+mod schema;
+mod tour;
+mod verbs;
+mod world;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

@@ -1,0 +1,69 @@
+//! The MCP door: the verbs as tools, over stdio.
+//!
+//! stdout carries JSON-RPC alone. Starting does nothing heavy: schemas are made
+//! when a client lists tools, and the memory is opened by the first call.
+
+mod lines;
+mod salvage;
+mod server;
+mod tools;
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rmcp::ServiceExt;
+use rmcp::service::ServerInitializeError;
+
+use crate::problem::Problem;
+use lines::Lines;
+use server::Server;
+pub use tools::Selection;
+
+/// How a server is started.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// `--project`.
+    pub project: Option<PathBuf>,
+    /// `--agent`.
+    pub agent: Option<String>,
+    /// `--tools`; else what `config.yml` says.
+    pub tools: Option<Selection>,
+}
+
+/// Serves until the client closes our input.
+pub fn serve(options: Options) -> Result<(), Problem> {
+    // One thread for the wire; calls run on a few others, so that a slow one
+    // does not hold up the next line.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(8)
+        .thread_keep_alive(Duration::from_secs(600))
+        .build()
+        .map_err(|error| Problem::of_error("RUNTIME", &error))?;
+    if std::io::stdin().is_terminal() {
+        let hint = "twining mcp talks JSON-RPC with an MCP client on stdin and stdout; end it with ctrl-d\n";
+        // Only a person would miss it.
+        let _ = std::io::stderr().write_all(hint.as_bytes());
+    }
+    let server = Server::new(options);
+    let ending = runtime.block_on(converse(&server));
+    server.tidy_up();
+    // A read of stdin that still waits on another thread must not keep us alive.
+    runtime.shutdown_background();
+    ending
+}
+
+async fn converse(server: &Server) -> Result<(), Problem> {
+    let (input, output) = rmcp::transport::stdio_pipes();
+    let running = match server.clone().serve(Lines::new(input, output)).await {
+        Ok(running) => running,
+        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => return Err(Problem::of_error("PROTOCOL", &error)),
+    };
+    server.drain_in_background();
+    tokio::select! {
+        ended = running.waiting() => ended.map(drop).map_err(|error| Problem::of_error("RUNTIME", &error)),
+        () = server.keep_house() => Ok(()),
+    }
+}

@@ -1,0 +1,250 @@
+//! The server: what it says of itself, its tools, and how a call is carried out.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams, CompleteResult,
+    CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData, Implementation, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::{Map, Value};
+use tokio::sync::{Notify, RwLock};
+use twining_model::{Authority, IdSource, Refused, text};
+
+use super::Options;
+use super::tools::{self, Selection};
+use crate::desk::{self, Project};
+use crate::problem::Problem;
+use crate::verbs::{Effect, Given, VerbEntry};
+use crate::world::Machine;
+
+/// What a client tells its model about us.
+const INSTRUCTIONS: &str = include_str!("instructions.md");
+/// How long a client may keep what we say of ourselves: it changes only when
+/// the program or `config.yml` does.
+const FRESH_MS: u64 = 5 * 60 * 1000;
+/// How long to wait for more writes before tidying up after them.
+const GATHER: Duration = Duration::from_millis(50);
+
+/// One connection's server.
+#[derive(Clone)]
+pub struct Server(Arc<State>);
+
+struct State {
+    options: Options,
+    session: String,
+    project: Mutex<Option<Arc<Project>>>,
+    selection: OnceLock<Selection>,
+    /// Calls run in the order they came as far as one can tell: reads beside
+    /// each other, a write alone. Its waiters queue up first come, first served.
+    order: RwLock<()>,
+    /// Rings after each call that wrote.
+    written: Notify,
+    untidy: AtomicBool,
+}
+
+impl Server {
+    /// A server that has opened nothing yet.
+    pub fn new(options: Options) -> Self {
+        let session = desk::session_of_host().unwrap_or_else(|| IdSource::new(Box::new(Machine)).next().to_string());
+        let selection = options.tools.clone().map_or_else(OnceLock::new, OnceLock::from);
+        Self(Arc::new(State {
+            options,
+            session,
+            project: Mutex::default(),
+            selection,
+            order: RwLock::new(()),
+            written: Notify::new(),
+            untidy: AtomicBool::new(false),
+        }))
+    }
+
+    /// Takes in what hooks queued while no server ran.
+    pub fn drain_in_background(&self) {
+        let state = self.0.clone();
+        tokio::task::spawn_blocking(move || {
+            if let Ok(project) = state.project() {
+                state.drain(&project, None);
+            }
+        });
+    }
+
+    /// Does soon after a write what no write waits for. Runs until dropped.
+    pub async fn keep_house(&self) {
+        loop {
+            self.0.written.notified().await;
+            // Writes that come together are kept house for together.
+            tokio::time::sleep(GATHER).await;
+            let server = self.clone();
+            let _ = tokio::task::spawn_blocking(move || server.tidy_up()).await;
+        }
+    }
+
+    /// Tidies up after the writes since it was last done; the array files then
+    /// hold what git is to track.
+    pub fn tidy_up(&self) {
+        if self.0.untidy.swap(false, Ordering::AcqRel)
+            && let Ok(project) = self.0.project()
+        {
+            project.tidy_up();
+        }
+    }
+
+    async fn call(&self, verb: &'static VerbEntry, fields: Map<String, Value>, client: Option<String>) -> CallToolResult {
+        let state = self.0.clone();
+        let call = move || state.carry_out(verb, fields, client);
+        let outcome = if verb.effect == Effect::Reads {
+            let _turn = self.0.order.read().await;
+            tokio::task::spawn_blocking(call).await
+        } else {
+            let _turn = self.0.order.write().await;
+            let outcome = tokio::task::spawn_blocking(call).await;
+            self.0.has_written();
+            outcome
+        };
+        match outcome {
+            Ok(Ok(answer)) => tools::succeeded(answer),
+            Ok(Err(problem)) => tools::failed(&problem),
+            Err(error) => tools::failed(&Problem::of_error("INTERNAL_ERROR", &error)),
+        }
+    }
+}
+
+impl State {
+    /// The project, opened once it is needed. A failure is not kept: the folder
+    /// may be mended between two calls.
+    fn project(&self) -> Result<Arc<Project>, Problem> {
+        let mut slot = self.project.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(project) = &*slot {
+            return Ok(project.clone());
+        }
+        let project = Arc::new(Project::open(self.options.project.clone())?);
+        *slot = Some(project.clone());
+        Ok(project)
+    }
+
+    fn selection(&self) -> &Selection {
+        self.selection.get_or_init(|| {
+            let mode = self.project().ok().and_then(|project| project.engine.store().config().ok()).map(|config| config.tools.mode);
+            mode.and_then(|mode| Selection::parse(&mode).ok()).unwrap_or_default()
+        })
+    }
+
+    fn carry_out(&self, verb: &VerbEntry, fields: Map<String, Value>, client: Option<String>) -> Result<Value, Problem> {
+        let project = self.project()?;
+        self.drain(&project, client.clone());
+        let desk = project.desk(self.caller(client), Authority::Claimed);
+        Ok((verb.run)(&desk, Given::Fields(fields))?.to_json())
+    }
+
+    /// A queue that cannot be read now is read at the next call; `status`
+    /// reports what stays behind.
+    fn drain(&self, project: &Project, client: Option<String>) {
+        let drained = project.engine.drain_queues(&self.caller(client));
+        if drained.is_ok_and(|drained| drained.posted + drained.archived > 0) {
+            self.has_written();
+        }
+    }
+
+    fn has_written(&self) {
+        self.untidy.store(true, Ordering::Release);
+        self.written.notify_one();
+    }
+
+    fn caller(&self, client: Option<String>) -> twining_engine::Caller {
+        desk::caller_over_mcp(self.options.agent.clone(), client, self.session.clone())
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("twining", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS.trim_end())
+    }
+
+    async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.get_info()).with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Public))
+    }
+
+    async fn list_tools(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let state = self.0.clone();
+        let tools = tokio::task::spawn_blocking(move || state.selection().tools())
+            .await
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+        let Some(verb) = self.0.selection().find(&request.name) else {
+            let name = text::excerpt(&request.name, 80);
+            return Err(ErrorData::invalid_params(format!("there is no tool `{name}` here; tools/list names them"), None));
+        };
+        let client = context.client_info().map(|client| text::excerpt(&client.name, 80));
+        Ok(CallToolResponse::Complete(self.call(verb, request.arguments.unwrap_or_default(), client).await))
+    }
+
+    /// A call whose arguments are no object reaches us as a request of unknown
+    /// shape; its model is told what is wrong, as with any other argument.
+    async fn on_custom_request(&self, request: CustomRequest, _context: RequestContext<RoleServer>) -> Result<CustomResult, ErrorData> {
+        if request.method == "tools/call" {
+            let refused = Refused::new("arguments", "must be an object").because("`params` must be {\"name\": …, \"arguments\": {…}}");
+            let result = serde_json::to_value(tools::failed(&Problem::refused(&refused)));
+            return result.map(CustomResult).map_err(|error| ErrorData::internal_error(error.to_string(), None));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
+    }
+
+    // rmcp answers these with empty lists; we do not offer them and say so.
+
+    async fn complete(&self, _request: CompleteRequestParams, _context: RequestContext<RoleServer>) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+
+    async fn list_prompts(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn list_resources(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_instructions_are_short_and_name_only_tools_that_exist() {
+        assert!(INSTRUCTIONS.chars().count() <= 1500, "{}", INSTRUCTIONS.chars().count());
+        for word in INSTRUCTIONS.split(|c: char| !c.is_ascii_lowercase() && c != '_').filter(|word| word.starts_with("twining_")) {
+            assert!(Selection::Full.find(word).is_some(), "{word}");
+        }
+    }
+}

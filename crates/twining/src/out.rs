@@ -1,0 +1,65 @@
+//! Printing: stdout is data, stderr is speech, and a reader that has gone away
+//! is no error.
+
+use std::io::{self, IsTerminal, Write};
+
+use serde_json::Value;
+
+use crate::json;
+use crate::page::Page;
+use crate::problem::{Ending, Problem};
+
+/// How answers are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// For a person.
+    Words,
+    /// As the tool's JSON.
+    Json,
+}
+
+/// A page as wide as the terminal, if one reads it.
+pub fn page() -> Page {
+    let width = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
+    Page::new(width.map(|(terminal_size::Width(columns), _)| usize::from(columns)))
+}
+
+/// Prints what a command has to say, and ends with `ending`.
+pub fn answer(style: Style, json: impl FnOnce() -> Value, show: impl FnOnce(&mut Page), ending: Ending) -> Ending {
+    let printed = match style {
+        Style::Json => print_json(&json()),
+        Style::Words => {
+            let mut page = page();
+            show(&mut page);
+            anstream::stdout().write_all(page.as_str().as_bytes())
+        }
+    };
+    after(printed, ending)
+}
+
+/// Prints why a command failed: a program that asked for JSON reads stdout.
+pub fn problem(style: Style, problem: &Problem) -> Ending {
+    let printed = match style {
+        Style::Json => print_json(&problem.to_json()),
+        Style::Words => anstream::stderr().write_all(problem.to_words().as_bytes()),
+    };
+    after(printed, problem.ending())
+}
+
+fn print_json(value: &Value) -> io::Result<()> {
+    let mut text = if io::stdout().is_terminal() { json::pretty(value) } else { json::compact(value) };
+    text.push('\n');
+    io::stdout().write_all(text.as_bytes())
+}
+
+fn after(printed: io::Result<()>, ending: Ending) -> Ending {
+    match printed.and_then(|()| io::stdout().flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let words = Problem::of_error("OUTPUT", &error).to_words();
+            // Nothing is left to tell it with if this fails too.
+            let _ = anstream::stderr().write_all(words.as_bytes());
+            Ending::Failed
+        }
+        _ => ending,
+    }
+}

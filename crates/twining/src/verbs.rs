@@ -1,0 +1,320 @@
+//! What a verb is. One definition serves every door: the command line and MCP
+//! are both made from the table of [`VerbEntry`]s in [`crate::commands`].
+
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use twining_engine::Failure;
+use twining_model::{Refused, limits, text};
+
+use crate::desk::Desk;
+use crate::page::Page;
+use crate::problem::{Ending, Problem};
+use crate::{json, schema};
+
+/// What verbs belong together; a client may ask for some groups only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// What agents tell each other.
+    Blackboard,
+    /// What was chosen, and why.
+    Decisions,
+    /// What a task needs to know.
+    Context,
+    /// What the code is made of.
+    Graph,
+    /// The health of the memory.
+    Lifecycle,
+}
+
+impl Group {
+    /// Every group, in the order people read them.
+    pub const ALL: [Self; 5] = [Self::Context, Self::Blackboard, Self::Decisions, Self::Graph, Self::Lifecycle];
+
+    /// The word for it in `--tools`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Blackboard => "blackboard",
+            Self::Decisions => "decisions",
+            Self::Context => "context",
+            Self::Graph => "graph",
+            Self::Lifecycle => "lifecycle",
+        }
+    }
+
+    /// What it is about, in a line of help.
+    pub fn promise(self) -> &'static str {
+        match self {
+            Self::Blackboard => "what agents tell each other",
+            Self::Decisions => "what was chosen, and why",
+            Self::Context => "what a task needs to know",
+            Self::Graph => "what the code is made of",
+            Self::Lifecycle => "the health of the memory",
+        }
+    }
+}
+
+/// What a verb does to the memory, from harmless to grave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// Nothing.
+    Reads,
+    /// Adds a record where there is none like it; a second time nothing changes.
+    AddsOnce,
+    /// Adds a record each time.
+    Adds,
+    /// Changes where existing records stand.
+    Changes,
+    /// Takes records away.
+    Removes,
+}
+
+/// A verb: words into types, one engine call, types into words.
+pub trait Verb: 'static {
+    /// Its name, in snake case.
+    const NAME: &'static str;
+    /// What it belongs to.
+    const GROUP: Group;
+    /// Its name for people.
+    const TITLE: &'static str;
+    /// What it does and when to call it; models pay for each word.
+    const ABOUT: &'static str;
+    /// A command line that works.
+    const EXAMPLE: &'static str;
+    /// What it does to the memory.
+    const EFFECT: Effect;
+    /// Whether a host that defers tool schemas should load this one at once.
+    const ALWAYS_LOADED: bool = false;
+
+    /// What it takes.
+    type Input: DeserializeOwned + JsonSchema + Args;
+    /// What it answers; its fields are the tool's JSON.
+    type Output: Serialize + JsonSchema + 'static;
+
+    /// Does it.
+    fn run(desk: &Desk<'_>, input: Self::Input) -> Result<Self::Output, Failure>;
+
+    /// Shows the answer to a person.
+    fn show(output: &Self::Output, page: &mut Page);
+
+    /// How a command with this answer ends.
+    fn ending(_output: &Self::Output) -> Ending {
+        Ending::Done
+    }
+}
+
+/// What a verb was given, through one door or another.
+pub enum Given<'a> {
+    /// A command line.
+    Words(&'a ArgMatches),
+    /// A JSON object.
+    Fields(Map<String, Value>),
+}
+
+/// What a verb answered.
+pub trait Answer {
+    /// As the tool's JSON.
+    fn to_json(&self) -> Value;
+    /// For a person.
+    fn show(&self, page: &mut Page);
+    /// How a command with this answer ends.
+    fn ending(&self) -> Ending;
+}
+
+/// A verb's work, its types erased.
+pub type Run = fn(&Desk<'_>, Given<'_>) -> Result<Box<dyn Answer>, Problem>;
+
+/// A verb in the table, its types erased.
+pub struct VerbEntry {
+    /// [`Verb::NAME`].
+    pub name: &'static str,
+    /// [`Verb::GROUP`].
+    pub group: Group,
+    /// [`Verb::TITLE`].
+    pub title: &'static str,
+    /// [`Verb::ABOUT`].
+    pub about: &'static str,
+    /// [`Verb::EXAMPLE`].
+    pub example: &'static str,
+    /// [`Verb::EFFECT`].
+    pub effect: Effect,
+    /// [`Verb::ALWAYS_LOADED`].
+    pub always_loaded: bool,
+    /// The schema of [`Verb::Input`].
+    pub input_schema: fn() -> Map<String, Value>,
+    /// The schema of [`Verb::Output`].
+    pub output_schema: fn() -> Map<String, Value>,
+    /// Adds the flags of [`Verb::Input`] to a command.
+    pub with_flags: fn(Command) -> Command,
+    /// [`Verb::run`].
+    pub run: Run,
+}
+
+impl VerbEntry {
+    /// The entry of `V`.
+    pub const fn of<V: Verb>() -> Self {
+        Self {
+            name: V::NAME,
+            group: V::GROUP,
+            title: V::TITLE,
+            about: V::ABOUT,
+            example: V::EXAMPLE,
+            effect: V::EFFECT,
+            always_loaded: V::ALWAYS_LOADED,
+            input_schema: schema::of_input::<V::Input>,
+            output_schema: schema::of_output::<V::Output>,
+            with_flags: <V::Input as Args>::augment_args,
+            run: run::<V>,
+        }
+    }
+
+    /// The name MCP clients call it by.
+    pub fn tool_name(&self) -> String {
+        format!("twining_{}", self.name)
+    }
+
+    /// The name it has on the command line.
+    pub fn command_name(&self) -> String {
+        self.name.replace('_', "-")
+    }
+}
+
+struct Answered<V: Verb>(V::Output);
+
+impl<V: Verb> Answer for Answered<V> {
+    fn to_json(&self) -> Value {
+        serde_json::to_value(&self.0).expect("answers have string keys")
+    }
+
+    fn show(&self, page: &mut Page) {
+        V::show(&self.0, page);
+    }
+
+    fn ending(&self) -> Ending {
+        V::ending(&self.0)
+    }
+}
+
+fn run<V: Verb>(desk: &Desk<'_>, given: Given<'_>) -> Result<Box<dyn Answer>, Problem> {
+    let input = match given {
+        Given::Words(matches) => V::Input::from_arg_matches(matches)
+            .map_err(|error| Problem::refused(&Refused::new("arguments", "cannot be read").because(error)))?,
+        Given::Fields(fields) => read_fields::<V::Input>(&Value::Object(fields)).map_err(|refused| Problem::refused(&refused))?,
+    };
+    Ok(Box::new(Answered::<V>(V::run(desk, input)?)))
+}
+
+/// Reads a tool's arguments, and on failure names the field that is to blame:
+/// serde knows only what it expected.
+fn read_fields<T: DeserializeOwned + JsonSchema>(fields: &Value) -> Result<T, Refused> {
+    within_limits(fields)?;
+    let error = match T::deserialize(fields) {
+        Ok(input) => return Ok(input),
+        Err(error) => error.to_string(),
+    };
+    let known = schema::of_input::<T>();
+    let is_field = |name: &str| known.get("properties").is_some_and(|fields| fields.get(name).is_some());
+    if let Some((name, rest)) = quoted_after(&error, "unknown field `").filter(|(name, _)| fields.get(name).is_some()) {
+        let rest = rest.strip_prefix(", ").unwrap_or(rest);
+        return Err(Refused::new(text::excerpt(name, 80), "is not a field of this verb").because(rest));
+    }
+    // One field at a time: the one that cannot be read alone is the one.
+    for (name, value) in fields.as_object().into_iter().flatten() {
+        let alone = Value::Object(Map::from_iter([(name.clone(), value.clone())]));
+        let Err(error) = T::deserialize(&alone) else { continue };
+        let error = error.to_string();
+        if quoted_after(&error, "missing field `").is_none_or(|(missing, _)| !is_field(missing)) {
+            return Err(Refused::new(text::excerpt(name, 80), "cannot be read").because(text::excerpt(&error, 200)));
+        }
+    }
+    match quoted_after(&error, "missing field `") {
+        Some((name, _)) => Err(Refused::new(name.to_owned(), "is required")),
+        None => Err(Refused::new("arguments", "cannot be read").because(text::excerpt(&error, 200))),
+    }
+}
+
+fn within_limits(fields: &Value) -> Result<(), Refused> {
+    let depth = json::depth(fields);
+    if depth > limits::JSON_DEPTH {
+        return Err(
+            Refused::new("arguments", format!("may be nested at most {} deep", limits::JSON_DEPTH)).because(format!("{depth} were given"))
+        );
+    }
+    if json::weight(fields) > limits::RECORD_BYTES {
+        let weights = fields.as_object().into_iter().flatten().map(|(name, value)| (json::weight(value), name));
+        let (bytes, name) = weights.max().map_or((0, "arguments"), |(bytes, name)| (bytes, name.as_str()));
+        return Err(Refused::new(text::excerpt(name, 80), format!("makes the request larger than {} bytes", limits::RECORD_BYTES))
+            .because(format!("it holds {bytes}")));
+    }
+    Ok(())
+}
+
+/// The word between `label` and the next backquote, and what follows it.
+fn quoted_after<'e>(error: &'e str, label: &str) -> Option<(&'e str, &'e str)> {
+    error.strip_prefix(label)?.split_once('`')
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+    use twining_model::Alternative;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Sample {
+        #[expect(dead_code, reason = "only read")]
+        summary: String,
+        #[serde(default)]
+        #[expect(dead_code, reason = "only read")]
+        tags: Vec<String>,
+        #[serde(default)]
+        #[expect(dead_code, reason = "only read")]
+        alternatives: Vec<Alternative>,
+    }
+
+    fn refusal(fields: &Value) -> String {
+        read_fields::<Sample>(fields).expect_err("is refused").to_string()
+    }
+
+    #[test]
+    fn a_wrong_argument_is_named() {
+        assert_eq!(refusal(&json!({})), "`summary` is required");
+        assert_eq!(refusal(&json!({"summary": 5})), "`summary` cannot be read; invalid type: integer `5`, expected a string");
+        assert_eq!(
+            refusal(&json!({"summary": "a", "tags": "b"})),
+            "`tags` cannot be read; invalid type: string \"b\", expected a sequence"
+        );
+        assert_eq!(
+            refusal(&json!({"summary": "a", "sumary": "b"})),
+            "`sumary` is not a field of this verb; expected one of `summary`, `tags`, `alternatives`"
+        );
+    }
+
+    #[test]
+    fn a_field_missing_inside_another_is_blamed_on_that_one() {
+        assert_eq!(
+            refusal(&json!({"summary": "a", "alternatives": [{"pros": []}]})),
+            "`alternatives` cannot be read; missing field `option`"
+        );
+    }
+
+    #[test]
+    fn ten_megabytes_are_refused_by_the_field_that_holds_them() {
+        let refused = refusal(&json!({"summary": "x".repeat(10_000_000)}));
+        assert_eq!(refused, "`summary` makes the request larger than 1048576 bytes; it holds 10000002");
+    }
+
+    #[test]
+    fn json_that_is_nested_too_deep_is_refused() {
+        let mut deep = json!("x");
+        for _ in 0..70 {
+            deep = json!([deep]);
+        }
+        assert!(refusal(&json!({"summary": deep})).starts_with("`arguments` may be nested at most 64 deep"));
+    }
+}

@@ -1,0 +1,241 @@
+//! The command-line door, from outside.
+
+mod common;
+
+use common::{Project, normal};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use twining_testkit::TestProject;
+
+#[test]
+fn a_person_reads_what_agents_wrote() {
+    let project = Project::new();
+    let posted =
+        project.run(&["post", "warning", "Clocks differ by 5 minutes", "--scope", "src/auth/", "--tag", "auth,ops", "--agent", "ada"]);
+    assert_snapshot!(normal(&posted.stdout), @"posted [ID-1] at [TIME]");
+    project.run(&["post", "finding", "Login takes 2 s"]);
+    assert_snapshot!(normal(&project.run(&["recent"]).stdout), @"
+    [ID-1]  [TIME]  finding  project    main  Login takes 2 s
+    [ID-2]  [TIME]  warning  src/auth/  ada   Clocks differ by 5 minutes
+    ");
+    assert_snapshot!(normal(&project.run(&["query", "clocks"]).stdout), @"100%  [ID-1]  [TIME]  warning  src/auth/  ada  Clocks differ by 5 minutes");
+    assert_snapshot!(normal(&project.run(&["read", "--type", "need"]).stdout), @"no entries");
+}
+
+#[test]
+fn decisions_collide_and_why_shows_both() {
+    let project = Project::new();
+    project.decide("Use JWT", "src/auth/");
+    let rival = project.run(&[
+        "decide",
+        "--summary",
+        "Use sessions",
+        "--domain",
+        "architecture",
+        "--scope",
+        "src/auth/jwt.ts",
+        "--context",
+        "logout",
+        "--rationale",
+        "Tokens cannot be revoked",
+        "--alternative",
+        r#"{"option":"JWT","reason_rejected":"no logout"}"#,
+    ]);
+    assert_eq!(rival.code, 0, "{rival:?}");
+    assert_snapshot!("decide_conflict", normal(&rival.stdout));
+    assert_snapshot!("why_contested", normal(&project.run(&["why", "src/auth/"]).stdout));
+    assert_snapshot!("assemble", normal(&project.run(&["assemble", "log users out", "src/auth/"]).stdout));
+}
+
+#[test]
+fn json_is_exactly_what_the_tool_returns() {
+    let project = Project::new();
+    let id = project.decide("Use JWT", "src/auth/");
+    project.run(&["post", "need", "key rotation", "--scope", "src/auth/"]);
+    project.run(&["add-entity", "Login", "class", "--property", "file=src/auth/login.ts"]);
+    project.run(&["add-entity", "redis", "dependency"]);
+    project.run(&["add-relation", "Login", "depends_on", "redis"]);
+    let mut server = project.server(&[]);
+    server.initialize();
+    let cases: [(&[&str], &str, Value); 9] = [
+        (&["read"], "twining_read", json!({})),
+        (&["recent", "1"], "twining_recent", json!({"n": 1})),
+        (&["query", "rotation"], "twining_query", json!({"query": "rotation"})),
+        (&["why", "src/auth/"], "twining_why", json!({"scope": "src/auth/"})),
+        (&["trace", &id], "twining_trace", json!({"decision_id": id})),
+        (&["search_decisions", "jwt"], "twining_search_decisions", json!({"query": "jwt"})),
+        (&["neighbors", "Login"], "twining_neighbors", json!({"entity": "Login"})),
+        (&["path", "Login", "redis"], "twining_path", json!({"from": "Login", "to": "redis"})),
+        (&["status"], "twining_status", json!({})),
+    ];
+    for (words, tool, arguments) in cases {
+        let by_hand = project.run(&[words, &["--json"]].concat());
+        assert_eq!(by_hand.code, 0, "{by_hand:?}");
+        let by_tool = server.call(tool, &arguments);
+        assert_eq!(by_hand.stdout.trim_end(), by_tool["content"][0]["text"].as_str().expect("has text"), "{words:?}");
+    }
+}
+
+#[test]
+fn nested_input_comes_from_stdin_or_a_file() {
+    let project = Project::new();
+    let decision = json!({"domain": "api", "scope": "src/", "summary": "REST", "context": "c", "rationale": "r",
+        "alternatives": [{"option": "gRPC", "reason_rejected": "browsers"}]});
+    let ran = project.run_with(&["decide", "--json", "--json-input", "-"], &decision.to_string());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    std::fs::write(project.path().join("why.json"), r#"{"scope":"src/"}"#).expect("writes");
+    let why = project.json(&["why", "--json-input", "why.json"]);
+    assert_eq!(why["decisions"][0]["alternatives_count"], 1);
+
+    let bad = project.run_with(&["why", "--json", "--json-input", "-"], r#"{"scop":"src/"}"#);
+    assert_eq!(bad.code, 2);
+    assert!(
+        serde_json::from_str::<Value>(&bad.stdout).expect("prints JSON")["message"].as_str().is_some_and(|m| m.contains("`scop`")),
+        "{bad:?}"
+    );
+    assert_eq!(project.run_with(&["why", "--json-input", "-"], "[]").code, 2);
+}
+
+#[test]
+fn exit_codes_are_as_promised() {
+    let project = Project::new();
+    let missing = project.run(&["trace", "01M7EB3QWY4C5CPJF6982ZJQ18"]);
+    assert_eq!((missing.code, missing.stdout.as_str()), (1, ""));
+    assert_snapshot!(normal(&missing.stderr), @"
+    error: there is no decision `[ID-1]`
+      hint: twining why lists the decisions of a scope, twining search-decisions finds them by words
+    ");
+    let refused = project.run(&["post", "finding", ""]);
+    assert_eq!(refused.code, 2);
+    assert_snapshot!(refused.stderr, @"error: `summary` must not be empty");
+    let decision = project.run(&["post", "decision", "x"]);
+    assert_eq!(decision.code, 2);
+    assert!(decision.stderr.contains("decide"), "{decision:?}");
+    assert_eq!(project.run(&["post", "rumour", "x"]).code, 2, "clap knows the words");
+    assert_eq!(project.run(&["unheard-of"]).code, 2);
+    assert_eq!(project.run(&["--help"]).code, 0);
+    assert_eq!(project.run(&["--version"]).stdout, format!("twining {}\n", env!("CARGO_PKG_VERSION")));
+    let as_json = project.run(&["trace", "01M7EB3QWY4C5CPJF6982ZJQ18", "--json"]);
+    assert_eq!(as_json.code, 1);
+    assert_eq!(serde_json::from_str::<Value>(&as_json.stdout).expect("prints JSON")["code"], "NOT_FOUND");
+    let nowhere = project.run(&["status", "--project", "no/such/dir"]);
+    assert_eq!(nowhere.code, 1);
+    assert!(nowhere.stderr.contains("no/such/dir") && nowhere.stderr.contains("hint:"), "{nowhere:?}");
+}
+
+#[test]
+fn doctor_is_content_with_a_new_memory_and_not_with_a_torn_one() {
+    let project = Project::new();
+    assert_eq!(project.run(&["doctor"]).code, 0);
+    project.run(&["post", "finding", "hello"]);
+    let well = project.run(&["doctor"]);
+    assert_eq!(well.code, 0, "{well:?}");
+    let board = project.path().join(".twining/blackboard.jsonl");
+    let text = std::fs::read_to_string(&board).expect("reads");
+    std::fs::write(&board, format!("{{\"broken\n{text}")).expect("writes");
+    let ill = project.run(&["doctor", "--json"]);
+    assert_eq!(ill.code, 3, "{ill:?}");
+    assert!(ill.stdout.contains("blackboard.jsonl"), "{ill:?}");
+    let counts = project.json(&["reindex"]);
+    assert_eq!(counts["entries"], 1);
+}
+
+#[test]
+fn nothing_stored_can_act_on_the_terminal() {
+    let project = Project::new();
+    let hostile = "a\u{1b}]52;c;aGk=\u{7}b\u{9b}31mc\u{202e}d";
+    let input = json!({"entry_type": "finding", "summary": hostile, "detail": hostile, "tags": [hostile], "agent_id": "x\u{1b}[2J"});
+    let posted = project.run_with(&["post", "--json-input", "-"], &input.to_string());
+    assert_eq!(posted.code, 0, "{posted:?}");
+    for words in [&["recent"][..], &["recent", "--json"], &["query", "a"], &["export"], &["status"]] {
+        let mut command = project.command(words);
+        // Colour as on a terminal, so that only the page's own escapes may remain.
+        let out = command.env("CLICOLOR_FORCE", "1").output().expect("runs");
+        let shown = String::from_utf8(out.stdout).expect("prints UTF-8");
+        let bare = anstream::adapter::strip_str(&shown).to_string();
+        for c in ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}'] {
+            assert!(!bare.contains(c), "{c:?} in {words:?}: {shown:?}");
+        }
+        assert!(!shown.contains("]52;c;aGk=\u{7}"), "{shown:?}");
+    }
+}
+
+#[test]
+fn colour_is_for_terminals_only() {
+    let project = Project::new();
+    project.run(&["post", "warning", "beware"]);
+    assert!(!project.run(&["recent"]).stdout.contains('\u{1b}'));
+    let forced = project.command(&["recent"]).env("CLICOLOR_FORCE", "1").output().expect("runs");
+    assert!(forced.stdout.contains(&0x1b));
+    let refused = project.command(&["recent"]).env("NO_COLOR", "1").output().expect("runs");
+    assert!(!refused.stdout.contains(&0x1b));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_crash() {
+    let project = Project::new();
+    project.run(&["post", "finding", "x"]);
+    let mut child =
+        project.command(&["recent"]).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().expect("starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("ends");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn help_teaches() {
+    let project = Project::new();
+    assert_snapshot!("help", project.run(&["--help"]).stdout);
+    assert_snapshot!("help_decide", project.run(&["decide", "--help"]).stdout);
+    for verb in ["post", "why", "search-decisions", "prune-graph", "assemble"] {
+        let help = project.run(&[verb, "--help"]);
+        assert!(help.stdout.contains("Example:\n  twining "), "{help:?}");
+    }
+}
+
+#[test]
+fn the_tour_plays_to_its_end() {
+    let project = Project::new();
+    let tour = project.run(&["tour"]);
+    assert_eq!(tour.code, 0, "{tour:?}");
+    for words in ["ada", "ben", "conflicts with", "contested", "claude mcp add twining -- twining mcp"] {
+        assert!(tour.stdout.contains(words), "{words}: {}", tour.stdout);
+    }
+    assert!(!project.path().join(".twining").exists(), "the tour plays elsewhere");
+}
+
+#[test]
+fn agents_in_two_worktrees_share_one_memory() {
+    let main = TestProject::with_git();
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let linked = dir.path().join("fix");
+    main.git(["worktree", "add", "-q", &linked.display().to_string()]);
+    let twining = |here: &std::path::Path, words: &[&str]| {
+        let out = std::process::Command::new(env!("CARGO_BIN_EXE_twining")).args(words).current_dir(here).output().expect("runs");
+        String::from_utf8(out.stdout).expect("prints UTF-8")
+    };
+    let scope = linked.join("src/a.rs");
+    twining(&linked, &["post", "finding", "seen from the side", "--scope", &scope.display().to_string()]);
+    assert!(!linked.join(".twining").exists());
+    let recent = normal(&twining(&main.path(), &["recent"]));
+    assert_snapshot!(recent, @"[ID-1]  [TIME]  finding  src/a.rs  main  seen from the side");
+}
+
+#[test]
+fn what_hooks_queued_is_there_before_the_answer() {
+    let project = Project::new();
+    project.run(&["post", "finding", "first"]);
+    let queued = r#"{"tool":"twining_post","entry_type":"status","summary":"Subagent completed task"}"#;
+    std::fs::write(project.path().join(".twining/pending-posts.jsonl"), format!("{queued}\n")).expect("writes");
+    assert_eq!(project.json(&["recent"])["entries"][0]["summary"], "Subagent completed task");
+    assert_eq!(project.json(&["read"])["total_count"], 2, "once");
+}
+
+#[test]
+fn an_absolute_path_inside_the_project_is_stored_relative_to_it() {
+    let project = Project::new();
+    let inside = project.path().join("src/auth/jwt.ts");
+    project.run(&["post", "finding", "x", "--scope", &inside.display().to_string()]);
+    assert_eq!(project.json(&["recent"])["entries"][0]["scope"], "src/auth/jwt.ts");
+}

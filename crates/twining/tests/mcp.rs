@@ -1,0 +1,219 @@
+//! The MCP door, from outside: the built binary and raw lines of JSON.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Project, normal};
+use serde_json::{Value, json};
+
+fn structured(result: &Value) -> &Value {
+    assert_ne!(result["isError"], true, "{result}");
+    &result["structuredContent"]
+}
+
+fn modern(id: u64, method: &str, params: Value) -> Value {
+    let mut params = params;
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test-client", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+#[test]
+fn a_client_of_the_handshake_era_is_served() {
+    let project = Project::new();
+    let mut server = project.server(&[]);
+    let hello = server.initialize();
+    assert_eq!(hello["result"]["protocolVersion"], "2025-11-25");
+    assert_eq!(hello["result"]["serverInfo"]["name"], "twining");
+    assert!(hello["result"]["instructions"].as_str().is_some_and(|text| text.len() <= 1500 && text.contains("never as instructions")));
+
+    let posted = server.call("twining_post", &json!({"entry_type": "finding", "summary": "it works"}));
+    let id = structured(&posted)["id"].clone();
+    let read = server.call("twining_read", &json!({}));
+    let entry = &structured(&read)["entries"][0];
+    assert_eq!(entry["id"], id);
+    assert_eq!(entry["agent_id"], "main");
+    assert_eq!(entry["origin"]["client"], "test-client");
+    assert_eq!(entry["origin"]["via"], "mcp");
+    assert_eq!(entry["origin"]["trust"], "agent");
+    assert!(entry["origin"]["session"].is_string());
+}
+
+#[test]
+fn a_client_of_the_stateless_era_is_served() {
+    let project = Project::new();
+    let mut server = project.server(&[]);
+    let found = server.ask(&modern(1, "server/discover", json!({})));
+    let versions = found["result"]["supportedVersions"].as_array().expect("lists versions");
+    assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2025-06-18")));
+    assert!(found["result"]["ttlMs"].as_u64().is_some_and(|ttl| ttl > 0));
+
+    let listed = server.ask(&modern(2, "tools/list", json!({})));
+    assert_eq!(listed["result"]["resultType"], "complete");
+    assert!(listed["result"]["ttlMs"].as_u64().is_some_and(|ttl| ttl > 0));
+    let posted =
+        server.ask(&modern(3, "tools/call", json!({"name": "twining_post", "arguments": {"entry_type": "finding", "summary": "modern"}})));
+    assert!(posted["result"]["structuredContent"]["id"].is_string(), "{posted}");
+}
+
+#[test]
+fn the_tools_are_as_published() {
+    let project = Project::new();
+    let mut server = project.server(&[]);
+    server.initialize();
+    let listed = server.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
+    let tools = serde_json::to_string_pretty(&listed["result"]["tools"]).expect("prints");
+    insta::assert_snapshot!("tools_list", tools);
+
+    let mut other = project.server(&["--tools", "lite"]);
+    other.initialize();
+    let lite = other.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
+    let names: Vec<&str> = lite["result"]["tools"].as_array().expect("a list").iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(
+        names,
+        ["twining_assemble", "twining_decide", "twining_post", "twining_query", "twining_status", "twining_verify", "twining_why"]
+    );
+    assert!(names.is_sorted());
+    let unknown =
+        other.ask(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "twining_archive", "arguments": {}}}));
+    assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+}
+
+#[test]
+fn text_and_structure_of_a_result_say_the_same() {
+    let project = Project::new();
+    let mut server = project.server(&[]);
+    server.initialize();
+    server.call("twining_post", &json!({"entry_type": "warning", "summary": "esc \u{1b}[31m bidi \u{202e} tag \u{e0041}"}));
+    let read = server.call("twining_read", &json!({}));
+    let text = read["content"][0]["text"].as_str().expect("has text");
+    assert_eq!(&serde_json::from_str::<Value>(text).expect("is JSON"), structured(&read));
+    assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{e0041}']), "{text}");
+}
+
+#[test]
+fn a_failure_is_a_result_the_model_can_act_on() {
+    let project = Project::new();
+    let mut server = project.server(&[]);
+    server.initialize();
+    let cases = [
+        ("twining_post", json!({"summary": "x"}), "INVALID_INPUT", "`entry_type` is required"),
+        ("twining_post", json!({"entry_type": "rumour", "summary": "x"}), "INVALID_INPUT", "`entry_type` must be one of"),
+        ("twining_post", json!({"entry_type": "decision", "summary": "x"}), "INVALID_INPUT", "twining_decide"),
+        ("twining_post", json!({"entry_type": "finding", "summary": "x", "tags": 5}), "INVALID_INPUT", "`tags`"),
+        ("twining_post", json!({"entry_type": "finding", "summary": "x", "sumary": "y"}), "INVALID_INPUT", "`sumary`"),
+        ("twining_post", json!({"entry_type": "finding", "summary": "x".repeat(201)}), "INVALID_INPUT", "at most 200 characters"),
+        ("twining_post", json!({"entry_type": "finding", "summary": "x", "scope": "../../etc/passwd"}), "INVALID_INPUT", "`scope`"),
+        ("twining_post", json!({"entry_type": "finding", "summary": "x", "detail": "y".repeat(10_000_000)}), "INVALID_INPUT", "`detail`"),
+        ("twining_trace", json!({"decision_id": "01M7EB3QWY4C5CPJF6982ZJQ18"}), "NOT_FOUND", "01M7EB3QWY4C5CPJF6982ZJQ18"),
+        ("twining_trace", json!({"decision_id": "../x"}), "INVALID_INPUT", "`decision_id`"),
+        ("twining_read", json!({"since": "yesterday"}), "INVALID_INPUT", "`since`"),
+    ];
+    for (tool, arguments, code, words) in cases {
+        let result = server.call(tool, &arguments);
+        assert_eq!(result["isError"], true, "{tool}: {result}");
+        let error = &result["structuredContent"];
+        assert_eq!((&error["error"], &error["code"]), (&json!(true), &json!(code)), "{error}");
+        assert!(error["message"].as_str().is_some_and(|message| message.contains(words)), "{words}: {error}");
+        let text = result["content"][0]["text"].as_str().expect("has text");
+        assert_eq!(&serde_json::from_str::<Value>(text).expect("is JSON"), error);
+    }
+    assert_eq!(structured(&server.call("twining_read", &json!({})))["total_count"], 0, "nothing was written");
+}
+
+#[test]
+fn no_line_on_stdin_kills_the_server_or_goes_unanswered() {
+    let project = Project::new();
+    let mut server = project.server(&[]);
+    // Before a conversation is open.
+    server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    server.send_bytes(b"garbage");
+    server.initialize();
+    server.send_bytes(b"\xff\xfe\x00 not utf-8 {");
+    server.send_bytes(b"");
+    server.send_bytes(b"]]]]{{{{");
+    server.send(&json!({"jsonrpc": "2.0", "method": "notifications/unheard_of", "params": {"a": 1}}));
+
+    let deep = format!(
+        r#"{{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{{"name":"twining_post","arguments":{{"summary":{}{}}}}}}}"#,
+        "[".repeat(5000),
+        "]".repeat(5000)
+    );
+    server.send_bytes(deep.as_bytes());
+    let answer = server.receive();
+    assert_eq!(answer["id"], "deep");
+    assert_eq!(answer["result"]["isError"], true);
+    assert!(answer["result"]["structuredContent"]["message"].as_str().is_some_and(|message| message.contains("64 deep")), "{answer}");
+
+    server.send_bytes(
+        br#"{"jsonrpc":"2.0","id":"lone","method":"tools/call","params":{"name":"twining_post","arguments":{"summary":"\ud800"}}}"#,
+    );
+    let answer = server.receive();
+    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!("lone"), &json!(true)), "{answer}");
+
+    let arguments = json!({"summary": "x".repeat(17 << 20)});
+    let long = json!({"jsonrpc": "2.0", "id": "long", "method": "tools/call", "params": {"name": "twining_post", "arguments": arguments}});
+    let answer = server.ask(&long);
+    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!("long"), &json!(true)), "{answer}");
+
+    let array =
+        server.ask(&json!({"jsonrpc": "2.0", "id": "array", "method": "tools/call", "params": {"name": "twining_post", "arguments": []}}));
+    assert_eq!((&array["id"], &array["result"]["isError"]), (&json!("array"), &json!(true)), "{array}");
+    structured(&server.call("twining_status", &json!({})));
+}
+
+#[test]
+fn the_server_ends_with_its_input_and_leaves_nothing_behind() {
+    let project = Project::new();
+    let (took, code) = project.server(&[]).leave();
+    assert_eq!(code, Some(0));
+    assert!(took < Duration::from_secs(2), "{took:?}");
+
+    let mut server = project.server(&[]);
+    server.initialize();
+    let (took, code) = server.leave();
+    assert_eq!(code, Some(0));
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert!(!project.path().join(".twining").exists(), "a server that was asked nothing made a folder");
+}
+
+#[test]
+fn requests_sent_without_waiting_are_all_answered() {
+    let project = Project::new();
+    let mut server = project.server(&[]);
+    server.initialize();
+    for id in 1..=20 {
+        let arguments = json!({"entry_type": "finding", "summary": format!("finding {id}")});
+        server
+            .send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "twining_post", "arguments": arguments}}));
+    }
+    server.send(&json!({"jsonrpc": "2.0", "id": 21, "method": "tools/call", "params": {"name": "twining_status", "arguments": {}}}));
+    let mut answered: Vec<u64> = Vec::new();
+    let mut entries = 0;
+    for _ in 1..=21 {
+        let answer = server.receive();
+        answered.extend(answer["id"].as_u64());
+        if answer["id"] == 21 {
+            entries = answer["result"]["structuredContent"]["blackboard_entries"].as_u64().expect("a count");
+        }
+    }
+    answered.sort_unstable();
+    assert_eq!(answered, (1..=21).collect::<Vec<_>>());
+    assert_eq!(entries, 20, "a read that came after the writes saw them");
+}
+
+#[test]
+fn an_override_over_mcp_is_a_claim() {
+    let project = Project::new();
+    let id = project.decide("Use JWT", "src/auth/");
+    let mut server = project.server(&[]);
+    server.initialize();
+    let overridden = server.call("twining_override", &json!({"decision_id": id, "reason": "the user said so"}));
+    assert_eq!(structured(&overridden)["authority"], "claimed");
+    let file = std::fs::read_to_string(project.path().join(format!(".twining/decisions/{id}.json"))).expect("the decision's file");
+    assert!(file.contains("\"overridden\""), "{}", normal(&file));
+}
