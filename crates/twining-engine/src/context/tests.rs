@@ -90,15 +90,30 @@ fn the_budget_holds_for_the_json_that_is_returned_at_any_size() {
 fn a_board_full_of_warnings_does_not_crowd_out_decisions() {
     let project = Project::new();
     for n in 0..20 {
-        project.decide(&choice(&format!("d{n}"), "src/", &format!("choice {n}")));
+        project.decide(&DecideInput { confidence: Some("low".into()), ..choice(&format!("d{n}"), "src/", &format!("choice {n}")) });
     }
+    project.clock.advance_days(60);
     for n in 0..100 {
-        project.post_in("src/", "warning", &format!("beware of {n}, and of what comes after it"));
+        project.post_in("src/", "warning", &format!("beware of the cache {n}, and of what comes after it"));
     }
-    let context = assemble(&project, "anything", "src/", Some(2000));
+    let context = assemble(&project, "beware of the cache", "src/", Some(2000));
     assert!(context.active_decisions.len() >= 10, "{}", context.active_decisions.len());
     assert!(!context.active_warnings.is_empty());
     assert!(context.omitted_count > 0 && !context.omitted.is_empty());
+}
+
+#[test]
+fn many_decisions_do_not_crowd_out_a_warning_or_a_need() {
+    let project = Project::new();
+    project.post_in("src/", "warning", "old and true");
+    project.post_in("src/", "need", "old and open");
+    project.clock.advance_days(60);
+    for n in 0..60 {
+        project
+            .decide(&DecideInput { confidence: Some("high".into()), ..choice(&format!("d{n}"), "src/", &format!("choice of cache {n}")) });
+    }
+    let context = assemble(&project, "cache", "src/", Some(2000));
+    assert_eq!((context.active_warnings.len(), context.open_needs.len()), (1, 1));
 }
 
 #[test]

@@ -107,7 +107,7 @@ pub(crate) fn record(change: &mut Change, view: &View<'_>, draft: &Draft, stamp:
 /// Marks a decision as replaced. One that a person rejected stays rejected.
 pub(crate) fn supersede(old: &mut Decision, by: &Id, stamp: &Stamp<'_>) {
     old.superseded_by = Some(by.to_string());
-    if true {
+    if old.status < Status::Superseded {
         move_to(old, Status::Superseded, &stamp.caller.agent, &format!("superseded by {by}"), stamp);
     }
 }

@@ -78,14 +78,10 @@ struct Search<'a, 'v> {
 }
 
 struct Side {
-    reached: HashMap<String, Reached>,
+    /// Every node met so far, with the step that led to it; none to the first.
+    reached: HashMap<String, Option<Hop>>,
     frontier: Vec<String>,
     depth: usize,
-}
-
-struct Reached {
-    depth: usize,
-    hop: Option<Hop>,
 }
 
 /// The step by which a node was reached.
@@ -98,7 +94,7 @@ struct Hop {
 
 impl Side {
     fn at(id: &str) -> Self {
-        let reached = HashMap::from([(id.to_owned(), Reached { depth: 0, hop: None })]);
+        let reached = HashMap::from([(id.to_owned(), None)]);
         Self { reached, frontier: vec![id.to_owned()], depth: 0 }
     }
 
@@ -106,7 +102,7 @@ impl Side {
     fn hops_to(&self, id: &str) -> Vec<(String, Hop)> {
         let mut hops = Vec::new();
         let mut at = id.to_owned();
-        while let Some(hop) = self.reached.get(&at).and_then(|reached| reached.hop.clone()) {
+        while let Some(hop) = self.reached.get(&at).cloned().flatten() {
             let from = hop.from.clone();
             hops.push((at, hop));
             at = from;
@@ -131,15 +127,13 @@ impl Search<'_, '_> {
         Ok(None)
     }
 
-    /// Takes one side a step further, and returns the node nearest to the other
-    /// side's end among those that side has reached too. The whole level is
-    /// finished first: the first to meet need not be on the shortest way.
+    /// Takes one side a step further, and returns the first node on the way that
+    /// the other side has reached too. Any such node lies on a shortest way: had
+    /// the other side come nearer, the two would have met a step ago.
     fn expand(&mut self, near: usize) -> Result<Option<String>, StoreError> {
         let graph = self.view.graph();
         let frontier = std::mem::take(&mut self.sides[near].frontier);
         self.sides[near].depth += 1;
-        let depth = self.sides[near].depth;
-        let mut best: Option<(usize, String)> = None;
         for from in frontier {
             let edges = graph.edges(&from, &self.kinds, limits::WALK_NODES)?;
             self.truncated |= edges.len() == limits::WALK_NODES;
@@ -147,22 +141,23 @@ impl Search<'_, '_> {
                 if self.sides[near].reached.contains_key(&edge.other) {
                     continue;
                 }
-                if let Some(reached) = self.sides[1 - near].reached.get(&edge.other)
-                    && best.as_ref().is_none_or(|(depth, _)| reached.depth < *depth)
-                {
-                    best = Some((reached.depth, edge.other.clone()));
-                } else if self.sides[near].reached.len() >= limits::WALK_NODES {
+                let met = self.sides[1 - near].reached.contains_key(&edge.other);
+                if !met && self.sides[near].reached.len() >= limits::WALK_NODES {
                     self.truncated = true;
                     continue;
-                } else if graph.entity(&edge.other)?.is_none() {
+                }
+                if !met && graph.entity(&edge.other)?.is_none() {
                     continue;
                 }
                 let hop = Hop { from: from.clone(), relation: edge.relation.kind, outgoing: edge.outgoing };
-                self.sides[near].reached.insert(edge.other.clone(), Reached { depth, hop: Some(hop) });
+                self.sides[near].reached.insert(edge.other.clone(), Some(hop));
+                if met {
+                    return Ok(Some(edge.other));
+                }
                 self.sides[near].frontier.push(edge.other);
             }
         }
-        Ok(best.map(|(_, id)| id))
+        Ok(None)
     }
 
     fn way_through(&self, meeting: &str) -> Result<Vec<Step>, StoreError> {

@@ -205,6 +205,44 @@ fn a_path_is_the_shortest_and_tells_which_way_each_relation_points() {
 }
 
 #[test]
+fn every_path_is_as_short_as_a_plain_search_finds_it() {
+    let project = Project::new();
+    let names: Vec<String> = (0..14).map(|n| format!("n{n}")).collect();
+    names.iter().for_each(|name| drop(project.add_entity(name, "function")));
+    let edges: Vec<(usize, usize)> = (0..20).map(|n| ((n * 5 + 1) % 13, (n * n * 3 + n) % 14)).collect();
+    for &(from, to) in &edges {
+        project.relate(&names[from], "calls", &names[to]);
+    }
+    let distance = |from: usize, to: usize| {
+        let mut reached = vec![from];
+        for steps in 0..=14 {
+            if reached.contains(&to) {
+                return Some(steps);
+            }
+            for &(a, b) in &edges {
+                let (has_a, has_b) = (reached.contains(&a), reached.contains(&b));
+                // Only what was reached before this round counts; the marks keep it so.
+                if has_a && !has_b {
+                    reached.push(b + 100);
+                }
+                if has_b && !has_a {
+                    reached.push(a + 100);
+                }
+            }
+            reached.iter_mut().for_each(|node| *node %= 100);
+        }
+        None
+    };
+    for from in 0..14 {
+        for to in 0..14 {
+            let found = path(&project, &names[from], &names[to], Some(16));
+            assert_eq!(found.found.then_some(found.length), distance(from, to), "{from} to {to}");
+            assert_eq!(found.path.len() as u64, if found.found { found.length + 1 } else { 0 });
+        }
+    }
+}
+
+#[test]
 fn a_path_knows_when_there_is_none_and_when_it_is_too_long() {
     let project = Project::new();
     chain(&project, &["a", "b", "c", "d"]);

@@ -43,11 +43,11 @@ impl<'a, 'v> Weaver<'a, 'v> {
         Ok(id)
     }
 
-    /// Relates two entities, unless they are so related already.
+    /// Relates two entities, unless they are so related already. Callers name
+    /// each pair once.
     pub(crate) fn relate(&mut self, source: &str, kind: RelationType, target: &str, properties: &[(&str, &str)]) -> Result<(), StoreError> {
-        let planned = self.change.relations.iter().any(|r| r.source == source && r.target == target && r.kind == kind.as_str());
         let may_exist = !self.fresh.contains(source) && !self.fresh.contains(target);
-        if planned || (may_exist && self.view.graph().relation_between(source, target, kind.as_str())?.is_some()) {
+        if may_exist && self.view.graph().relation_between(source, target, kind.as_str())?.is_some() {
             return Ok(());
         }
         self.change.relations.push(new_relation(source, target, kind, owned(properties), self.stamp));

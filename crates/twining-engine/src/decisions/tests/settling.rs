@@ -144,6 +144,16 @@ fn a_claimed_override_settles_nothing() {
 }
 
 #[test]
+fn a_claimed_override_stays_flagged_when_the_decision_is_superseded() {
+    let project = Project::new();
+    let decided = project.decide(&choice("api", "src/", "use rest"));
+    project.override_as(Authority::Claimed, &decided.id, None);
+    project.decide(&DecideInput { supersedes: Some(decided.id.to_string()), ..choice("api", "src/", "use grpc") });
+    let old = project.decision(&decided.id);
+    assert_eq!((old.status, old.superseded_by.is_some(), open_warnings(&project)), (Status::Overridden, true, 1));
+}
+
+#[test]
 fn a_conflict_with_two_rivals_is_open_until_both_are_gone() {
     let project = Project::new();
     let left = project.decide(&choice("api", "src/left/", "use rest"));

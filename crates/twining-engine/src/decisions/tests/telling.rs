@@ -92,6 +92,16 @@ fn two_active_decisions_that_a_merge_brought_together_are_contested() {
 }
 
 #[test]
+fn decisions_of_different_domains_or_namesake_scopes_are_not_contested() {
+    let project = Project::new();
+    project.write_decision("01M7EB3QWY4C5CPJF6982ZJQ18", &json!({"scope": "src/auth", "domain": "api"}));
+    project.write_decision("01M7EB3QWY4C5CPJF6982ZJQ19", &json!({"scope": "src/auth", "domain": "testing"}));
+    project.write_decision("01M7EB3QWY4C5CPJF6982ZJQ1A", &json!({"scope": "src/authority", "domain": "api"}));
+    let outcome = why(&project, "src");
+    assert_eq!((outcome.active_count, outcome.contested), (3, false));
+}
+
+#[test]
 fn a_trace_holds_the_root_what_it_rests_on_and_what_rests_on_it() {
     let project = Project::new();
     let base = project.decide(&choice("a", "src/", "base"));
