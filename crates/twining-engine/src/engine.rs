@@ -2,7 +2,7 @@
 //! and the outcome.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use twining_model::{Authority, limits};
 use twining_store::{Archived, Durability, Store};
@@ -17,7 +17,7 @@ use crate::lifecycle::{self, *};
 
 /// What Twining does with one project's memory.
 pub struct Engine {
-    store: Store,
+    store: Arc<Store>,
     /// Agents that assembled context in this process.
     assembled: Mutex<HashSet<String>>,
 }
@@ -25,13 +25,13 @@ pub struct Engine {
 impl Engine {
     /// An engine on a store.
     #[must_use]
-    pub fn new(store: Store) -> Self {
-        Self { store, assembled: Mutex::new(HashSet::new()) }
+    pub fn new(store: impl Into<Arc<Store>>) -> Self {
+        Self { store: store.into(), assembled: Mutex::new(HashSet::new()) }
     }
 
     /// The store it works on.
     #[must_use]
-    pub fn store(&self) -> &Store {
+    pub fn store(&self) -> &Arc<Store> {
         &self.store
     }
 

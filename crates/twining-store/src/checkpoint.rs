@@ -36,11 +36,12 @@ struct Ready {
 }
 
 /// One pass: arrays brought up to the journal, and the journal shortened.
-/// Nothing happens if another process is at it.
-pub fn run(room: &Room, now: Time) -> Result<(), StoreError> {
+/// Nothing happens if another process is at it. The arrays get no further than
+/// `indexed`, where the index is: it then knows their content without reading them.
+pub fn run(room: &Room, indexed: u64, now: Time) -> Result<(), StoreError> {
     let Some(_alone) = room.checkpoint_lock.try_take()? else { return Ok(()) };
     let record = room.record()?;
-    let lines = room.journal.since(record.checkpoint_seq, record.applied_seq)?;
+    let lines = room.journal.since(record.checkpoint_seq, record.applied_seq.min(indexed))?;
     if let Some(last) = lines.last() {
         carry_out(room, &record, &lines, last.seq)?;
     }

@@ -316,9 +316,12 @@ impl Store {
         self.work.take();
         self.look_after_git(&room)?;
         room.board.sync()?;
+        let indexed = room.files.journal_seq();
         room.catch_up()?;
         let now = self.ids.now();
-        checkpoint::run(&room, now)?;
+        checkpoint::run(&room, indexed, now)?;
+        // At once, while nobody waits: the next call then finds the index up to date.
+        room.catch_up()?;
         room.layout.sweep((now.as_ms() - 3_600_000).saturating_mul(1_000_000))
     }
 

@@ -163,7 +163,10 @@ fn run_verb(
     };
     let project = Project::open(project)?;
     let (caller, authority) = caller_at_cli(agent);
-    project.engine.drain_queues(&caller)?;
+    if let Err(failure) = project.engine.drain_queues(&caller) {
+        // What hooks queued can wait; what the person asked for cannot.
+        out::aside(&Problem::from(failure));
+    }
     let answer = (verb.run)(&project.desk(caller, authority), given)?;
     let ending = out::answer(style, || answer.to_json(), |page| answer.show(page), answer.ending());
     if verb.effect != Effect::Reads {

@@ -46,6 +46,11 @@ pub fn problem(style: Style, problem: &Problem) -> Ending {
     after(printed, problem.ending())
 }
 
+/// Tells of a problem that did not keep the command from its work.
+pub fn aside(problem: &Problem) {
+    let _ = anstream::stderr().write_all(problem.to_words().replacen("error:", "warning:", 1).as_bytes());
+}
+
 fn print_json(value: &Value) -> io::Result<()> {
     let mut text = if io::stdout().is_terminal() { json::pretty(value) } else { json::compact(value) };
     text.push('\n');

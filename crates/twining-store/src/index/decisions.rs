@@ -7,7 +7,7 @@ use twining_model::scope::{Folding, covering_keys};
 use twining_model::{Confidence, Decision, Id, Scope, Status, Time, limits};
 
 use super::catch_up::domain_key;
-use super::search::{self, Shelf};
+use super::search::{self, COMMON, Shelf};
 use super::tally::{self, Count, horizon};
 use super::view::{Hit, Page, Reach, corrupt, first_column, json_list, record_at, row_limit};
 use crate::error::StoreError;
@@ -107,7 +107,19 @@ const COMMITS_AT: &str = "
 SELECT c.hash, d.id FROM carried_out c JOIN decision d ON d.num = c.num
 WHERE c.folded = ?1 ORDER BY d.id";
 const NEWEST: &str = concat!(
-    "SELECT d.num FROM decision d INDEXED BY decision_at WHERE d.at >= :since AND d.at < :before AND",
+    "SELECT d.at, d.id, d.num FROM decision d INDEXED BY decision_at WHERE d.at >= :since AND d.at < :before AND",
+    sieve!(),
+    "ORDER BY d.at DESC, d.id DESC LIMIT :limit"
+);
+const NEWEST_UNDER: &str = concat!(
+    "SELECT d.at, d.id, d.num FROM decision d INDEXED BY decision_scope
+    WHERE d.scope_key >= :low AND d.scope_key < :high AND d.at >= :since AND d.at < :before AND",
+    sieve!(),
+    "ORDER BY d.at DESC, d.id DESC LIMIT :limit"
+);
+const NEWEST_COVERING: &str = concat!(
+    "SELECT d.at, d.id, d.num FROM decision d INDEXED BY decision_scope
+    WHERE d.scope_key IN (SELECT value FROM json_each(:covering)) AND d.at >= :since AND d.at < :before AND",
     sieve!(),
     "ORDER BY d.at DESC, d.id DESC LIMIT :limit"
 );
@@ -115,7 +127,8 @@ const COUNT: &str = concat!("SELECT count(*) FROM decision d INDEXED BY decision
 const STALE: &str = "SELECT num FROM decision WHERE status = 'provisional' AND touched < ?1 ORDER BY touched, num LIMIT ?2";
 const COUNT_STALE: &str = "SELECT count(*) FROM decision WHERE status = 'provisional' AND touched < ?1";
 const UNCONFIRMED: &str = "SELECT num FROM decision WHERE unconfirmed = 1 ORDER BY at DESC, id DESC LIMIT ?1";
-const MATCHING: &str = concat!(
+const SPREAD: &str = "SELECT rowid FROM decision_text WHERE decision_text MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
+const PASSING: &str = concat!(
     "SELECT x.rowid FROM decision_text x CROSS JOIN decision d ON d.num = x.rowid WHERE decision_text MATCH :match AND",
     sieve!(),
     "ORDER BY x.rowid DESC LIMIT :limit"
@@ -125,6 +138,7 @@ const SCORED: &str = concat!(
     FROM decision_text x CROSS JOIN decision d ON d.num = x.rowid WHERE decision_text MATCH :match AND",
     sieve!()
 );
+const SCORED_ANY: &str = "SELECT rowid, -bm25(decision_text, 4.0, 1.5, 1.0, 2.0, 0.5) FROM decision_text WHERE decision_text MATCH ?1";
 const LAST: &str = "SELECT coalesce(max(num), 0) FROM decision";
 
 const EVERY_STATUS: [Status; 4] = [Status::Active, Status::Provisional, Status::Superseded, Status::Overridden];
@@ -290,6 +304,7 @@ struct Sieve<'s> {
     confidence: Option<&'static str>,
     reach: Reach,
     covering: String,
+    is_scoped: bool,
     is_empty: bool,
 }
 
@@ -304,20 +319,25 @@ impl<'s> Sieve<'s> {
             confidence: confidence.map(Confidence::as_str),
             reach: Reach::under(&key),
             covering: json_list(covering_keys(&key).skip(1)),
+            is_scoped: !key.is_empty(),
             is_empty: domain.is_none() && statuses.is_empty() && confidence.is_none() && key.is_empty(),
         }
     }
 
     fn newest_within(&self, since: i64, before: i64, limit: usize) -> Result<Vec<i64>, StoreError> {
-        first_column(
-            self.conn,
-            NEWEST,
-            named_params! {
+        let mut found: Vec<(i64, String, i64)> = Vec::new();
+        for sql in if self.is_scoped { &[NEWEST_UNDER, NEWEST_COVERING][..] } else { &[NEWEST][..] } {
+            let mut statement = self.conn.prepare_cached(sql)?;
+            let params = named_params! {
                 ":since": since, ":before": before, ":limit": row_limit(limit),
                 ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence,
                 ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
-            },
-        )
+            };
+            found.extend(statement.query_map(params, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect::<Result<Vec<_>, _>>()?);
+        }
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        found.truncate(limit);
+        Ok(found.into_iter().map(|(_, _, num)| num).collect())
     }
 
     fn total(&self) -> Result<u64, StoreError> {
@@ -336,26 +356,38 @@ impl<'s> Sieve<'s> {
 }
 
 impl Shelf for Sieve<'_> {
-    fn newest(&self, expression: &str, limit: usize) -> Result<Vec<i64>, StoreError> {
+    fn spread(&self, term: &str) -> Result<Vec<i64>, StoreError> {
+        first_column(self.conn, SPREAD, params![term, row_limit(COMMON + 1)])
+    }
+
+    fn passing(&self, term: &str, mut spread: Vec<i64>) -> Result<Vec<i64>, StoreError> {
+        if self.is_empty {
+            spread.truncate(COMMON);
+            return Ok(spread);
+        }
         first_column(
             self.conn,
-            MATCHING,
+            PASSING,
             named_params! {
-                ":match": expression, ":limit": row_limit(limit),
+                ":match": term, ":limit": row_limit(COMMON),
                 ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence,
                 ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
             },
         )
     }
 
-    fn scored(&self, expression: &str) -> Result<Vec<(i64, f64)>, StoreError> {
+    fn scored(&self, term: &str) -> Result<Vec<(i64, f64)>, StoreError> {
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        if self.is_empty {
+            return Ok(self.conn.prepare_cached(SCORED_ANY)?.query_map([term], read)?.collect::<Result<_, _>>()?);
+        }
         let mut statement = self.conn.prepare_cached(SCORED)?;
         let params = named_params! {
-            ":match": expression,
+            ":match": term,
             ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence,
             ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
         };
-        Ok(statement.query_map(params, |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
+        Ok(statement.query_map(params, read)?.collect::<Result<_, _>>()?)
     }
 
     fn extent(&self) -> Result<(u64, i64), StoreError> {

@@ -73,7 +73,7 @@ const DISCONNECTED: &str = "SELECT raw, sum FROM entity INDEXED BY entity_alone 
 const DANGLING: &str = "SELECT raw, sum FROM relation INDEXED BY relation_dangling WHERE dangling = 1 ORDER BY id LIMIT ?1";
 
 /// Up to so many matches are sorted by name; above, names are walked in order.
-const SORTED: usize = 2000;
+const SORTED: usize = 600;
 /// What the trigram index can find.
 const TRIGRAM: usize = 3;
 

@@ -38,7 +38,10 @@ CREATE TABLE entry(
 );
 CREATE INDEX entry_id ON entry(id);
 CREATE TABLE line(pos INTEGER PRIMARY KEY, raw TEXT NOT NULL, sum INTEGER NOT NULL);
-CREATE TABLE tag(tag TEXT NOT NULL, at INTEGER NOT NULL, pos INTEGER NOT NULL, PRIMARY KEY(tag, at, pos)) WITHOUT ROWID;
+CREATE TABLE tag(
+    tag TEXT NOT NULL, at INTEGER NOT NULL, pos INTEGER NOT NULL, kind TEXT NOT NULL,
+    PRIMARY KEY(tag, at, pos)
+) WITHOUT ROWID;
 CREATE TABLE relates(
     target TEXT NOT NULL, at INTEGER NOT NULL, pos INTEGER NOT NULL, closes INTEGER NOT NULL,
     PRIMARY KEY(target, at, pos)
@@ -48,7 +51,7 @@ CREATE TABLE census(
     PRIMARY KEY(scope_key, kind)
 ) WITHOUT ROWID;
 CREATE VIRTUAL TABLE entry_text USING fts5(
-    summary, detail, tags,
+    summary, detail, tags, kind,
     content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
 );
 
@@ -107,7 +110,8 @@ PRAGMA mmap_size = 0;
 PRAGMA temp_store = MEMORY;
 PRAGMA cache_size = -8192;
 PRAGMA synchronous = NORMAL;
-PRAGMA journal_size_limit = 16777216;
+PRAGMA wal_autocheckpoint = 4000;
+PRAGMA journal_size_limit = 33554432;
 ";
 
 /// For a file that nobody has heard of yet: if we die, it is thrown away.

@@ -18,10 +18,14 @@ const TERM_CHARS: usize = 64;
 
 /// Where to search.
 pub(super) trait Shelf {
-    /// The newest rows that match, at most so many, newest first.
-    fn newest(&self, expression: &str, limit: usize) -> Result<Vec<i64>, StoreError>;
-    /// Every row that matches, with its BM25 score; higher is better.
-    fn scored(&self, expression: &str) -> Result<Vec<(i64, f64)>, StoreError>;
+    /// The newest rows with the term, at most `COMMON + 1`, whatever the filter.
+    fn spread(&self, term: &str) -> Result<Vec<i64>, StoreError>;
+    /// The newest rows with the term that pass the filter, at most `COMMON`, of a
+    /// term that is common; `spread` is what was found without the filter.
+    fn passing(&self, term: &str, spread: Vec<i64>) -> Result<Vec<i64>, StoreError>;
+    /// Every row with the term that passes the filter, and its BM25 score; higher
+    /// is better.
+    fn scored(&self, term: &str) -> Result<Vec<(i64, f64)>, StoreError>;
     /// How many rows there are, and the number of the last one.
     fn extent(&self) -> Result<(u64, i64), StoreError>;
 }
@@ -32,17 +36,17 @@ pub(super) fn rank(shelf: &impl Shelf, query: &str) -> Result<Vec<(i64, f64)>, S
     let mut fits: HashMap<i64, f64> = HashMap::new();
     let mut most = 0.0;
     for term in terms(query) {
-        let expression = quoted(&term);
-        let newest = shelf.newest(&expression, COMMON + 1)?;
-        let weight = weight(estimate(&newest, last), total);
+        let term = quoted(&term);
+        let spread = shelf.spread(&term)?;
+        let weight = weight(estimate(&spread, last), total);
         most += weight;
-        if newest.len() > COMMON {
-            for row in newest {
+        if spread.len() > COMMON {
+            for row in shelf.passing(&term, spread)? {
                 *fits.entry(row).or_default() += weight * COMMON_FIT;
             }
             continue;
         }
-        let scored = shelf.scored(&expression)?;
+        let scored = if spread.is_empty() { Vec::new() } else { shelf.scored(&term)? };
         let best = scored.iter().map(|(_, score)| *score).fold(f64::MIN_POSITIVE, f64::max);
         for (row, score) in scored {
             *fits.entry(row).or_default() += weight * (score / best).clamp(0.0, 1.0);

@@ -10,7 +10,7 @@ use rusqlite::{Connection, Statement, named_params, params};
 use twining_model::scope::covering_keys;
 use twining_model::{Scope, Time};
 
-use super::search::Shelf;
+use super::search::{COMMON, Shelf, quoted};
 use super::tally::{self, Count, horizon};
 use super::view::{Reach, first_column, json_list, row_limit};
 use crate::error::StoreError;
@@ -52,7 +52,11 @@ const WALK_KIND: &str =
     concat!("SELECT e.at, e.pos FROM entry e INDEXED BY entry_kind WHERE e.kind = :one AND", sieve!(), newest_first!());
 const WALK_OPEN: &str =
     concat!("SELECT e.at, e.pos FROM entry e INDEXED BY entry_open WHERE e.open = 1 AND", sieve!(), newest_first!());
-const WALK_TAG: &str = concat!(
+const WALK_TAG: &str = "
+SELECT at, pos FROM tag WHERE tag = :one AND at >= :since AND at < :before
+    AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)))
+ORDER BY at DESC, pos DESC LIMIT :limit";
+const WALK_TAG_SIEVED: &str = concat!(
     "SELECT t.at, t.pos FROM tag t CROSS JOIN entry e ON e.pos = t.pos
     WHERE t.tag = :one AND t.at >= :since AND t.at < :before AND (:open = 0 OR e.open = 1) AND",
     sieve!(),
@@ -66,18 +70,20 @@ const GATHER_UNDER: &str = concat!(
 const GATHER_AT: &str =
     concat!("SELECT e.at, e.pos FROM entry e INDEXED BY entry_scope WHERE e.scope_key = :one AND", sieve!(), newest_first!());
 
-const COUNT: &str = concat!("SELECT count(*) FROM entry e INDEXED BY entry_at WHERE", sieve!());
-const COUNT_KINDS: &str = concat!(
-    "SELECT count(*) FROM entry e INDEXED BY entry_kind WHERE e.kind IN (SELECT value FROM json_each(:kinds)) AND",
-    sieve!()
-);
+const COUNT: &str = "SELECT count(*) FROM entry WHERE shadowed = 0 AND at >= :since AND at < :before";
+const COUNT_KIND: &str = "SELECT count(*) FROM entry WHERE shadowed = 0 AND kind = :one AND at >= :since AND at < :before";
 const COUNT_OPEN: &str = concat!("SELECT count(*) FROM entry e INDEXED BY entry_open WHERE e.open = 1 AND", sieve!());
-const COUNT_TAGS: &str = concat!(
+const COUNT_TAG: &str = "
+SELECT count(*) FROM tag WHERE tag = :one AND at >= :since AND at < :before
+    AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)))";
+const COUNT_TAGS: &str = "
+SELECT count(DISTINCT pos) FROM tag WHERE tag IN (SELECT value FROM json_each(:tags)) AND at >= :since AND at < :before
+    AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)))";
+const COUNT_TAGS_SIEVED: &str = concat!(
     "SELECT count(DISTINCT t.pos) FROM tag t CROSS JOIN entry e ON e.pos = t.pos
     WHERE t.tag IN (SELECT value FROM json_each(:tags)) AND t.at >= :since AND t.at < :before AND (:open = 0 OR e.open = 1) AND",
     sieve!()
 );
-const COUNT_TAG: &str = "SELECT count(*) FROM tag WHERE tag = :one AND at >= :since AND at < :before";
 const COUNT_UNDER: &str =
     concat!("SELECT count(*) FROM entry e INDEXED BY entry_scope WHERE e.scope_key >= :low AND e.scope_key < :high AND", sieve!());
 const COUNT_AT: &str = concat!("SELECT count(*) FROM entry e INDEXED BY entry_scope WHERE e.scope_key = :one AND", sieve!());
@@ -89,7 +95,7 @@ const CENSUS_AT: &str = "
 SELECT coalesce(sum(CASE WHEN :open THEN open ELSE n END), 0) FROM census
 WHERE scope_key = :one AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)))";
 
-const MATCHING: &str = concat!(
+const PASSING: &str = concat!(
     "SELECT x.rowid FROM entry_text x CROSS JOIN entry e ON e.pos = x.rowid
     WHERE entry_text MATCH :match AND (:tags IS NULL OR EXISTS(
         SELECT 1 FROM tag t WHERE t.tag IN (SELECT value FROM json_each(:tags)) AND t.at = e.at AND t.pos = e.pos))
@@ -98,14 +104,14 @@ const MATCHING: &str = concat!(
     " ORDER BY x.rowid DESC LIMIT :limit"
 );
 const SCORED: &str = concat!(
-    "SELECT x.rowid, -bm25(entry_text, 4.0, 1.0, 3.0) FROM entry_text x CROSS JOIN entry e ON e.pos = x.rowid
+    "SELECT x.rowid, -bm25(entry_text, 4.0, 1.0, 3.0, 0.0) FROM entry_text x CROSS JOIN entry e ON e.pos = x.rowid
     WHERE entry_text MATCH :match AND (:tags IS NULL OR EXISTS(
         SELECT 1 FROM tag t WHERE t.tag IN (SELECT value FROM json_each(:tags)) AND t.at = e.at AND t.pos = e.pos))
     AND (:open = 0 OR e.open = 1) AND",
     sieve!()
 );
-const MATCHING_ANY: &str = "SELECT rowid FROM entry_text WHERE entry_text MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
-const SCORED_ANY: &str = "SELECT rowid, -bm25(entry_text, 4.0, 1.0, 3.0) FROM entry_text WHERE entry_text MATCH ?1";
+const SPREAD: &str = "SELECT rowid FROM entry_text WHERE entry_text MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
+const SCORED_ANY: &str = "SELECT rowid, -bm25(entry_text, 4.0, 1.0, 3.0, 0.0) FROM entry_text WHERE entry_text MATCH :match";
 const LAST_POS: &str = "SELECT coalesce(max(pos), 0) FROM entry";
 
 /// Up to so many entries of a scope are sorted; above, the newest are walked
@@ -173,8 +179,9 @@ impl<'s> Sieve<'s> {
         }
         let filter = self.filter;
         if !filter.tags.is_empty() {
+            let sql = if self.is_scoped || filter.only_open { WALK_TAG_SIEVED } else { WALK_TAG };
             for tag in each_once(&filter.tags) {
-                found.extend(self.rows(WALK_TAG, tag, since, before, limit)?);
+                found.extend(self.rows(sql, tag, since, before, limit)?);
             }
         } else if filter.only_open {
             found = self.rows(WALK_OPEN, "", since, before, limit)?;
@@ -212,30 +219,34 @@ impl<'s> Sieve<'s> {
     pub fn total(&self) -> Result<u64, StoreError> {
         let filter = self.filter;
         let timed = filter.since.is_some() || filter.before.is_some();
-        let plain = filter.types.is_empty() && !filter.only_open && !self.is_scoped;
-        if !filter.tags.is_empty() {
-            return match filter.tags.as_slice() {
-                [tag] if plain => self.count(COUNT_TAG, tag),
-                _ => self.count(COUNT_TAGS, ""),
-            };
+        match filter.tags.as_slice() {
+            [] => {}
+            _ if self.is_scoped || filter.only_open => return self.count(COUNT_TAGS_SIEVED, ""),
+            [tag] => return self.count(COUNT_TAG, tag),
+            _ => return self.count(COUNT_TAGS, ""),
         }
-        if !timed {
-            return if plain { Ok(tally::count(self.conn, Count::Entries)?) } else { self.census(self.kinds.as_deref(), filter.only_open) };
-        }
-        if filter.only_open {
-            return self.count(COUNT_OPEN, "");
-        }
-        if self.is_scoped {
-            let mut total = self.count(COUNT_UNDER, "")?;
-            for key in &self.covering {
-                total += self.count(COUNT_AT, key)?;
+        match (self.is_scoped, timed) {
+            (true, false) => self.census(self.kinds.as_deref(), filter.only_open),
+            (false, false) if filter.only_open => self.open(),
+            (_, true) if filter.only_open => self.count(COUNT_OPEN, ""),
+            (true, true) => {
+                let mut total = self.count(COUNT_UNDER, "")?;
+                for key in &self.covering {
+                    total += self.count(COUNT_AT, key)?;
+                }
+                Ok(total)
             }
-            return Ok(total);
+            (false, _) if !filter.types.is_empty() => each_once(&filter.types).map(|kind| self.count(COUNT_KIND, kind)).sum(),
+            (false, true) => self.count(COUNT, ""),
+            (false, false) => Ok(tally::count(self.conn, Count::Entries)?),
         }
-        match self.kinds {
-            Some(_) => self.count(COUNT_KINDS, ""),
-            None => self.count(COUNT, ""),
-        }
+    }
+
+    /// How many are open, of the kinds asked for.
+    fn open(&self) -> Result<u64, StoreError> {
+        let kinds = if self.filter.types.is_empty() { vec!["need", "question", "warning"] } else { each_once(&self.filter.types).collect() };
+        let counts = kinds.into_iter().filter_map(Count::open);
+        counts.map(|count| Ok(tally::count(self.conn, count)?)).sum()
     }
 
     fn count(&self, sql: &str, one: &str) -> Result<u64, StoreError> {
@@ -280,6 +291,18 @@ impl<'s> Sieve<'s> {
         Ok(())
     }
 
+    /// The term where an entry is of the right kind: the sieve would find that out
+    /// row by row, the full-text index knows. It may let too much pass, as the
+    /// sieve comes after it; so it is left out where it could let too little.
+    fn narrowed(&self, term: &str) -> String {
+        let known = |kind: &String| kind.bytes().any(|byte| byte.is_ascii_alphanumeric());
+        if self.filter.types.is_empty() || !self.filter.types.iter().all(known) {
+            return in_words(term);
+        }
+        let kinds: Vec<String> = each_once(&self.filter.types).map(quoted).collect();
+        format!("{} AND kind : ({})", in_words(term), kinds.join(" OR "))
+    }
+
     fn is_empty(&self) -> bool {
         let EntryFilter { types, tags, scope: _, since, before, only_open } = self.filter;
         types.is_empty() && tags.is_empty() && since.is_none() && before.is_none() && !only_open && !self.is_scoped
@@ -287,14 +310,19 @@ impl<'s> Sieve<'s> {
 }
 
 impl Shelf for Sieve<'_> {
-    fn newest(&self, expression: &str, limit: usize) -> Result<Vec<i64>, StoreError> {
+    fn spread(&self, term: &str) -> Result<Vec<i64>, StoreError> {
+        first_column(self.conn, SPREAD, params![in_words(term), row_limit(COMMON + 1)])
+    }
+
+    fn passing(&self, term: &str, mut spread: Vec<i64>) -> Result<Vec<i64>, StoreError> {
         if self.is_empty() {
-            return first_column(self.conn, MATCHING_ANY, params![expression, row_limit(limit)]);
+            spread.truncate(COMMON);
+            return Ok(spread);
         }
-        let mut statement = self.conn.prepare_cached(MATCHING)?;
+        let mut statement = self.conn.prepare_cached(PASSING)?;
         self.bind(&mut statement, "", self.window())?;
-        bind_if_used(&mut statement, ":match", Value::Text(expression.to_owned()))?;
-        bind_if_used(&mut statement, ":limit", row_limit(limit))?;
+        bind_if_used(&mut statement, ":match", self.narrowed(term))?;
+        bind_if_used(&mut statement, ":limit", row_limit(COMMON))?;
         let mut rows = statement.raw_query();
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
@@ -303,14 +331,10 @@ impl Shelf for Sieve<'_> {
         Ok(found)
     }
 
-    fn scored(&self, expression: &str) -> Result<Vec<(i64, f64)>, StoreError> {
+    fn scored(&self, term: &str) -> Result<Vec<(i64, f64)>, StoreError> {
         let mut statement = self.conn.prepare_cached(if self.is_empty() { SCORED_ANY } else { SCORED })?;
-        if self.is_empty() {
-            statement.raw_bind_parameter(1, expression)?;
-        } else {
-            self.bind(&mut statement, "", self.window())?;
-            bind_if_used(&mut statement, ":match", Value::Text(expression.to_owned()))?;
-        }
+        self.bind(&mut statement, "", self.window())?;
+        bind_if_used(&mut statement, ":match", in_words(term))?;
         let mut rows = statement.raw_query();
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
@@ -323,6 +347,11 @@ impl Shelf for Sieve<'_> {
         let total = tally::count(self.conn, Count::Entries)?;
         Ok((total, self.conn.prepare_cached(LAST_POS)?.query_row([], |row| row.get(0))?))
     }
+}
+
+/// The term in an entry's words, and not in the name of its kind.
+fn in_words(term: &str) -> String {
+    format!("{{summary detail tags}} : {term}")
 }
 
 /// Each statement uses some of the sieve's parameters.

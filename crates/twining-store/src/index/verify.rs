@@ -29,7 +29,7 @@ SELECT l.raw, l.sum, l.num, d.id, d.at, d.touched, d.status, d.confidence, d.sco
 FROM decision_line l LEFT JOIN decision d ON d.num = l.num ORDER BY l.num";
 const ENTITIES: &str = "SELECT raw, sum, id, name, name_key, kind FROM entity";
 const RELATIONS: &str = "SELECT raw, sum, id, source, target, kind FROM relation";
-const TAGS: &str = "SELECT tag, at, pos FROM tag";
+const TAGS: &str = "SELECT tag, at, pos, kind FROM tag";
 const RELATES: &str = "SELECT target, at, pos, closes FROM relates";
 const FILES: &str = "SELECT file_key, num FROM affected_file";
 const SYMBOLS: &str = "SELECT symbol, num FROM affected_symbol";
@@ -122,7 +122,7 @@ fn entries_are_right(conn: &Connection, folding: Folding) -> Result<bool, StoreE
         }
         if !row.get::<_, bool>(7)? {
             let (at, pos) = (at.to_string(), pos.to_string());
-            known.tags.iter().for_each(|tag| tags.put(&row_of([tag, &at, &pos])));
+            known.tags.iter().for_each(|tag| tags.put(&row_of([tag, &at, &pos, known.kind])));
             let closes = i64::from(known.closes).to_string();
             known.relates.iter().for_each(|target| relates.put(&row_of([target, &at, &pos, &closes])));
         }

@@ -48,7 +48,7 @@ pub fn serve(options: Options) -> Result<(), Problem> {
     }
     let server = Server::new(options);
     let ending = runtime.block_on(converse(&server));
-    server.tidy_up();
+    server.leave();
     // A read of stdin that still waits on another thread must not keep us alive.
     runtime.shutdown_background();
     ending
@@ -62,8 +62,5 @@ async fn converse(server: &Server) -> Result<(), Problem> {
         Err(error) => return Err(Problem::of_error("PROTOCOL", &error)),
     };
     server.drain_in_background();
-    tokio::select! {
-        ended = running.waiting() => ended.map(drop).map_err(|error| Problem::of_error("RUNTIME", &error)),
-        () = server.keep_house() => Ok(()),
-    }
+    running.waiting().await.map(drop).map_err(|error| Problem::of_error("RUNTIME", &error))
 }

@@ -1,8 +1,6 @@
 //! The server: what it says of itself, its tools, and how a call is carried out.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
 
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams, CompleteResult,
@@ -13,8 +11,9 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Map, Value};
-use tokio::sync::{Notify, RwLock};
+use tokio::sync::RwLock;
 use twining_model::{Authority, IdSource, Refused, text};
+use twining_store::Keeper;
 
 use super::Options;
 use super::tools::{self, Selection};
@@ -28,8 +27,6 @@ const INSTRUCTIONS: &str = include_str!("instructions.md");
 /// How long a client may keep what we say of ourselves: it changes only when
 /// the program or `config.yml` does.
 const FRESH_MS: u64 = 5 * 60 * 1000;
-/// How long to wait for more writes before tidying up after them.
-const GATHER: Duration = Duration::from_millis(50);
 
 /// One connection's server.
 #[derive(Clone)]
@@ -38,14 +35,18 @@ pub struct Server(Arc<State>);
 struct State {
     options: Options,
     session: String,
-    project: Mutex<Option<Arc<Project>>>,
+    project: Mutex<Option<Open>>,
     selection: OnceLock<Selection>,
     /// Calls run in the order they came as far as one can tell: reads beside
     /// each other, a write alone. Its waiters queue up first come, first served.
     order: RwLock<()>,
-    /// Rings after each call that wrote.
-    written: Notify,
-    untidy: AtomicBool,
+}
+
+/// The project, and who keeps house in it.
+struct Open {
+    project: Arc<Project>,
+    /// Dropped last of all: it finishes what is left to do.
+    _keeper: Keeper,
 }
 
 impl Server {
@@ -59,8 +60,6 @@ impl Server {
             project: Mutex::default(),
             selection,
             order: RwLock::new(()),
-            written: Notify::new(),
-            untidy: AtomicBool::new(false),
         }))
     }
 
@@ -74,25 +73,10 @@ impl Server {
         });
     }
 
-    /// Does soon after a write what no write waits for. Runs until dropped.
-    pub async fn keep_house(&self) {
-        loop {
-            self.0.written.notified().await;
-            // Writes that come together are kept house for together.
-            tokio::time::sleep(GATHER).await;
-            let server = self.clone();
-            let _ = tokio::task::spawn_blocking(move || server.tidy_up()).await;
-        }
-    }
-
-    /// Tidies up after the writes since it was last done; the array files then
-    /// hold what git is to track.
-    pub fn tidy_up(&self) {
-        if self.0.untidy.swap(false, Ordering::AcqRel)
-            && let Ok(project) = self.0.project()
-        {
-            project.tidy_up();
-        }
+    /// Leaves the project, with the files as git is to track them.
+    pub fn leave(&self) {
+        let open = self.0.project.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(open);
     }
 
     async fn call(&self, verb: &'static VerbEntry, fields: Map<String, Value>, client: Option<String>) -> CallToolResult {
@@ -104,7 +88,6 @@ impl Server {
         } else {
             let _turn = self.0.order.write().await;
             let outcome = tokio::task::spawn_blocking(call).await;
-            self.0.has_written();
             outcome
         };
         match outcome {
@@ -120,11 +103,12 @@ impl State {
     /// may be mended between two calls.
     fn project(&self) -> Result<Arc<Project>, Problem> {
         let mut slot = self.project.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(project) = &*slot {
-            return Ok(project.clone());
+        if let Some(open) = &*slot {
+            return Ok(open.project.clone());
         }
         let project = Arc::new(Project::open(self.options.project.clone())?);
-        *slot = Some(project.clone());
+        let keeper = Keeper::start(project.engine.store().clone());
+        *slot = Some(Open { project: project.clone(), _keeper: keeper });
         Ok(project)
     }
 
@@ -145,15 +129,7 @@ impl State {
     /// A queue that cannot be read now is read at the next call; `status`
     /// reports what stays behind.
     fn drain(&self, project: &Project, client: Option<String>) {
-        let drained = project.engine.drain_queues(&self.caller(client));
-        if drained.is_ok_and(|drained| drained.posted + drained.archived > 0) {
-            self.has_written();
-        }
-    }
-
-    fn has_written(&self) {
-        self.untidy.store(true, Ordering::Release);
-        self.written.notify_one();
+        let _ = project.engine.drain_queues(&self.caller(client));
     }
 
     fn caller(&self, client: Option<String>) -> twining_engine::Caller {

@@ -72,9 +72,9 @@ pub(super) fn check_id(id: &str) -> Result<(), String> {
 const LIVE: &str = "SELECT pos FROM entry WHERE id = ?1 AND shadowed = 0";
 const INSERT: &str = "INSERT INTO entry(pos, id, at, kind, scope_key, open, shadowed) VALUES(?1, ?2, ?3, ?4, ?5, ?6, 0)";
 const INSERT_LINE: &str = "INSERT INTO line(pos, raw, sum) VALUES(?1, ?2, ?3)";
-const INSERT_TAG: &str = "INSERT INTO tag(tag, at, pos) VALUES(?1, ?2, ?3)";
+const INSERT_TAG: &str = "INSERT INTO tag(tag, at, pos, kind) VALUES(?1, ?2, ?3, ?4)";
 const INSERT_RELATES: &str = "INSERT INTO relates(target, at, pos, closes) VALUES(?1, ?2, ?3, ?4)";
-const INSERT_TEXT: &str = "INSERT INTO entry_text(rowid, summary, detail, tags) VALUES(?1, ?2, ?3, ?4)";
+const INSERT_TEXT: &str = "INSERT INTO entry_text(rowid, summary, detail, tags, kind) VALUES(?1, ?2, ?3, ?4, ?5)";
 const DELETE: &str = "DELETE FROM entry WHERE pos = ?1";
 const DELETE_LINE: &str = "DELETE FROM line WHERE pos = ?1";
 const DELETE_TAG: &str = "DELETE FROM tag WHERE tag = ?1 AND at = ?2 AND pos = ?3";
@@ -136,14 +136,14 @@ impl Session<'_> {
     fn show(&mut self, pos: i64, entry: &Entry, row: &Derived<'_>, open: bool) -> Result<(), StoreError> {
         let mut insert = self.conn.prepare_cached(INSERT_TAG)?;
         for tag in &row.tags {
-            insert.execute(params![tag, row.at, pos])?;
+            insert.execute(params![tag, row.at, pos, row.kind])?;
         }
         let mut insert = self.conn.prepare_cached(INSERT_RELATES)?;
         for target in &row.relates {
             insert.execute(params![target, row.at, pos, row.closes])?;
         }
         let tags = row.tags.join(" ");
-        self.conn.prepare_cached(INSERT_TEXT)?.execute(params![pos, entry.summary, entry.detail, tags])?;
+        self.conn.prepare_cached(INSERT_TEXT)?.execute(params![pos, entry.summary, entry.detail, tags, row.kind])?;
         self.deltas.add_entries(&row.scope_key, row.kind, 1, i64::from(open));
         if row.closes {
             for target in &row.relates {
