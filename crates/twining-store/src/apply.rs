@@ -49,7 +49,7 @@ impl Room {
         let applied = self.apply(&line, footing, record, &mut undo, now);
         match applied {
             Ok(()) => {
-                record.journal_seq = line.seq;
+                record.written_seq = line.seq;
                 // A queue file that could not be marked keeps the line open, so that
                 // whoever comes next marks it before taking anything from it.
                 let settled = line.drained.as_ref().map_or(Ok(()), |drained| queue::settle(&self.layout, drained));
@@ -152,7 +152,7 @@ impl Room {
         self.journal.mend()?;
         for line in self.journal.since(record.applied_seq, u64::MAX)? {
             self.repeat(&line, record, now)?;
-            record.journal_seq = record.journal_seq.max(line.seq);
+            record.written_seq = record.written_seq.max(line.seq);
             record.applied_seq = line.seq;
         }
         self.repeat_after_git(record, now)
@@ -177,7 +177,7 @@ impl Room {
         if !graph.is_empty() && self.arrays_were_replaced(record)? {
             let line = JournalLine { seq: next_seq(record, now), at: now, change: graph, drained: None };
             self.journal.append(&line)?;
-            record.journal_seq = line.seq;
+            record.written_seq = line.seq;
             record.applied_seq = line.seq;
         }
         record.git_mtime_ns = index.mtime_ns;
@@ -229,7 +229,7 @@ impl Room {
 /// Sequence numbers come from the clock so that a lost lock file, and with it
 /// the last number, does not make readers skip a line.
 fn next_seq(record: &Record, now: Time) -> u64 {
-    (record.journal_seq.max(record.applied_seq) + 1).max(u64::try_from(now.as_ms()).unwrap_or(0) << 10)
+    (record.written_seq.max(record.applied_seq) + 1).max(u64::try_from(now.as_ms()).unwrap_or(0) << 10)
 }
 
 fn file_name(id: &Id) -> String {

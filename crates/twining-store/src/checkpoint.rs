@@ -132,7 +132,7 @@ enum Which {
 }
 
 fn listed_decisions(files: &Files, lines: &[JournalLine], which: Which) -> Result<Puts, StoreError> {
-    let touched = lines.iter().flat_map(|line| touched_decisions(line));
+    let touched = lines.iter().flat_map(touched_decisions);
     let ids: BTreeSet<Id> = match which {
         Which::Touched => touched.collect(),
         Which::All => files.decision_names()?.into_iter().map(|(id, _)| id).chain(touched).collect(),

@@ -27,7 +27,7 @@ pub struct Record {
     /// Grows whenever the board was found changed by someone else.
     pub epoch: u64,
     /// The last journal line.
-    pub journal_seq: u64,
+    pub written_seq: u64,
     /// The last journal line whose decisions and entries are in their files.
     pub applied_seq: u64,
     /// The last journal line that is in every array.
@@ -84,7 +84,7 @@ impl Record {
 
     fn encode(&self) -> [u8; BYTES] {
         let mut words = vec![
-            MAGIC, self.board.ino, self.board.size, self.board.mtime_ns as u64, self.epoch, self.journal_seq, self.applied_seq,
+            MAGIC, self.board.ino, self.board.size, self.board.mtime_ns as u64, self.epoch, self.written_seq, self.applied_seq,
             self.checkpoint_seq, self.synced_seq, self.boot, self.git_mtime_ns as u64,
         ];
         for array in self.arrays {
@@ -120,7 +120,7 @@ impl Record {
         Some(Self {
             board: print(1),
             epoch: words[4],
-            journal_seq: words[5],
+            written_seq: words[5],
             applied_seq: words[6],
             checkpoint_seq: words[7],
             synced_seq: words[8],
@@ -139,7 +139,7 @@ mod tests {
     fn a_record_survives_the_round_trip_and_a_flipped_bit_does_not() {
         let print = Fingerprint { ino: 7, size: 99, mtime_ns: -3 };
         let record = Record {
-            board: print, epoch: 2, journal_seq: 10, applied_seq: 9, checkpoint_seq: 4, synced_seq: 3, boot: 77, git_mtime_ns: -8,
+            board: print, epoch: 2, written_seq: 10, applied_seq: 9, checkpoint_seq: 4, synced_seq: 3, boot: 77, git_mtime_ns: -8,
             arrays: [Some(Checkpointed { from: None, to: print, through: 4 }), None, Some(Checkpointed { from: Some(print), to: print, through: 3 })],
         };
         let mut bytes = record.encode();

@@ -1,13 +1,12 @@
 //! Attacks on the folder, each with the safe outcome. Numbers are those of the
 //! threat table in docs/security.md.
 
-mod common;
-
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::{entry, note, store};
+use twining_testkit::memory as common;
+use twining_testkit::memory::{entry, note, store};
 use twining_store::{Store, StoreError};
 use twining_testkit::files::board_ids;
 use twining_testkit::{FixedWorld, TestProject};

@@ -1,11 +1,9 @@
 //! A folder of the TypeScript server opens, works, and keeps what only that
 //! server knows; and that server can read what we write.
 
-mod common;
-
 use std::path::Path;
 
-use common::{decision, entity, entry, store};
+use twining_testkit::memory::{decision, entity, entry, store};
 use serde_json::Value;
 use twining_model::{Amendment, Change, Entity, Id};
 use twining_store::{Durability, EntryFilter, StoreError};

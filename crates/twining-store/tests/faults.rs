@@ -1,14 +1,13 @@
 //! Every call to the disk fails once, and the process dies at every call: what
 //! was acknowledged is there, and what was not is there whole or not at all.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use common::{decision, entity, entry};
+use twining_testkit::memory as common;
+use twining_testkit::memory::{decision, entity, entry};
 use twining_model::{Amendment, Change, Id};
 use twining_store::{Archival, Durability, Store, StoreError};
 use twining_testkit::faults::{EIO, ENOSPC};

@@ -1,11 +1,9 @@
 //! What hooks queue is taken exactly once.
 
-mod common;
-
 use std::io::Write;
 use std::sync::Arc;
 
-use common::{entry, note, store};
+use twining_testkit::memory::{entry, note, store};
 use twining_store::{DrainCount, Store};
 use twining_testkit::files::board;
 use twining_testkit::{FixedWorld, TestProject};

@@ -1,11 +1,10 @@
 //! Other programs read the files while we write, and people damage them.
 
-mod common;
-
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{decision, entity, entry, note, store};
+use twining_testkit::memory as common;
+use twining_testkit::memory::{decision, entity, entry, note, store};
 use twining_model::Change;
 use twining_store::{Durability, EntryFilter, Store, StoreError};
 use twining_testkit::{FixedWorld, TestProject};

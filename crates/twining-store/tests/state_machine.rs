@@ -3,12 +3,11 @@
 //!
 //! Full size: `PROPTEST_CASES=10000 cargo nextest run --release -p twining-store --test state_machine`
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use common::{decision, entity, entry};
+use twining_testkit::memory as common;
+use twining_testkit::memory::{decision, entity, entry};
 use proptest::prelude::*;
 use twining_model::{Amendment, Change, Id};
 use twining_store::{Archival, Durability, EntryFilter, Store, StoreError};

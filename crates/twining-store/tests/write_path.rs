@@ -1,10 +1,9 @@
 //! The write path: nothing acknowledged is lost, whatever happens to the files.
 
-mod common;
-
 use std::io::Write;
 
-use common::{decision, entry, note, store};
+use twining_testkit::memory as common;
+use twining_testkit::memory::{decision, entry, note, store};
 use twining_model::{Amendment, Change};
 use twining_store::{Durability, StoreError};
 use twining_testkit::files::{array_ids, board, board_ids, json};

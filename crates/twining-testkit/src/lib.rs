@@ -3,6 +3,7 @@
 
 pub mod faults;
 pub mod files;
+pub mod memory;
 pub mod project;
 pub mod records;
 pub mod storm;

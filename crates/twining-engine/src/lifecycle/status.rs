@@ -181,6 +181,7 @@ fn notices(stock: &Stock, config: &Config) -> Vec<Notice> {
     notices.count(stock.unanswered, Pressing::Yes, &UNANSWERED);
     notices.count(tally.dangling, Pressing::Yes, &DANGLING);
     notices.count(tally.future_dated, Pressing::Yes, &AHEAD);
+    notices.count(tally.provisional - stock.stale.min(tally.provisional), Pressing::No, &PROVISIONAL);
     notices.count(tally.disconnected, Pressing::No, &LONE);
     notices.count(stock.duplicates, Pressing::No, &TWICE);
     if stock.needs_archiving() {
@@ -251,6 +252,13 @@ const AHEAD: Matter = Matter {
     many: "records are dated ahead of the clock",
     hint: "they are ranked last; check the clock of the machine that wrote them",
 };
+const PROVISIONAL: Matter = Matter {
+    code: "provisional",
+    one: "provisional decision waits for review",
+    many: "provisional decisions wait for review",
+    hint: "twining_why shows what each is in conflict with; a person settles it with twining_override or twining_promote",
+};
+
 const LONE: Matter = Matter {
     code: "disconnected_entities",
     one: "entity has no relation",

@@ -7,7 +7,7 @@ use twining_model::scope::{Folding, covering_keys};
 use twining_model::{Confidence, Decision, Id, Scope, Status, Time, limits};
 
 use super::catch_up::domain_key;
-use super::search::{self, COMMON, Shelf};
+use super::search::{self, COMMON, ENOUGH, Shelf};
 use super::tally::{self, Count, horizon};
 use super::view::{Hit, Page, Reach, corrupt, first_column, json_list, record_at, row_limit};
 use crate::error::StoreError;
@@ -360,16 +360,15 @@ impl Shelf for Sieve<'_> {
         first_column(self.conn, SPREAD, params![term, row_limit(COMMON + 1)])
     }
 
-    fn passing(&self, term: &str, mut spread: Vec<i64>) -> Result<Vec<i64>, StoreError> {
+    fn passing(&self, term: &str, spread: Vec<i64>) -> Result<Vec<i64>, StoreError> {
         if self.is_empty {
-            spread.truncate(COMMON);
             return Ok(spread);
         }
         first_column(
             self.conn,
             PASSING,
             named_params! {
-                ":match": term, ":limit": row_limit(COMMON),
+                ":match": term, ":limit": row_limit(ENOUGH),
                 ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence,
                 ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
             },

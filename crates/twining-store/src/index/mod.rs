@@ -171,8 +171,7 @@ impl Index {
         side::clear(files)?;
         let index = Self::connect(files, folding)?;
         index.conn.execute_batch("BEGIN IMMEDIATE")?;
-        schema::create_tables(&index.conn)?;
-        schema::create_indexes(&index.conn)?;
+        schema::create(&index.conn)?;
         index.conn.execute_batch("COMMIT")?;
         side::mark_clean(files, folding)?;
         Ok(index)
@@ -230,10 +229,8 @@ impl std::fmt::Debug for Index {
 
 fn build_new(files: &Files, folding: Folding) -> Result<(), StoreError> {
     let conn = schema::open_bulk(&files.local_path().join(side::NEW))?;
-    schema::create_tables(&conn)?;
     fill(&conn, folding, Pace::Bulk, files)?;
-    schema::create_indexes(&conn)?;
-    conn.close().map_err(|(_, error)| error)?;
+    schema::close_bulk(conn)?;
     Ok(())
 }
 

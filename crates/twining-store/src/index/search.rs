@@ -11,6 +11,8 @@ use crate::error::StoreError;
 
 /// A term found in more rows than this says little about each.
 pub(super) const COMMON: usize = 1000;
+/// Of a common term, so many rows that pass a filter are enough.
+pub(super) const ENOUGH: usize = 300;
 /// What a common term counts in a row that has it.
 const COMMON_FIT: f64 = 0.5;
 const TERMS: usize = 24;
@@ -20,8 +22,8 @@ const TERM_CHARS: usize = 64;
 pub(super) trait Shelf {
     /// The newest rows with the term, at most `COMMON + 1`, whatever the filter.
     fn spread(&self, term: &str) -> Result<Vec<i64>, StoreError>;
-    /// The newest rows with the term that pass the filter, at most `COMMON`, of a
-    /// term that is common; `spread` is what was found without the filter.
+    /// The newest rows with the term that pass the filter, at most `ENOUGH`, of a
+    /// term that is common; all of `spread` if there is no filter.
     fn passing(&self, term: &str, spread: Vec<i64>) -> Result<Vec<i64>, StoreError>;
     /// Every row with the term that passes the filter, and its BM25 score; higher
     /// is better.

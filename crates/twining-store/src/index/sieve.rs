@@ -10,7 +10,7 @@ use rusqlite::{Connection, Statement, named_params, params};
 use twining_model::scope::covering_keys;
 use twining_model::{Scope, Time};
 
-use super::search::{COMMON, Shelf, quoted};
+use super::search::{COMMON, ENOUGH, Shelf, quoted};
 use super::tally::{self, Count, horizon};
 use super::view::{Reach, first_column, json_list, row_limit};
 use crate::error::StoreError;
@@ -76,12 +76,12 @@ const COUNT_OPEN: &str = concat!("SELECT count(*) FROM entry e INDEXED BY entry_
 const COUNT_TAG: &str = "
 SELECT count(*) FROM tag WHERE tag = :one AND at >= :since AND at < :before
     AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)))";
-const COUNT_TAGS: &str = "
-SELECT count(DISTINCT pos) FROM tag WHERE tag IN (SELECT value FROM json_each(:tags)) AND at >= :since AND at < :before
+const TAGGED: &str = "
+SELECT pos FROM tag WHERE tag = :one AND at >= :since AND at < :before
     AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)))";
-const COUNT_TAGS_SIEVED: &str = concat!(
-    "SELECT count(DISTINCT t.pos) FROM tag t CROSS JOIN entry e ON e.pos = t.pos
-    WHERE t.tag IN (SELECT value FROM json_each(:tags)) AND t.at >= :since AND t.at < :before AND (:open = 0 OR e.open = 1) AND",
+const TAGGED_SIEVED: &str = concat!(
+    "SELECT t.pos FROM tag t CROSS JOIN entry e ON e.pos = t.pos
+    WHERE t.tag = :one AND t.at >= :since AND t.at < :before AND (:open = 0 OR e.open = 1) AND",
     sieve!()
 );
 const COUNT_UNDER: &str =
@@ -221,9 +221,8 @@ impl<'s> Sieve<'s> {
         let timed = filter.since.is_some() || filter.before.is_some();
         match filter.tags.as_slice() {
             [] => {}
-            _ if self.is_scoped || filter.only_open => return self.count(COUNT_TAGS_SIEVED, ""),
-            [tag] => return self.count(COUNT_TAG, tag),
-            _ => return self.count(COUNT_TAGS, ""),
+            [tag] if !self.is_scoped && !filter.only_open => return self.count(COUNT_TAG, tag),
+            _ => return self.tagged(),
         }
         match (self.is_scoped, timed) {
             (true, false) => self.census(self.kinds.as_deref(), filter.only_open),
@@ -240,6 +239,23 @@ impl<'s> Sieve<'s> {
             (false, true) => self.count(COUNT, ""),
             (false, false) => Ok(tally::count(self.conn, Count::Entries)?),
         }
+    }
+
+    /// How many have any of the tags; an entry may have several.
+    fn tagged(&self) -> Result<u64, StoreError> {
+        let sql = if self.is_scoped || self.filter.only_open { TAGGED_SIEVED } else { TAGGED };
+        let mut positions: Vec<i64> = Vec::new();
+        for tag in each_once(&self.filter.tags) {
+            let mut statement = self.conn.prepare_cached(sql)?;
+            self.bind(&mut statement, tag, self.window())?;
+            let mut rows = statement.raw_query();
+            while let Some(row) = rows.next()? {
+                positions.push(row.get(0)?);
+            }
+        }
+        positions.sort_unstable();
+        positions.dedup();
+        Ok(positions.len() as u64)
     }
 
     /// How many are open, of the kinds asked for.
@@ -314,15 +330,14 @@ impl Shelf for Sieve<'_> {
         first_column(self.conn, SPREAD, params![in_words(term), row_limit(COMMON + 1)])
     }
 
-    fn passing(&self, term: &str, mut spread: Vec<i64>) -> Result<Vec<i64>, StoreError> {
+    fn passing(&self, term: &str, spread: Vec<i64>) -> Result<Vec<i64>, StoreError> {
         if self.is_empty() {
-            spread.truncate(COMMON);
             return Ok(spread);
         }
         let mut statement = self.conn.prepare_cached(PASSING)?;
         self.bind(&mut statement, "", self.window())?;
         bind_if_used(&mut statement, ":match", self.narrowed(term))?;
-        bind_if_used(&mut statement, ":limit", row_limit(COMMON))?;
+        bind_if_used(&mut statement, ":limit", row_limit(ENOUGH))?;
         let mut rows = statement.raw_query();
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {

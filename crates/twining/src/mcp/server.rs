@@ -87,8 +87,7 @@ impl Server {
             tokio::task::spawn_blocking(call).await
         } else {
             let _turn = self.0.order.write().await;
-            let outcome = tokio::task::spawn_blocking(call).await;
-            outcome
+            tokio::task::spawn_blocking(call).await
         };
         match outcome {
             Ok(Ok(answer)) => tools::succeeded(answer),

@@ -40,7 +40,9 @@ fn a_provisional_decision_is_stale_after_seven_days_and_a_question_after_one() {
     project.decide(&choice("a", "src/", "one"));
     project.decide(&choice("a", "src/", "two"));
     project.post("question", "which port?");
-    assert!(codes(&status(&project)).is_empty(), "nothing is stale yet");
+    let report = status(&project);
+    assert_eq!(codes(&report), ["provisional"], "nothing is stale yet");
+    assert!(report.summary.starts_with("Healthy.") && report.summary.contains("1 provisional decision waits for review"), "{}", report.summary);
     project.clock.advance_days(8);
     let report = status(&project);
     assert_eq!(codes(&report), ["stale_provisional", "unanswered_questions"]);

@@ -64,6 +64,30 @@ pub fn start(bench: &mut Bench) -> Outcome<()> {
         "ready: spawn → initialize → tools/list, {STARTS} starts; RSS: VmRSS 100 ms later, the largest; exit: after stdin closes."
     ));
     show(&table);
+    exits_after_writes(bench, &large)
+}
+
+/// A server that leaves right after a write has its house still to keep.
+fn exits_after_writes(bench: &Bench, project: &Project) -> Outcome<()> {
+    let mut table = Table::new("exit right after a write", ["last call", "exit p50 ms", "exit max ms", "goals"]);
+    let mut dice = Dice::new(7);
+    let add_entity = |dice: &mut Dice, number| json!({"name": format!("late_{number}_{}", dice.sentence(2)), "type": "module"});
+    let last_calls: [(&str, &str, Ask); 3] = [
+        ("post", "twining_post", post_arguments),
+        ("add_entity", "twining_add_entity", add_entity),
+        ("decide", "twining_decide", decide_arguments),
+    ];
+    for (name, tool, ask) in last_calls {
+        let mut exit = Sample::default();
+        for number in 0..ROUNDS {
+            let mut client = bench.client(project)?;
+            client.call(tool, &ask(&mut dice, number))?;
+            exit.push(client.close()?);
+        }
+        table.row([name.to_owned(), number(exit.p50()), number(exit.max()), below("exit", exit.max(), 100.0)]);
+    }
+    table.note(format!("{}; {ROUNDS} times each.", Size::LARGE));
+    show(&table);
     Ok(())
 }
 
@@ -92,13 +116,16 @@ fn starts_on(twining: &Path, project: &Path, name: &str, table: &mut Table) -> O
     Ok(())
 }
 
+/// How the arguments of a write are made, with its number.
+type Ask = fn(&mut Dice, usize) -> Value;
+
 /// A kind of write, and how fast it is to be.
 struct Writing {
     verb: &'static str,
     tool: &'static str,
     times: usize,
     goal: f64,
-    ask: fn(&mut Dice, usize) -> Value,
+    ask: Ask,
 }
 
 const WRITES: [Writing; 2] = [
@@ -204,9 +231,9 @@ fn decide_arguments(dice: &mut Dice, number: usize) -> Value {
 }
 
 /// How the arguments of a read are made.
-type Ask = fn(&mut Dice, &Known) -> Value;
+type AskKnown = fn(&mut Dice, &Known) -> Value;
 
-const READS: [(&str, &str, Ask); 8] = [
+const READS: [(&str, &str, AskKnown); 8] = [
     ("read", "twining_read", |_, _| json!({"limit": 50})),
     ("read in a scope", "twining_read", |dice, _| json!({"scope": dice.module()})),
     ("recent", "twining_recent", |_, _| json!({"n": 20})),

@@ -1,14 +1,17 @@
-//! Records for tests, made by the store under test.
-#![expect(dead_code, reason = "each test file uses its own part")]
+//! A memory to write to, and records made by its own clock.
 
 use twining_model::{Decision, Entity, Entry};
 use twining_store::Store;
-use twining_testkit::{FixedWorld, TestProject, records};
+use crate::{FixedWorld, TestProject, records};
 
+/// The store of a project.
+#[must_use]
 pub fn store(project: &TestProject, world: &FixedWorld) -> Store {
     Store::open(project.place(), world.ids()).expect("the folder can be opened")
 }
 
+/// A finding.
+#[must_use]
 pub fn entry(store: &Store, summary: &str) -> Entry {
     records::entry(store.ids(), summary)
 }
@@ -20,10 +23,14 @@ pub fn note(store: &Store, summary: &str) -> String {
     entry.id
 }
 
+/// An active decision.
+#[must_use]
 pub fn decision(store: &Store, summary: &str) -> Decision {
     records::decision(store.ids(), summary)
 }
 
+/// A concept.
+#[must_use]
 pub fn entity(store: &Store, name: &str) -> Entity {
     records::entity(store.ids(), name)
 }
