@@ -32,7 +32,8 @@ struct Puts {
 struct Ready {
     array: Array,
     from: Option<Fingerprint>,
-    staged: Option<Staged>,
+    /// The new file and its state, or nothing if it would be the same.
+    staged: Option<(Staged, Fingerprint)>,
 }
 
 /// One pass: arrays brought up to the journal, and the journal shortened.
@@ -60,21 +61,34 @@ fn carry_out(room: &Room, record: &Record, lines: &[JournalLine], through: u64) 
     }
     let held = room.lock.take()?;
     let mut record = Record::read(held.file())?;
-    for Ready { array, from, staged } in ready {
-        if room.files.array_fingerprint(array)? != from {
+    let mut unchanged = Vec::new();
+    for made in ready {
+        if room.files.array_fingerprint(made.array)? == made.from {
+            let to = made.staged.as_ref().map_or(made.from, |(_, print)| Some(*print)).unwrap_or_default();
+            record.arrays[made.array as usize] = Some(Checkpointed { from: made.from, to, through });
+            unchanged.push(made);
+        } else {
             whole = false;
-            continue;
         }
-        if let Some(staged) = staged {
+    }
+    // Before the files are in place: a reader that sees a new array and an old
+    // record would take the array for somebody else's and read all of it.
+    record.write(held.file())?;
+    // Kept open until the lock is gone: freeing a large file takes milliseconds.
+    let mut replaced = Vec::new();
+    for Ready { array, staged, .. } in unchanged {
+        if let Some((staged, _)) = staged {
+            replaced.push(array.dir(&room.layout).open(array.name()));
             staged.put(array.dir(&room.layout), array.name())?;
         }
-        let to = room.files.array_fingerprint(array)?.unwrap_or_default();
-        record.arrays[array as usize] = Some(Checkpointed { from, to, through });
     }
     if whole {
         record.checkpoint_seq = record.checkpoint_seq.max(through);
     }
-    record.write(held.file())
+    record.write(held.file())?;
+    drop(held);
+    drop(replaced);
+    Ok(())
 }
 
 fn prepare(room: &Room, record: &Record, lines: &[JournalLine], which: Array) -> Result<Option<Ready>, StoreError> {

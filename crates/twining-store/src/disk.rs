@@ -253,6 +253,13 @@ impl Dir {
         }
     }
 
+    /// Removes a directory and all it holds, following no links.
+    pub fn remove_tree(&self, name: &str) -> Result<(), StoreError> {
+        self.ask(Op::Remove, name, "remove")?;
+        let fail = |source| StoreError::Io { doing: "remove", path: self.label_of(name), source };
+        std::fs::remove_dir_all(self.path.join(name)).map_err(fail)
+    }
+
     /// Flushes the directory itself, so that a new name survives a power cut.
     pub fn sync(&self) -> Result<(), StoreError> {
         self.ask(Op::Sync, "", "flush")?;

@@ -189,6 +189,15 @@ impl Files {
         Ok(array.dir(&self.layout).stat(array.name())?.map(|(_, print)| print))
     }
 
+    /// How much the arrays hold together.
+    pub fn arrays_bytes(&self) -> Result<u64, StoreError> {
+        let mut bytes = 0;
+        for array in [Array::Entities, Array::Relations, Array::DecisionIndex] {
+            bytes += self.array_fingerprint(array)?.map_or(0, |print| print.size);
+        }
+        Ok(bytes)
+    }
+
     /// An array's bytes.
     pub fn array(&self, array: Array) -> Result<Option<(Fingerprint, Vec<u8>)>, StoreError> {
         match array.dir(&self.layout).open(array.name())? {

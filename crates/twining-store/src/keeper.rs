@@ -13,6 +13,8 @@ use crate::store::Store;
 const GATHER: Duration = Duration::from_millis(50);
 /// How often to look while git may still interfere.
 const LOOK: Duration = Duration::from_millis(500);
+/// How long an ending process waits for a pass that is under way.
+const PARTING: Duration = Duration::from_millis(50);
 /// Housekeeping takes at most this share of the time: one part in so many.
 const SHARE: u32 = 20;
 
@@ -68,29 +70,38 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Release);
         let unfinished = self.store.work().take();
+        self.stop.store(true, Ordering::Release);
+        // Rings the bell, so that a waiting thread sees that it is over.
         self.store.work().add();
-        if let Some(thread) = self.thread.take() {
-            // A panic there has been reported by the thread itself.
-            drop(thread.join());
+        // A pass that takes longer is cut short like a kill would, and is as harmless.
+        let started = Instant::now();
+        while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) && started.elapsed() < PARTING {
+            std::thread::sleep(Duration::from_millis(1));
         }
         if unfinished {
             // Nothing acknowledged depends on this; the next process does it otherwise.
-            drop(self.store.housekeep());
+            drop(self.store.leave());
         }
     }
 }
 
 fn keep(store: &Store, stop: &AtomicBool) {
     let mut watch_until: Option<Instant> = None;
+    if store.is_behind().unwrap_or(false) {
+        // A process before us ended in a hurry.
+        store.work().add();
+    }
     while !stop.load(Ordering::Acquire) {
         let idle = watch_until.is_none_or(|until| until < Instant::now());
         store.work().wait(if idle { None } else { Some(LOOK) });
         if stop.load(Ordering::Acquire) {
             return;
         }
-        std::thread::sleep(GATHER);
+        pause(GATHER, stop);
+        if stop.load(Ordering::Acquire) {
+            return;
+        }
         if store.work().take() {
             watch_until = Some(Instant::now() + Duration::from_millis(u64::try_from(RECENT_MS).unwrap_or(10_000)));
         }
@@ -105,6 +116,6 @@ fn keep(store: &Store, stop: &AtomicBool) {
 fn pause(time: Duration, stop: &AtomicBool) {
     let started = Instant::now();
     while started.elapsed() < time && !stop.load(Ordering::Acquire) {
-        std::thread::sleep(Duration::from_millis(5).min(time));
+        std::thread::sleep(Duration::from_millis(2).min(time));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use twining_model::scope::Folding;
 
-use crate::disk::{Dir, Kind, Probe};
+use crate::disk::{Dir, Fingerprint, Kind, Probe};
 use crate::error::StoreError;
 
 /// The folder itself.
@@ -137,12 +137,13 @@ impl Layout {
 
     /// Replaces a file in one step: readers see the old bytes or the new.
     pub fn replace(&self, dir: &Dir, name: &str, bytes: &[u8], durable: bool) -> Result<(), StoreError> {
-        self.stage(dir, bytes, durable)?.put(dir, name)
+        self.stage(dir, bytes, durable)?.0.put(dir, name)
     }
 
-    /// Writes bytes to a temporary file in `local/`, to be put in place later.
+    /// Writes bytes to a temporary file in `local/`, to be put in place later, and
+    /// tells the state it will have there.
     /// The name cannot be guessed, and nothing that stands there is opened.
-    pub fn stage(&self, dir: &Dir, bytes: &[u8], durable: bool) -> Result<Staged, StoreError> {
+    pub fn stage(&self, dir: &Dir, bytes: &[u8], durable: bool) -> Result<(Staged, Fingerprint), StoreError> {
         let temp = format!("tmp-{:032x}", random_bits()?);
         let handle = self
             .local
@@ -153,7 +154,7 @@ impl Layout {
         if durable {
             handle.sync()?;
         }
-        Ok(staged)
+        Ok((staged, handle.fingerprint()?))
     }
 
     /// Removes temporary files that killed processes left behind.

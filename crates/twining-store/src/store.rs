@@ -325,6 +325,29 @@ impl Store {
         room.layout.sweep((now.as_ms() - 3_600_000).saturating_mul(1_000_000))
     }
 
+    /// Whether the arrays lack what the journal holds.
+    pub(crate) fn is_behind(&self) -> Result<bool, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(false) };
+        let record = room.record()?;
+        Ok(record.checkpoint_seq < record.applied_seq)
+    }
+
+    /// What is left to do when a process ends. Arrays that take long to write are
+    /// left to the next process: the journal has what they lack.
+    pub fn leave(&self) -> Result<(), StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(()) };
+        self.work.take();
+        room.board.sync()?;
+        let record = room.record()?;
+        let large = room.files.arrays_bytes()? > QUICK_BYTES;
+        if record.checkpoint_seq == record.applied_seq || large {
+            return Ok(());
+        }
+        let indexed = room.files.journal_seq();
+        room.catch_up()?;
+        checkpoint::run(&room, indexed, self.ids.now())
+    }
+
     fn look_after_git(&self, room: &Room) -> Result<(), StoreError> {
         let Some(held) = room.lock.try_take()? else { return Ok(()) };
         let now = self.ids.now();
@@ -424,6 +447,9 @@ impl std::fmt::Debug for Store {
         f.debug_struct("Store").field("project", &self.place.project).finish_non_exhaustive()
     }
 }
+
+/// Arrays up to this size are written within a few milliseconds.
+const QUICK_BYTES: u64 = 2 * 1024 * 1024;
 
 /// What a transaction put where, and so what to flush.
 enum Wrote {

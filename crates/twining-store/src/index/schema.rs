@@ -125,18 +125,26 @@ PRAGMA journal_mode = OFF;
 PRAGMA locking_mode = EXCLUSIVE;
 ";
 
-/// How the full-text indexes grow. While all is built in one go: in few large
-/// pieces. Afterwards: pieces are merged later than SQLite would, which makes
-/// catching up cheaper and a search hardly dearer.
+/// How the full-text indexes grow while all is built in one go: in large pieces,
+/// merged in few levels and then once more. The levels matter: the result lies
+/// above them, and merges of small pieces in later catch-ups do not reach it.
 const GROW_IN_BULK: &str = "
-INSERT INTO entry_text(entry_text, rank) VALUES('hashsize', 8388608), ('automerge', 16);
-INSERT INTO decision_text(decision_text, rank) VALUES('hashsize', 8388608), ('automerge', 16);
-INSERT INTO entity_text(entity_text, rank) VALUES('hashsize', 8388608), ('automerge', 16);
+INSERT INTO entry_text(entry_text, rank) VALUES('hashsize', 2097152), ('automerge', 0), ('crisismerge', 8);
+INSERT INTO decision_text(decision_text, rank) VALUES('hashsize', 2097152), ('automerge', 0), ('crisismerge', 8);
+INSERT INTO entity_text(entity_text, rank) VALUES('hashsize', 2097152), ('automerge', 0), ('crisismerge', 8);
 ";
+// Left in pieces, each small catch-up would be charged for merging some of them.
+const MERGE: &str = "
+INSERT INTO entry_text(entry_text) VALUES('optimize');
+INSERT INTO decision_text(decision_text) VALUES('optimize');
+INSERT INTO entity_text(entity_text) VALUES('optimize');
+";
+/// How they grow afterwards: merged a little later than SQLite would, which makes
+/// catching up cheaper and a search hardly dearer.
 const GROW: &str = "
-INSERT INTO entry_text(entry_text, rank) VALUES('hashsize', 1048576), ('automerge', 8);
-INSERT INTO decision_text(decision_text, rank) VALUES('hashsize', 1048576), ('automerge', 8);
-INSERT INTO entity_text(entity_text, rank) VALUES('hashsize', 1048576), ('automerge', 8);
+INSERT INTO entry_text(entry_text, rank) VALUES('hashsize', 1048576), ('automerge', 8), ('crisismerge', 16);
+INSERT INTO decision_text(decision_text, rank) VALUES('hashsize', 1048576), ('automerge', 8), ('crisismerge', 16);
+INSERT INTO entity_text(entity_text, rank) VALUES('hashsize', 1048576), ('automerge', 8), ('crisismerge', 16);
 ";
 
 const WAL: &str = "PRAGMA journal_mode = WAL";
@@ -166,8 +174,9 @@ pub(super) fn open_bulk(path: &Path) -> Result<Connection, rusqlite::Error> {
 
 /// Makes a filled file one like any other, and lets go of it.
 pub(super) fn close_bulk(conn: Connection) -> Result<(), rusqlite::Error> {
-    conn.execute_batch(INDEXES)?;
-    conn.execute_batch(GROW)?;
+    for sql in [MERGE, INDEXES, GROW] {
+        conn.execute_batch(sql)?;
+    }
     conn.close().map_err(|(_, error)| error)
 }
 

@@ -138,13 +138,8 @@ pub(super) fn folding(files: &Files) -> Folding {
 fn remove(local: &Dir, name: &str) -> Result<(), StoreError> {
     match local.stat(name)? {
         None => Ok(()),
-        Some((Kind::Dir, _)) => {
-            // The one call past the disk's door, which removes no directories: somebody
-            // put one where our file belongs. It follows no links.
-            let path = local.path().join(name);
-            std::fs::remove_dir_all(path)
-                .map_err(|source| StoreError::Io { doing: "remove", path: local.label_of(name), source })
-        }
+        // Somebody put a directory where our file belongs.
+        Some((Kind::Dir, _)) => local.remove_tree(name),
         Some(_) => local.remove(name).map(|_| ()),
     }
 }
