@@ -79,7 +79,7 @@ fn housekeep(store: &Store, _: &TestProject, _: &mut Promise) -> Result<(), Stor
 
 /// A project with something in it, its journal not yet in its arrays.
 fn lived_in(world: &FixedWorld) -> (TestProject, Promise) {
-    let project = TestProject::new();
+    let project = TestProject::in_memory();
     let mut promise = Promise::default();
     let store = common::store(&project, world);
     post(&store, &project, &mut promise).expect("posts");

@@ -101,7 +101,7 @@ fn r18_no_damage_to_a_file_stops_the_rest() {
     let mut cases = 0;
     for (kind, bytes) in &kinds {
         for path in ["blackboard.jsonl", "graph/entities.json", "graph/relations.json", "decisions/index.json", "decisions/01K9Z3M4E0DEC1S10NAAAAAAA1.json", "config.yml"] {
-            let project = TestProject::new();
+            let project = TestProject::in_memory();
             let world = FixedWorld::new();
             let (entity_id, decision_id) = {
                 let store = store(&project, &world);

@@ -113,7 +113,7 @@ fn pick<T: Clone>(from: impl IntoIterator<Item = T>, n: usize) -> Option<T> {
 
 impl Bench {
     fn new() -> Self {
-        let (project, world) = (TestProject::new(), FixedWorld::new());
+        let (project, world) = (TestProject::in_memory(), FixedWorld::new());
         let store = common::store(&project, &world);
         store.post(&[]).expect("makes the folder");
         Self { project, world, store, model: Model::default() }

@@ -18,6 +18,16 @@ impl TestProject {
         Self { dir: tempfile::tempdir().expect("the system has a temporary directory") }
     }
 
+    /// An empty folder that no test needs on a disk: where the system has one in
+    /// memory, flushing costs nothing and a sweep over every call takes seconds.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        match tempfile::tempdir_in("/dev/shm") {
+            Ok(dir) => Self { dir },
+            Err(_) => Self::new(),
+        }
+    }
+
     /// A folder that is a git repository with one commit.
     #[must_use]
     pub fn with_git() -> Self {

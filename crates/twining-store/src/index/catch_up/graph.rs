@@ -96,8 +96,8 @@ impl Session<'_> {
             if stands {
                 return Ok(());
             }
-            // Read both again, now or in the next call: no journal line has this number.
-            self.known.seq = 0;
+            // Read both again, now or in the next call: no file looks like this.
+            (self.known.arrays, self.known.seq) = ([Some(Fingerprint::default()); 2], 0);
         }
         Ok(())
     }
@@ -105,12 +105,12 @@ impl Session<'_> {
     /// What to do about each array, and the journal lines that are new.
     fn steps(&self, files: &Files, prints: [Option<Fingerprint>; 2], seq: u64) -> Result<([Step; 2], Vec<JournalLine>), StoreError> {
         let known = self.known.seq;
-        if known == 0 || seq < known {
+        if seq < known || (known == 0 && seq > 0) {
             return Ok(([Step::Reload; 2], Vec::new()));
         }
         let ours = ARRAYS.map(|array| files.checkpointed(array));
         let overtaken = ours.iter().flatten().any(|rewrite| rewrite.through > known);
-        let mut lines = files.journal_since(if overtaken { known - 1 } else { known })?;
+        let mut lines = files.journal_since(if overtaken { known.saturating_sub(1) } else { known })?;
         // Lines are dropped from the journal some time after they are in the arrays. As
         // long as the last one we followed is still there, so are all that came after it.
         if overtaken && lines.first().is_none_or(|line| line.seq != known) {
