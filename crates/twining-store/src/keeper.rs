@@ -13,6 +13,8 @@ use crate::store::Store;
 const GATHER: Duration = Duration::from_millis(50);
 /// How often to look while git may still interfere.
 const LOOK: Duration = Duration::from_millis(500);
+/// How long the index's log may stay when there is little to do.
+const QUIET_LOG_BYTES: u64 = 512 * 1024;
 /// How long an ending process waits for a pass that is under way.
 const PARTING: Duration = Duration::from_millis(50);
 /// Housekeeping takes at most this share of the time: one part in so many.
@@ -104,6 +106,9 @@ fn keep(store: &Store, stop: &AtomicBool) {
         }
         if store.work().take() {
             watch_until = Some(Instant::now() + Duration::from_millis(u64::try_from(RECENT_MS).unwrap_or(10_000)));
+        } else {
+            // Nobody has written for a moment: the time for what flushes a lot.
+            drop(store.settle_index(QUIET_LOG_BYTES));
         }
         let started = Instant::now();
         // Failing here loses nothing: the journal and the ring keep what is to be done.

@@ -322,7 +322,19 @@ impl Store {
         checkpoint::run(&room, indexed, now)?;
         // At once, while nobody waits: the next call then finds the index up to date.
         room.catch_up()?;
+        self.settle_index(LOG_BYTES)?;
         room.layout.sweep((now.as_ms() - 3_600_000).saturating_mul(1_000_000))
+    }
+
+    /// Empties the index's log, of which `most` bytes may stay.
+    pub(crate) fn settle_index(&self, most: u64) -> Result<(), StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(()) };
+        let slot = room.index.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(index) = slot.as_ref() else { return Ok(()) };
+        match room.index_lock.try_take()? {
+            Some(_alone) => index.settle(&room.files, most),
+            None => Ok(()),
+        }
     }
 
     /// Whether the arrays lack what the journal holds.
@@ -448,6 +460,8 @@ impl std::fmt::Debug for Store {
     }
 }
 
+/// How long the index's log may grow while there is much to do.
+const LOG_BYTES: u64 = 16 * 1024 * 1024;
 /// Arrays up to this size are written within a few milliseconds.
 const QUICK_BYTES: u64 = 2 * 1024 * 1024;
 

@@ -69,6 +69,7 @@ const IN_AS: &str = "
 SELECT raw, sum, source FROM relation INDEXED BY relation_in
 WHERE target = ?1 AND kind = ?3 AND source <> ?1 ORDER BY source, id LIMIT ?2";
 const BETWEEN: &str = "SELECT raw, sum FROM relation WHERE source = ?1 AND kind = ?2 AND target = ?3 ORDER BY id LIMIT 1";
+const ALL: &str = "SELECT raw, sum FROM entity ORDER BY id LIMIT ?1";
 const DISCONNECTED: &str = "SELECT raw, sum FROM entity INDEXED BY entity_alone WHERE alone = 1 ORDER BY id LIMIT ?1";
 const DANGLING: &str = "SELECT raw, sum FROM relation INDEXED BY relation_dangling WHERE dangling = 1 ORDER BY id LIMIT ?1";
 
@@ -184,6 +185,11 @@ impl<'v> Graph<'v> {
     /// The relation of this type from one entity to another.
     pub fn relation_between(&self, source: &str, target: &str, kind: &str) -> Result<Option<Relation>, StoreError> {
         Ok(self.relations(BETWEEN, [source, kind, target])?.pop())
+    }
+
+    /// Every entity, ordered by id.
+    pub fn page(&self, limit: usize) -> Result<Page<Entity>, StoreError> {
+        Ok(Page { items: self.entities(ALL, [row_limit(limit)])?, total: tally::count(self.conn, Count::Entities)? })
     }
 
     /// Entities without any relation, ordered by id.

@@ -156,6 +156,19 @@ impl Index {
         Ok(())
     }
 
+    /// Moves what SQLite's log holds into the database, if it is longer than
+    /// `most` bytes. It flushes, so no call does this. The caller holds the index lock.
+    pub fn settle(&self, files: &Files, most: u64) -> Result<(), StoreError> {
+        let Some(ino) = self.home else { return Ok(()) };
+        if side::log_bytes(files)? <= most || !self.is_trusted(files)? {
+            return Ok(());
+        }
+        side::mark_writing(files, self.folding, ino)?;
+        let settled = schema::settle(&self.conn);
+        self.mark_clean(files)?;
+        Ok(settled?)
+    }
+
     /// A snapshot to read.
     pub fn view(&self, now: Time, folding: Folding) -> Result<View<'_>, StoreError> {
         View::begin(&self.conn, now, folding)

@@ -110,7 +110,7 @@ PRAGMA mmap_size = 0;
 PRAGMA temp_store = MEMORY;
 PRAGMA cache_size = -8192;
 PRAGMA synchronous = NORMAL;
-PRAGMA wal_autocheckpoint = 4000;
+PRAGMA wal_autocheckpoint = 0;
 PRAGMA journal_size_limit = 33554432;
 ";
 
@@ -148,6 +148,7 @@ INSERT INTO entity_text(entity_text, rank) VALUES('hashsize', 1048576), ('autome
 ";
 
 const WAL: &str = "PRAGMA journal_mode = WAL";
+const SETTLE: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 const STATEMENTS: usize = 160;
 /// Writers queue at our own lock; only a reader that meets a recovery waits here.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -161,6 +162,12 @@ pub(super) fn open_shared(path: &Path) -> Result<Connection, rusqlite::Error> {
     // Answers with the mode it got: where there is no shared memory, SQLite stays with a journal, which is as safe.
     conn.query_row(WAL, [], |_| Ok(()))?;
     Ok(conn)
+}
+
+/// Empties the log into the database. A reader in the way leaves some of it for
+/// the next time, which is no failure.
+pub(super) fn settle(conn: &Connection) -> Result<(), rusqlite::Error> {
+    conn.query_row(SETTLE, [], |_| Ok(()))
 }
 
 /// Opens a file to fill from nothing, with tables but without the readers' indexes.

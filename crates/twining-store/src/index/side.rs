@@ -97,6 +97,11 @@ pub(super) fn inode(files: &Files) -> Result<u64, StoreError> {
     Ok(files.local().stat(DB)?.map_or(0, |(_, print)| print.ino))
 }
 
+/// How long SQLite's log is.
+pub(super) fn log_bytes(files: &Files) -> Result<u64, StoreError> {
+    Ok(files.local().stat(WAL)?.map_or(0, |(_, print)| print.size))
+}
+
 /// Removes the database and what belongs to it.
 pub(super) fn clear(files: &Files) -> Result<(), StoreError> {
     // The stamp first: what is left after a crash in here must not be believed.

@@ -2,10 +2,12 @@
 
 mod markdown;
 
+use std::collections::HashSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
-use twining_model::{Decision, Entity, Entry, Root, Scope, limits};
+use twining_model::{Decision, Entity, Entry, Relation, Root, Scope, limits};
 use twining_store::{DecisionFilter, EntryFilter, StoreError, View};
 
 use crate::failure::Failure;
@@ -70,6 +72,7 @@ struct Holdings {
     decisions: Vec<Decision>,
     entries: Vec<Entry>,
     entities: Vec<Entity>,
+    relations: Vec<Relation>,
     /// Records that were not even looked at.
     beyond: u64,
 }
@@ -95,23 +98,33 @@ pub fn export(view: &View<'_>, input: &ExportInput, root: &Root) -> Result<Expor
 /// The entities in a scope: those that decisions there are linked with, and
 /// those whose name lies in it; and how many more there are.
 fn entities(view: &View<'_>, scope: &Scope, decisions: &[Decision]) -> Result<(Vec<Entity>, u64), Failure> {
-    let is_project = *scope == Scope::project();
-    let (mut found, more) = if is_project {
-        (view.graph().disconnected(ROWS)?.items, false)
-    } else {
-        view.graph().find(scope.as_str().trim_end_matches('/'), &[], limits::PAGE)?
-    };
+    if *scope == Scope::project() {
+        let mut page = view.graph().page(ROWS)?;
+        let beyond = page.total.saturating_sub(page.items.len() as u64);
+        page.items.sort_by(|a, b| (&a.kind, &a.name, &a.id).cmp(&(&b.kind, &b.name, &b.id)));
+        return Ok((page.items, beyond));
+    }
+    let (mut found, more) = view.graph().find(scope.as_str().trim_end_matches('/'), &[], limits::PAGE)?;
     for decision in decisions {
         found.extend(graph::linked_to_decision(view, &decision.id, limits::PAGE)?.0);
-        if is_project {
-            found.extend(view.graph().named_as(decision.id.as_str(), "concept")?);
-        }
     }
     found.retain(|entity| scope.covers(&Scope::read(&entity.name), view.folding()));
     found.sort_by(|a, b| (&a.kind, &a.name, &a.id).cmp(&(&b.kind, &b.name, &b.id)));
     found.dedup_by(|a, b| a.id == b.id);
-    let beyond = if is_project { view.tally()?.entities.saturating_sub(found.len() as u64) } else { u64::from(more) };
-    Ok((found, beyond))
+    Ok((found, u64::from(more)))
+}
+
+/// The relations between entities that are listed.
+fn relations(view: &View<'_>, entities: &[Entity]) -> Result<Vec<Relation>, Failure> {
+    let listed: HashSet<&str> = entities.iter().map(|entity| entity.id.as_str()).collect();
+    let mut found = Vec::new();
+    for entity in entities {
+        let edges = view.graph().edges(&entity.id, &[], limits::PAGE)?;
+        found.extend(edges.into_iter().filter(|edge| edge.outgoing && listed.contains(edge.other.as_str())).map(|edge| edge.relation));
+    }
+    found.sort_by(|a, b| a.id.cmp(&b.id));
+    found.dedup_by(|a, b| a.id == b.id);
+    Ok(found)
 }
 
 /// The records as one JSON object.
@@ -120,10 +133,12 @@ fn document(holdings: &Holdings) -> Result<ExportOutcome, Failure> {
     let decisions = fitting(&holdings.decisions, &mut room);
     let entries = fitting(&holdings.entries, &mut room);
     let entities = fitting(&holdings.entities, &mut room);
+    let relations = fitting(&holdings.relations, &mut room);
     let left_out = holdings.left_out(decisions.len(), entries.len(), entities.len());
     let content = json!({
         "scope": holdings.scope, "exported_at": holdings.at,
-        "decisions": decisions, "entries": entries, "entities": entities, "left_out": left_out,
+        "decisions": decisions, "entries": entries, "entities": entities, "relations": relations,
+        "left_out": left_out + (holdings.relations.len() - relations.len()) as u64,
     });
     let content = serde_json::to_string(&content).map_err(StoreError::from)?;
     Ok(holdings.outcome(content, Vec::new(), [decisions.len(), entries.len(), entities.len()]))
@@ -148,7 +163,7 @@ impl Holdings {
         let filter = DecisionFilter { scope: Some(scope.clone()), ..DecisionFilter::default() };
         let page = view.decisions().page(&filter, ROWS)?;
         let beyond = page.total.saturating_sub(page.items.len() as u64);
-        Ok(Self { scope, at: view.now().to_string(), decisions: page.items, entries: Vec::new(), entities: Vec::new(), beyond })
+        Ok(Self { scope, at: view.now().to_string(), decisions: page.items, entries: Vec::new(), entities: Vec::new(), relations: Vec::new(), beyond })
     }
 
     fn add_board_and_graph(&mut self, view: &View<'_>) -> Result<(), Failure> {
@@ -157,6 +172,7 @@ impl Holdings {
         let (entities, beyond) = entities(view, &self.scope, &self.decisions)?;
         self.beyond += page.total.saturating_sub(page.items.len() as u64) + beyond;
         self.entries = page.items;
+        self.relations = relations(view, &entities)?;
         self.entities = entities;
         Ok(())
     }

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Row, params};
 use twining_model::{Entity, Relation, limits};
 
 use super::entries::check_id;
@@ -259,8 +259,8 @@ impl Session<'_> {
 
     fn put_relation(&mut self, raw: &str, relation: &Relation) -> Result<(), StoreError> {
         let sum = sum_of(raw);
-        if let Some((_, _, _, _, known)) = self.old_relation(&relation.id)? {
-            if known == sum {
+        if let Some(old) = self.old_relation(&relation.id)? {
+            if old.sum == sum {
                 return Ok(());
             }
             self.drop_relation(&relation.id)?;
@@ -276,11 +276,11 @@ impl Session<'_> {
     }
 
     fn drop_relation(&mut self, id: &str) -> Result<(), StoreError> {
-        let Some((num, source, target, dangling, _)) = self.old_relation(id)? else { return Ok(()) };
-        self.conn.prepare_cached(DELETE_RELATION)?.execute([num])?;
+        let Some(old) = self.old_relation(id)? else { return Ok(()) };
+        self.conn.prepare_cached(DELETE_RELATION)?.execute([old.num])?;
         self.deltas.add(Count::Relations, -1);
-        self.deltas.add(Count::Dangling, -i64::from(dangling));
-        for end in [&source, &target] {
+        self.deltas.add(Count::Dangling, -i64::from(old.dangling));
+        for end in &old.ends {
             if !self.is_linked(end)? {
                 self.set_alone(end, true)?;
             }
@@ -313,10 +313,21 @@ impl Session<'_> {
         Ok(self.conn.prepare_cached(IS_LINKED)?.query_row([id], |row| row.get(0))?)
     }
 
-    fn old_relation(&self, id: &str) -> Result<Option<(i64, String, String, bool, i64)>, StoreError> {
+    fn old_relation(&self, id: &str) -> Result<Option<OldRelation>, StoreError> {
         let mut old = self.conn.prepare_cached(OLD_RELATION)?;
-        Ok(old.query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))).optional()?)
+        let read = |row: &Row<'_>| {
+            Ok(OldRelation { num: row.get(0)?, ends: [row.get(1)?, row.get(2)?], dangling: row.get(3)?, sum: row.get(4)? })
+        };
+        Ok(old.query_row([id], read).optional()?)
     }
+}
+
+/// A relation's row before it changes.
+struct OldRelation {
+    num: i64,
+    ends: [String; 2],
+    dangling: bool,
+    sum: i64,
 }
 
 /// Whether an element of the array named this row.
