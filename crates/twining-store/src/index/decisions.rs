@@ -30,16 +30,12 @@ pub struct DecisionFilter {
 pub struct Affecting {
     /// Which.
     pub id: Id,
-    /// The choice.
-    pub summary: String,
     /// Where it stands.
     pub status: Status,
     /// How sure its author is.
     pub confidence: Confidence,
     /// When it was made.
     pub at: Time,
-    /// The part of the project it governs.
-    pub scope: String,
     /// How it bears on the scope.
     pub via: Via,
 }
@@ -79,19 +75,19 @@ macro_rules! sieve {
 
 macro_rules! light {
     () => {
-        "SELECT d.num, d.id, d.summary, d.status, d.confidence, d.at, d.scope, d.scope_key FROM decision d "
+        "SELECT d.num, d.id, d.status, d.confidence, d.at, d.scope_key FROM "
     };
 }
 
 const GET: &str = "SELECT l.raw, l.sum FROM decision d JOIN decision_line l ON l.num = d.num WHERE d.id = ?1";
 const AT: &str = "SELECT raw, sum FROM decision_line WHERE num = ?1";
 const EXISTS: &str = "SELECT EXISTS(SELECT 1 FROM decision WHERE id = ?1)";
-const UNDER: &str = concat!(light!(), "WHERE d.scope_key >= ?1 AND d.scope_key < ?2");
-const SCOPED_AT: &str = concat!(light!(), "WHERE d.scope_key = ?1");
-const LIGHT: &str = concat!(light!(), "WHERE d.num = ?1");
-const FILES_UNDER: &str = "SELECT num FROM affected_file WHERE file_key >= ?1 AND file_key < ?2";
-const FILES_AT: &str = "SELECT num FROM affected_file WHERE file_key = ?1";
-const SYMBOLS: &str = "SELECT num FROM affected_symbol WHERE symbol = ?1";
+// The index holds every column these ask for: thousands may govern the whole project.
+const UNDER: &str = concat!(light!(), "decision d INDEXED BY decision_scope WHERE d.scope_key >= ?1 AND d.scope_key < ?2");
+const SCOPED_AT: &str = concat!(light!(), "decision d INDEXED BY decision_scope WHERE d.scope_key = ?1");
+const FILES_UNDER: &str = concat!(light!(), "affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key >= ?1 AND f.file_key < ?2");
+const FILES_AT: &str = concat!(light!(), "affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key = ?1");
+const SYMBOLS: &str = concat!(light!(), "affected_symbol s CROSS JOIN decision d ON d.num = s.num WHERE s.symbol = ?1");
 const RIVALS_UNDER: &str = "
 SELECT num FROM decision INDEXED BY decision_facets
 WHERE domain_key = ?1 AND status = 'active' AND confidence IN ('low', 'medium', 'high') AND scope_key >= ?2 AND scope_key < ?3";
@@ -177,16 +173,11 @@ impl<'v> Decisions<'v> {
             self.light(SCOPED_AT, [covering], |own| if own.is_empty() { Via::Project } else { Via::Around }, &mut meet)?;
         }
         if !key.is_empty() {
-            let mut files: Vec<i64> = first_column(self.conn, FILES_UNDER, params![reach.low, reach.high])?;
+            self.light(FILES_UNDER, params![reach.low, reach.high], |_| Via::File, &mut meet)?;
             for covering in covering_keys(&key).skip(1) {
-                files.extend(first_column::<i64>(self.conn, FILES_AT, [covering])?);
+                self.light(FILES_AT, [covering], |_| Via::File, &mut meet)?;
             }
-            let symbols: Vec<i64> = first_column(self.conn, SYMBOLS, [scope.as_str()])?;
-            for (nums, via) in [(files, Via::File), (symbols, Via::Symbol)] {
-                for num in nums {
-                    self.light(LIGHT, [num], |_| via, &mut meet)?;
-                }
-            }
+            self.light(SYMBOLS, [scope.as_str()], |_| Via::Symbol, &mut meet)?;
         }
         let mut affecting: Vec<Affecting> = found.into_values().collect();
         affecting.sort_unstable_by(|a, b| a.id.cmp(&b.id));
@@ -203,8 +194,8 @@ impl<'v> Decisions<'v> {
         let mut statement = self.conn.prepare_cached(sql)?;
         let mut rows = statement.query(params)?;
         while let Some(row) = rows.next()? {
-            let key: String = row.get(7)?;
-            meet(row.get(0)?, light_row(row, via(&key))?);
+            let via = via(row.get_ref(5)?.as_str().map_err(|_| corrupt("a row without a scope"))?);
+            meet(row.get(0)?, light_row(row, via)?);
         }
         Ok(())
     }
@@ -403,14 +394,12 @@ fn every(conn: &Connection) -> Result<u64, StoreError> {
 }
 
 fn light_row(row: &Row<'_>, via: Via) -> Result<Affecting, StoreError> {
-    let (id, status, confidence): (String, String, String) = (row.get(1)?, row.get(3)?, row.get(4)?);
+    let text = |column: usize| row.get_ref(column)?.as_str().map_err(|_| corrupt("a row with a column that is no text"));
     Ok(Affecting {
-        id: parse_id(&id)?,
-        summary: row.get(2)?,
-        status: status_of(&status)?,
-        confidence: confidence_of(&confidence)?,
-        at: Time::from_ms(row.get(5)?),
-        scope: row.get(6)?,
+        id: parse_id(text(1)?)?,
+        status: status_of(text(2)?)?,
+        confidence: confidence_of(text(3)?)?,
+        at: Time::from_ms(row.get(4)?),
         via,
     })
 }

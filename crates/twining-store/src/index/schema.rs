@@ -93,7 +93,7 @@ CREATE INDEX entry_scope ON entry(scope_key, kind, at) WHERE shadowed = 0;
 CREATE INDEX entry_open ON entry(at, kind, scope_key) WHERE open = 1;
 CREATE INDEX decision_at ON decision(at, id);
 CREATE INDEX decision_facets ON decision(domain_key, status, confidence, scope_key);
-CREATE INDEX decision_scope ON decision(scope_key);
+CREATE INDEX decision_scope ON decision(scope_key, id, status, confidence, at);
 CREATE INDEX decision_touched ON decision(status, touched);
 CREATE INDEX decision_supersedes ON decision(supersedes, id) WHERE supersedes IS NOT NULL;
 CREATE INDEX decision_unconfirmed ON decision(at, id) WHERE unconfirmed = 1;
