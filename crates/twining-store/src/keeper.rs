@@ -1,8 +1,7 @@
 //! The housekeeper: a thread that does, soon after a write, what no write waits
 //! for; and goes on looking for ten seconds in case git takes something away.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -23,38 +22,59 @@ const SHARE: u32 = 20;
 /// Whether there is something to do, and a bell that rings when there is.
 #[derive(Debug, Default)]
 pub struct Work {
-    waiting: Mutex<bool>,
+    desk: Mutex<Desk>,
     bell: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Desk {
+    waiting: bool,
+    over: bool,
 }
 
 impl Work {
     /// There is something to do.
     pub fn add(&self) {
-        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.desk().waiting = true;
         self.bell.notify_all();
     }
 
     /// Whether there was something; from now on there is not.
     pub fn take(&self) -> bool {
-        std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.desk().waiting)
     }
 
-    fn wait(&self, at_most: Option<Duration>) {
-        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if *waiting {
-            return;
-        }
-        match at_most {
-            Some(time) => drop(self.bell.wait_timeout(waiting, time)),
-            None => drop(self.bell.wait(waiting)),
-        }
+    /// There will be nothing more to do.
+    fn end(&self) {
+        self.desk().over = true;
+        self.bell.notify_all();
+    }
+
+    /// Waits until there is something to do, or so long; whether to go on.
+    fn wait(&self, at_most: Option<Duration>) -> bool {
+        let desk = self.desk();
+        let quiet = |desk: &mut Desk| !desk.waiting && !desk.over;
+        let desk = match at_most {
+            Some(time) => self.bell.wait_timeout_while(desk, time, quiet).map_or_else(|e| e.into_inner().0, |(desk, _)| desk),
+            None => self.bell.wait_while(desk, quiet).unwrap_or_else(PoisonError::into_inner),
+        };
+        !desk.over
+    }
+
+    /// Rests, whatever there is to do; whether to go on.
+    fn rest(&self, time: Duration) -> bool {
+        let rested = self.bell.wait_timeout_while(self.desk(), time, |desk| !desk.over);
+        !rested.map_or_else(|e| e.into_inner().0, |(desk, _)| desk).over
+    }
+
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Keeps house for a store until dropped.
 pub struct Keeper {
     store: Arc<Store>,
-    stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -62,49 +82,42 @@ impl Keeper {
     /// Starts keeping house.
     #[must_use]
     pub fn start(store: Arc<Store>) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let (inside, stopped) = (Arc::clone(&store), Arc::clone(&stop));
+        let inside = Arc::clone(&store);
         // Without a thread, the work is done when the keeper is dropped.
-        let thread = std::thread::Builder::new().name("keeper".to_owned()).spawn(move || keep(&inside, &stopped)).ok();
-        Self { store, stop, thread }
+        let thread = std::thread::Builder::new().name("keeper".to_owned()).spawn(move || keep(&inside)).ok();
+        Self { store, thread }
     }
 }
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        let unfinished = self.store.work().take();
-        self.stop.store(true, Ordering::Release);
-        // Rings the bell, so that a waiting thread sees that it is over.
-        self.store.work().add();
+        self.store.work().end();
         // A pass that takes longer is cut short like a kill would, and is as harmless.
         let started = Instant::now();
         while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) && started.elapsed() < PARTING {
             std::thread::sleep(Duration::from_millis(1));
         }
-        if unfinished {
+        if self.store.work().take() {
             // Nothing acknowledged depends on this; the next process does it otherwise.
             drop(self.store.leave());
         }
     }
 }
 
-fn keep(store: &Store, stop: &AtomicBool) {
+fn keep(store: &Store) {
+    let work = store.work();
     let mut watch_until: Option<Instant> = None;
     if store.is_behind().unwrap_or(false) {
         // A process before us ended in a hurry.
-        store.work().add();
+        work.add();
     }
-    while !stop.load(Ordering::Acquire) {
+    loop {
         let idle = watch_until.is_none_or(|until| until < Instant::now());
-        store.work().wait(if idle { None } else { Some(LOOK) });
-        if stop.load(Ordering::Acquire) {
+        if !work.wait(if idle { None } else { Some(LOOK) }) || !work.rest(GATHER) {
             return;
         }
-        pause(GATHER, stop);
-        if stop.load(Ordering::Acquire) {
-            return;
-        }
-        if store.work().take() {
+        let written = work.take();
+        if written {
             watch_until = Some(Instant::now() + Duration::from_millis(u64::try_from(RECENT_MS).unwrap_or(10_000)));
         } else {
             // Nobody has written for a moment: the time for what flushes a lot.
@@ -112,15 +125,12 @@ fn keep(store: &Store, stop: &AtomicBool) {
         }
         let started = Instant::now();
         // Failing here loses nothing: the journal and the ring keep what is to be done.
-        drop(store.housekeep());
-        pause(started.elapsed() * SHARE, stop);
-    }
-}
-
-/// Rests after long work, but not when asked to stop.
-fn pause(time: Duration, stop: &AtomicBool) {
-    let started = Instant::now();
-    while started.elapsed() < time && !stop.load(Ordering::Acquire) {
-        std::thread::sleep(Duration::from_millis(2).min(time));
+        let unfinished = store.housekeep_in_turn().unwrap_or(false);
+        if written && unfinished {
+            work.add();
+        }
+        if !work.rest(started.elapsed() * SHARE) {
+            return;
+        }
     }
 }

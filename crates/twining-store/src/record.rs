@@ -12,7 +12,7 @@ use crate::files::{Array, Checkpointed};
 
 const MAGIC: u64 = 0x0131_474e_494e_5754;
 /// Single values, then eight words an array, then the checksum.
-const SINGLE: usize = 11;
+const SINGLE: usize = 12;
 const WORDS: usize = SINGLE + 3 * 8;
 const BYTES: usize = (WORDS + 1) * 8;
 /// Where the holder's process id stands, outside the checksum: it is written
@@ -38,6 +38,8 @@ pub struct Record {
     pub boot: u64,
     /// Git's own index when we last made sure that git took nothing away.
     pub git_mtime_ns: i64,
+    /// When somebody last began to keep house.
+    pub kept_ms: i64,
     /// Our last rewrite of each array.
     pub arrays: [Option<Checkpointed>; 3],
 }
@@ -85,7 +87,7 @@ impl Record {
     fn encode(&self) -> [u8; BYTES] {
         let mut words = vec![
             MAGIC, self.board.ino, self.board.size, self.board.mtime_ns as u64, self.epoch, self.written_seq, self.applied_seq,
-            self.checkpoint_seq, self.synced_seq, self.boot, self.git_mtime_ns as u64,
+            self.checkpoint_seq, self.synced_seq, self.boot, self.git_mtime_ns as u64, self.kept_ms as u64,
         ];
         for array in self.arrays {
             let known = array.unwrap_or_default();
@@ -126,6 +128,7 @@ impl Record {
             synced_seq: words[8],
             boot: words[9],
             git_mtime_ns: words[10] as i64,
+            kept_ms: words[11] as i64,
             arrays: [array(SINGLE), array(SINGLE + 8), array(SINGLE + 16)],
         })
     }
@@ -139,7 +142,7 @@ mod tests {
     fn a_record_survives_the_round_trip_and_a_flipped_bit_does_not() {
         let print = Fingerprint { ino: 7, size: 99, mtime_ns: -3 };
         let record = Record {
-            board: print, epoch: 2, written_seq: 10, applied_seq: 9, checkpoint_seq: 4, synced_seq: 3, boot: 77, git_mtime_ns: -8,
+            board: print, epoch: 2, written_seq: 10, applied_seq: 9, checkpoint_seq: 4, synced_seq: 3, boot: 77, git_mtime_ns: -8, kept_ms: 5,
             arrays: [Some(Checkpointed { from: None, to: print, through: 4 }), None, Some(Checkpointed { from: Some(print), to: print, through: 3 })],
         };
         let mut bytes = record.encode();

@@ -360,17 +360,25 @@ impl Store {
         checkpoint::run(&room, indexed, self.ids.now())
     }
 
+    /// Keeps house unless another process has just begun to: what it flushes and
+    /// indexes is ours too. Whether there may be something left to do.
+    pub(crate) fn housekeep_in_turn(&self) -> Result<bool, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(false) };
+        let since = self.ids.now().as_ms() - room.record()?.kept_ms;
+        if (0..TURN_MS).contains(&since) {
+            return Ok(true);
+        }
+        self.housekeep().map(|()| false)
+    }
+
     fn look_after_git(&self, room: &Room) -> Result<(), StoreError> {
         let Some(held) = room.lock.try_take()? else { return Ok(()) };
         let now = self.ids.now();
         let mut record = Record::read(held.file())?;
-        let before = record;
-        room.recover(&mut record, now)?;
-        room.board.settle(&mut record, now)?;
-        if record != before {
-            record.write(held.file())?;
-        }
-        Ok(())
+        record.kept_ms = now.as_ms();
+        let looked = room.recover(&mut record, now).and_then(|()| room.board.settle(&mut record, now));
+        record.write(held.file())?;
+        looked.map(|_| ())
     }
 
     fn config_of(&self, room: &Room) -> Result<Config, StoreError> {
@@ -460,6 +468,8 @@ impl std::fmt::Debug for Store {
     }
 }
 
+/// How often one of many processes keeps house for all.
+const TURN_MS: i64 = 400;
 /// How long the index's log may grow while there is much to do.
 const LOG_BYTES: u64 = 16 * 1024 * 1024;
 /// Arrays up to this size are written within a few milliseconds.

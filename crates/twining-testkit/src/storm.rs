@@ -245,6 +245,10 @@ fn look_around(project: &Path, acks: &Path, storm: &Storm, aftermath: &mut After
     let elsewhere = if storm.git_rounds > 0 { history(project) } else { String::new() };
     let found = |id: &str, set: &BTreeSet<String>| set.contains(id) || elsewhere.contains(id);
     let array = |path: &str| -> BTreeSet<String> {
+        // A branch that never had the file does not have it.
+        if !project.join(".twining").join(path).exists() {
+            return BTreeSet::new();
+        }
         files::array_ids(project, path).unwrap_or_else(|e| panic!("after the storm: {e}")).into_iter().collect()
     };
     let (entities, relations) = (array("graph/entities.json"), array("graph/relations.json"));

@@ -18,6 +18,10 @@ use crate::layout::BOARD;
 const SEGMENT_BYTES: u64 = 64 * 1024;
 /// How many bytes before the offset must still be there for an append to be one.
 const TAIL_BYTES: u64 = 64;
+/// A board up to this size is compared as a whole whenever it changed. Above, an
+/// edit in place that keeps the length goes unnoticed if a program that is not us
+/// appends to the same file before anybody looks; our own writers count it.
+const SMALL_BYTES: u64 = 256 * 1024;
 /// More than this to take out and read again, and building anew is quicker.
 const REWRITE_BYTES: u64 = 8 * 1024 * 1024;
 
@@ -63,7 +67,8 @@ pub(in crate::index) fn plan(conn: &Connection, known: &Known, files: &Files) ->
     if mark.epoch == epoch && mark.print == Some(print) {
         return Ok(BoardPlan::Rest);
     }
-    let grew = mark.epoch == epoch
+    let grew = mark.offset > SMALL_BYTES
+        && mark.epoch == epoch
         && mark.print.is_some_and(|known| known.ino == print.ino && known.size < print.size && mark.offset <= print.size)
         && tail_hash(&file, mark.offset)? == mark.tail;
     let (from, line) = if grew { (mark.offset, mark.line) } else { agreement(conn, mark, &file)? };

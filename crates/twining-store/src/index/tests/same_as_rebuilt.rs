@@ -127,7 +127,12 @@ fn perform(desk: &Desk, edit: &Edit, index: &mut Index) {
             lines.rotate_left(by);
             rewrite(&lines);
         }
-        Edit::RewriteInPlace => desk.write("blackboard.jsonl", text.replace("lorem", "ipsum")),
+        Edit::RewriteInPlace => {
+            // Looked at before and after: an append by another program would hide such an edit in a large board.
+            desk.catch_up(index);
+            desk.write("blackboard.jsonl", text.replace("lorem", "ipsum"));
+            desk.catch_up(index);
+        }
         Edit::RemoveBoard => drop(fs::remove_file(desk.path("blackboard.jsonl"))),
         Edit::Decide(n, fields) => desk.decision(&ulid(*n), fields),
         Edit::DropDecision(n) => drop(fs::remove_file(desk.path(&format!("decisions/{}.json", ulid(*n))))),
