@@ -1,5 +1,11 @@
+use twining_model::{Change, Entity, Time};
+
 use super::{Desk, view};
+use crate::disk::Fingerprint;
+use crate::files::{Array, Checkpointed};
 use crate::index::Index;
+use crate::journal::JournalLine;
+use crate::record::Record;
 
 fn entity(id: &str, name: &str, kind: &str) -> String {
     format!("{{\"id\":\"{id}\",\"name\":\"{name}\",\"type\":\"{kind}\"}}")
@@ -11,6 +17,39 @@ fn relation(id: &str, source: &str, target: &str, kind: &str) -> String {
 
 fn array(elements: &[String]) -> String {
     format!("[\n{}\n]\n", elements.join("\n,"))
+}
+
+/// The journal holds these lines, each putting an entity, and nothing else.
+fn journal(desk: &Desk, lines: &[(u64, &str)]) {
+    let text: String = lines
+        .iter()
+        .map(|(seq, name)| {
+            let put: Entity = serde_json::from_str(&entity("e1", name, "file")).expect("an entity");
+            let change = Change { entities: vec![put], ..Change::default() };
+            let line = JournalLine { seq: *seq, at: Time::from_ms(0), change, drained: None };
+            serde_json::to_string(&line).expect("prints") + "\n"
+        })
+        .collect();
+    desk.swap("local/journal.jsonl", text);
+}
+
+/// The record says so much is in the journal, and this was our last rewrite of the entities.
+fn record(desk: &Desk, applied_seq: u64, rewrite: Option<Checkpointed>) {
+    let record = Record {
+        applied_seq,
+        checkpoint_seq: rewrite.map_or(0, |rewrite| rewrite.through),
+        arrays: [rewrite, None, None],
+        ..Record::default()
+    };
+    record.write(&desk.files.local().make_random("lock").expect("opens")).expect("writes");
+}
+
+fn entities_print(desk: &Desk) -> Option<Fingerprint> {
+    desk.files.array_fingerprint(Array::Entities).expect("looks")
+}
+
+fn name(index: &Index) -> Option<String> {
+    view(index).graph().entity("e1").expect("reads").map(|entity| entity.name)
 }
 
 fn found(index: &Index, query: &str, limit: usize) -> (Vec<String>, bool) {
@@ -117,4 +156,85 @@ fn edges_come_from_both_sides_in_one_order_and_a_loop_once() {
     assert_eq!(view.graph().edges("a", &[], 2).expect("a list").len(), 2);
     assert_eq!(view.graph().relation_between("a", "b", "calls").expect("reads").expect("is there").id, "r1");
     assert!(view.graph().relation_between("b", "a", "calls").expect("reads").is_none());
+}
+
+#[test]
+fn the_journal_is_laid_over_the_array_and_followed() {
+    let desk = Desk::new();
+    desk.swap("graph/entities.json", array(&[entity("e1", "in the array", "file")]));
+    journal(&desk, &[(5, "five")]);
+    record(&desk, 5, None);
+    let mut index = desk.index();
+    assert_eq!(name(&index).as_deref(), Some("five"));
+    journal(&desk, &[(5, "five"), (9, "nine"), (12, "not settled yet")]);
+    record(&desk, 9, None);
+    desk.catch_up(&mut index);
+    assert_eq!(name(&index).as_deref(), Some("nine"));
+    desk.assert_right(&index);
+}
+
+#[test]
+fn our_own_rewrite_of_an_array_is_noted_without_reading_it() {
+    let desk = Desk::new();
+    journal(&desk, &[(5, "five")]);
+    record(&desk, 5, None);
+    let mut index = desk.index();
+    let from = entities_print(&desk);
+    // Not what the journal says, which only a reader of the file would see.
+    desk.swap("graph/entities.json", array(&[entity("e1", "unread", "file")]));
+    let to = entities_print(&desk).expect("is there");
+    record(&desk, 5, Some(Checkpointed { from, to, through: 5 }));
+    desk.catch_up(&mut index);
+    assert_eq!(name(&index).as_deref(), Some("five"));
+    desk.swap("graph/entities.json", array(&[entity("e1", "edited", "file")]));
+    desk.catch_up(&mut index);
+    assert_eq!(name(&index).as_deref(), Some("edited"));
+}
+
+#[test]
+fn a_rewrite_of_what_somebody_edited_is_read() {
+    let desk = Desk::new();
+    journal(&desk, &[(5, "five")]);
+    record(&desk, 5, None);
+    let mut index = desk.index();
+    desk.swap("graph/entities.json", array(&[entity("e2", "edited", "file")]));
+    let from = entities_print(&desk);
+    desk.swap("graph/entities.json", array(&[entity("e1", "five", "file"), entity("e2", "edited", "file")]));
+    record(&desk, 5, Some(Checkpointed { from, to: entities_print(&desk).expect("is there"), through: 5 }));
+    desk.catch_up(&mut index);
+    assert_eq!(view(&index).tally().expect("counts").entities, 2);
+    desk.assert_right(&index);
+}
+
+#[test]
+fn a_rewrite_that_overtook_the_index_is_followed_or_read_but_never_missed() {
+    for kept in [&[(5, "five"), (7, "seven")][..], &[]] {
+        let desk = Desk::new();
+        journal(&desk, &[(5, "five")]);
+        record(&desk, 5, None);
+        let mut index = desk.index();
+        let from = entities_print(&desk);
+        desk.swap("graph/entities.json", array(&[entity("e1", "seven", "file")]));
+        journal(&desk, kept);
+        record(&desk, 7, Some(Checkpointed { from, to: entities_print(&desk).expect("is there"), through: 7 }));
+        desk.catch_up(&mut index);
+        assert_eq!(name(&index).as_deref(), Some("seven"), "{kept:?}");
+    }
+}
+
+#[test]
+fn a_change_that_was_taken_back_before_the_array_was_rewritten_is_taken_back() {
+    let desk = Desk::new();
+    desk.swap("graph/entities.json", array(&[entity("e1", "as it was", "file")]));
+    let print = entities_print(&desk);
+    journal(&desk, &[(5, "five")]);
+    record(&desk, 5, None);
+    let mut index = desk.index();
+    assert_eq!(name(&index).as_deref(), Some("five"));
+    // Line 7 set it back, so the rewrite left the file alone; both lines are gone by now.
+    journal(&desk, &[]);
+    record(&desk, 7, Some(Checkpointed { from: print, to: print.expect("is there"), through: 7 }));
+    desk.catch_up(&mut index);
+    assert_eq!(name(&index).as_deref(), Some("as it was"));
+    desk.assert_right(&index);
 }
