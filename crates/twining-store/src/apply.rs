@@ -131,7 +131,8 @@ impl Room {
         if !pending {
             return Ok(());
         }
-        let held = self.lock.take()?;
+        // Whoever holds the lock has done this, or is about to.
+        let Some(held) = self.lock_for_a_moment()? else { return Ok(()) };
         let mut record = Record::read(held.file())?;
         self.recover(&mut record, now)?;
         record.write(held.file())
@@ -164,17 +165,22 @@ impl Room {
             return Ok(());
         }
         let since = (index.mtime_ns / 1_000_000).min(now.as_ms()) - RECENT_MS;
-        let lines = self.journal.since(0, record.applied_seq)?;
-        let recent: Vec<&JournalLine> = lines.iter().filter(|line| line.at.as_ms() >= since).collect();
+        let mut recent = self.journal.since(0, record.applied_seq)?;
+        recent.retain(|line| line.at.as_ms() >= since);
+        let replaced = self.arrays_were_replaced(record)?;
+        recent.retain(|line| replaced || !self.stands(line));
+        let witnesses: HashSet<String> = recent.iter().flat_map(|line| witnesses(&line.change)).collect();
+        let safe = self.board.in_history(&witnesses);
         let mut graph = Change::default();
         for line in &recent {
-            self.repeat(line, record, now)?;
-            graph.entities.extend(line.change.entities.iter().cloned());
-            graph.relations.extend(line.change.relations.iter().cloned());
-            graph.removed_entities.extend(line.change.removed_entities.iter().cloned());
-            graph.removed_relations.extend(line.change.removed_relations.iter().cloned());
+            let lost = without_safe(&line.change, &safe);
+            self.repeat(&JournalLine { change: lost.clone(), ..line.clone() }, record, now)?;
+            graph.entities.extend(lost.entities);
+            graph.relations.extend(lost.relations);
+            graph.removed_entities.extend(lost.removed_entities);
+            graph.removed_relations.extend(lost.removed_relations);
         }
-        if !graph.is_empty() && self.arrays_were_replaced(record)? {
+        if !graph.is_empty() && replaced {
             let line = JournalLine { seq: next_seq(record, now), at: now, change: graph, drained: None };
             self.journal.append(&line)?;
             record.written_seq = line.seq;
@@ -182,6 +188,12 @@ impl Room {
         }
         record.git_mtime_ns = index.mtime_ns;
         Ok(())
+    }
+
+    /// Whether the decisions a line made or changed are as it left them.
+    fn stands(&self, line: &JournalLine) -> bool {
+        let made = line.change.decisions.iter().all(|decision| matches!(self.files.decision_fingerprint(&decision.id), Ok(Some(_))));
+        made && line.change.amendments.iter().all(|amendment| matches!(self.amended(amendment), Ok(None)))
     }
 
     fn arrays_were_replaced(&self, record: &Record) -> Result<bool, StoreError> {
@@ -224,6 +236,40 @@ impl Room {
             None => Ok(()),
         }
     }
+}
+
+/// Texts by which the parts of a change can be told in a commit: ids for what is
+/// written once, whole elements for what may change.
+fn witnesses(change: &Change) -> Vec<String> {
+    let entries = change.entries.iter().map(|entry| entry.id.clone());
+    let decisions = change.decisions.iter().map(|decision| decision.id.to_string());
+    let amendments = change.amendments.iter().filter_map(witness_of);
+    let entities = change.entities.iter().filter_map(|entity| serde_json::to_string(entity).ok());
+    let relations = change.relations.iter().filter_map(|relation| serde_json::to_string(relation).ok());
+    entries.chain(decisions).chain(amendments).chain(entities).chain(relations).collect()
+}
+
+/// The moment of the last change it records, which stands nowhere else.
+fn witness_of(amendment: &Amendment) -> Option<String> {
+    let last = |list: &str, field: &str| amendment.set.get(list)?.as_array()?.last()?.get(field)?.as_str().map(str::to_owned);
+    last("history", "at").or_else(|| last("commits", "linked_at"))
+}
+
+/// What is left of a change when the parts that are safe are taken away.
+fn without_safe(change: &Change, safe: &HashSet<String>) -> Change {
+    let mut lost = change.clone();
+    let is_safe = |text: Option<String>| text.is_some_and(|text| safe.contains(&text));
+    lost.entries.retain(|entry| !safe.contains(&entry.id));
+    lost.decisions.retain(|decision| !safe.contains(decision.id.as_str()));
+    lost.amendments.retain(|amendment| !is_safe(witness_of(amendment)));
+    lost.entities.retain(|entity| !is_safe(serde_json::to_string(entity).ok()));
+    lost.relations.retain(|relation| !is_safe(serde_json::to_string(relation).ok()));
+    if !safe.is_empty() && lost.entities.is_empty() && lost.relations.is_empty() {
+        // What was pruned with them was pruned in that commit as well.
+        lost.removed_entities.clear();
+        lost.removed_relations.clear();
+    }
+    lost
 }
 
 /// Sequence numbers come from the clock so that a lost lock file, and with it

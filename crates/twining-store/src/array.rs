@@ -25,6 +25,11 @@ pub struct Scanned<'a> {
 #[must_use]
 pub fn scan(bytes: &[u8]) -> Scanned<'_> {
     let mut scanned = Scanned::default();
+    if bytes.trim_ascii().is_empty() {
+        // A killed program that truncates before it writes leaves this; it is not an empty array.
+        scanned.unreadable.push((1, "an empty file where an array should be".to_owned()));
+        return scanned;
+    }
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let (mut at, mut line, mut in_damage) = (0, 1, false);
     while at < bytes.len() {

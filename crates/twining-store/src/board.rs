@@ -7,12 +7,14 @@
 //! separate steps, and what was appended between them would be gone.
 
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use memchr::memmem;
 use twining_model::{Time, limits};
 
+use crate::commits;
 use crate::disk::{Dir, Fingerprint, Handle};
 use crate::error::StoreError;
 use crate::layout::{BOARD, Layout};
@@ -31,6 +33,7 @@ const CHUNK: usize = 1024 * 1024;
 /// The blackboard of one project. Every method but the first expects the write lock.
 pub struct Board {
     layout: Layout,
+    project: PathBuf,
     git: Option<Dir>,
     open: Mutex<Open>,
 }
@@ -52,8 +55,8 @@ pub enum Footing {
 
 impl Board {
     /// The board in this folder; nothing is opened yet.
-    pub fn new(layout: &Layout, git: Option<Dir>) -> Self {
-        Self { layout: layout.clone(), git, open: Mutex::new(Open::default()) }
+    pub fn new(layout: &Layout, project: &Path, git: Option<Dir>) -> Self {
+        Self { layout: layout.clone(), project: project.to_owned(), git, open: Mutex::new(Open::default()) }
     }
 
     /// Opens the file now at the path, and if it is not as the record says,
@@ -120,6 +123,11 @@ impl Board {
         let mut missing: HashSet<String> = ids.iter().map(|&id| id.to_owned()).collect();
         strike_out_present(data(&open), &mut missing)?;
         Ok(missing)
+    }
+
+    /// Which of these texts are safe in a commit or a stash, and so not lost.
+    pub fn in_history(&self, texts: &HashSet<String>) -> HashSet<String> {
+        if self.git.is_some() { commits::holding(&self.project, texts) } else { HashSet::new() }
     }
 
     /// Whether git is in the middle of something.
@@ -241,6 +249,9 @@ impl Board {
         let mut missing: HashSet<String> = lost.iter().map(|(_, id)| id.clone()).collect();
         if !missing.is_empty() {
             strike_out_present(data(open), &mut missing)?;
+            for safe in self.in_history(&missing) {
+                missing.remove(&safe);
+            }
         }
         Ok(lost.iter().filter(|(_, id)| missing.contains(id)).flat_map(|(line, _)| line.iter().copied()).collect())
     }

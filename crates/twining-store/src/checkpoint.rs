@@ -94,7 +94,8 @@ fn carry_out(room: &Room, record: &Record, lines: &[JournalLine], through: u64) 
 fn prepare(room: &Room, record: &Record, lines: &[JournalLine], which: Array) -> Result<Option<Ready>, StoreError> {
     let current = room.files.array(which)?;
     let from = current.as_ref().map(|(print, _)| *print);
-    let bytes = current.map(|(_, bytes)| bytes).unwrap_or_default();
+    // No file at all, as on a branch that never had one, is an empty array.
+    let bytes = current.map_or_else(|| b"[]".to_vec(), |(_, bytes)| bytes);
     let scanned = array::scan(&bytes);
     let puts = if which == Array::DecisionIndex {
         let left_so = from.is_some() && record.checkpointed(which).map(|known| known.to) == from && scanned.unreadable.is_empty();
@@ -106,7 +107,7 @@ fn prepare(room: &Room, record: &Record, lines: &[JournalLine], which: Array) ->
     };
     // The index is derived: what it holds of decisions that are gone goes too.
     let text = array::splice(&scanned, &puts.puts, &puts.gone);
-    let staged = if text.as_bytes() == bytes { None } else { Some(room.layout.stage(which.dir(&room.layout), text.as_bytes(), true)?) };
+    let staged = if from.is_some() && text.as_bytes() == bytes { None } else { Some(room.layout.stage(which.dir(&room.layout), text.as_bytes(), true)?) };
     Ok(Some(Ready { array: which, from, staged }))
 }
 

@@ -396,6 +396,21 @@ impl Handle {
         }
     }
 
+    /// Which process holds the lock, where the system tells; it may be one that
+    /// is not ours. `None` where it does not.
+    #[must_use]
+    pub fn lock_holder(&self) -> Option<Option<u32>> {
+        let ino = self.fingerprint().ok()?.ino;
+        let table = std::fs::read_to_string("/proc/locks").ok()?;
+        // `7: FLOCK  ADVISORY  WRITE 4120 fe:00:1234 0 EOF`; those who wait have an arrow in front.
+        let holder = table.lines().filter(|line| !line.contains("->")).find_map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let inode = words.get(5)?.rsplit(':').next()?.parse::<u64>().ok()?;
+            (words.get(1) == Some(&"FLOCK") && inode == ino).then(|| words.get(4)?.parse().ok()).flatten()
+        });
+        Some(holder)
+    }
+
     /// Lets go of the lock. Not probed: a dead process lets go as well.
     pub fn unlock(&self) {
         // The kernel unlocks on close anyway; there is nothing to do about a failure.

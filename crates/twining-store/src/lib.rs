@@ -10,6 +10,7 @@ mod archive;
 pub mod array;
 mod board;
 mod checkpoint;
+mod commits;
 pub mod config;
 pub mod disk;
 mod error;

@@ -58,7 +58,7 @@ impl Lock {
             if waited >= patience {
                 return Err(StoreError::Locked {
                     path: handle.label().to_owned(),
-                    holder: Record::holder(handle),
+                    holder: handle.lock_holder().unwrap_or_else(|| Record::holder(handle).filter(|pid| *pid != std::process::id())),
                     waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX),
                 });
             }

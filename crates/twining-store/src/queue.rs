@@ -67,6 +67,19 @@ pub fn is_waiting(layout: &Layout, queue: Queue) -> Result<bool, StoreError> {
     Ok(layout.top.stat(queue.file())?.is_some_and(|(kind, print)| kind != Kind::File || print.size > 0))
 }
 
+/// Whether files that were taken are still kept for late writers.
+pub fn has_leftovers(layout: &Layout, queue: Queue) -> Result<bool, StoreError> {
+    Ok(layout.local.list()?.iter().any(|name| taken_through(name, queue).is_some()))
+}
+
+/// How many lines were set aside. Only a file of reasonable size is counted out.
+pub fn rejected(layout: &Layout) -> Result<u64, StoreError> {
+    match layout.top.open(REJECTED)? {
+        Some(handle) => Ok(memchr::memchr_iter(b'\n', &handle.read_all(QUEUE_BYTES).unwrap_or_default()).count() as u64),
+        None => Ok(0),
+    }
+}
+
 /// Takes the queue file out of the hooks' way, and returns every batch that is
 /// not settled. The caller holds the write lock.
 pub fn take(layout: &Layout, queue: Queue, now: Time) -> Result<Vec<Batch>, StoreError> {

@@ -56,7 +56,8 @@ pub struct Store {
     room: RwLock<Option<Arc<Room>>>,
     config: Mutex<Option<(Option<Fingerprint>, Config)>>,
     work: Work,
-    drained: AtomicBool,
+    /// For each queue: whether something that was taken may still grow.
+    drained: [AtomicBool; 2],
 }
 
 /// The open folder and everything that stands in it.
@@ -88,7 +89,7 @@ impl Store {
             room: RwLock::new(None),
             config: Mutex::new(None),
             work: Work::default(),
-            drained: AtomicBool::new(true),
+            drained: [AtomicBool::new(true), AtomicBool::new(true)],
         })
     }
 
@@ -238,8 +239,8 @@ impl Store {
 
     /// Takes what hooks queued to be posted; each line once, whoever asks.
     pub fn drain_posts(&self, make: &mut dyn FnMut(&str) -> Result<Entry, String>) -> Result<DrainCount, StoreError> {
-        let Some((room, held)) = self.queue_room(Queue::Posts)? else { return Ok(DrainCount::default()) };
-        let held = held.hold(&room)?;
+        let Some(room) = self.queue_room(Queue::Posts)? else { return Ok(DrainCount::default()) };
+        let Some(held) = room.lock_for_a_moment()? else { return Ok(DrainCount::default()) };
         let now = self.ids.now();
         let mut record = Record::read(held.file())?;
         room.recover(&mut record, now)?;
@@ -260,8 +261,8 @@ impl Store {
 
     /// Takes what hooks queued to be done; the caller then does it once.
     pub fn drain_actions(&self, check: &mut dyn FnMut(&str) -> Result<(), String>) -> Result<DrainCount, StoreError> {
-        let Some((room, held)) = self.queue_room(Queue::Actions)? else { return Ok(DrainCount::default()) };
-        let held = held.hold(&room)?;
+        let Some(room) = self.queue_room(Queue::Actions)? else { return Ok(DrainCount::default()) };
+        let Some(held) = room.lock_for_a_moment()? else { return Ok(DrainCount::default()) };
         let now = self.ids.now();
         let mut count = DrainCount::default();
         for batch in queue::take(&room.layout, Queue::Actions, now)? {
@@ -278,6 +279,14 @@ impl Store {
         }
         drop(held);
         Ok(count)
+    }
+
+    /// How many lines from the queues were refused and set aside.
+    pub fn rejected_lines(&self) -> Result<u64, StoreError> {
+        match self.reading_room()? {
+            Some(room) => queue::rejected(&room.layout),
+            None => Ok(0),
+        }
     }
 
     /// Whether `.twining` is there.
@@ -394,21 +403,15 @@ impl Store {
         Ok(config)
     }
 
-    fn queue_room(&self, queue: Queue) -> Result<Option<(Arc<Room>, Waiting)>, StoreError> {
+    /// The room, if there may be something in this queue.
+    fn queue_room(&self, queue: Queue) -> Result<Option<Arc<Room>>, StoreError> {
         let Some(room) = self.reading_room()? else { return Ok(None) };
-        let again = self.drained.load(Ordering::Acquire);
-        if !queue::is_waiting(&room.layout, queue)? && !again {
-            return Ok(None);
-        }
-        if again && queue == Queue::Actions {
-            // Both queues were looked at once since the last time something came.
-            self.drained.store(false, Ordering::Release);
-        }
-        let config = self.config_of(&room)?;
-        if config.version > config::VERSION {
-            return Ok(None);
-        }
-        Ok(Some((room, Waiting)))
+        let fresh = queue::is_waiting(&room.layout, queue)?;
+        // What was taken is looked at once more, for a hook that still had it open.
+        let late = self.drained[queue as usize].load(Ordering::Acquire) && queue::has_leftovers(&room.layout, queue)?;
+        self.drained[queue as usize].store(fresh || late, Ordering::Release);
+        let readable = self.config_of(&room)?.version <= config::VERSION;
+        Ok(((fresh || late) && readable).then_some(room))
     }
 
     fn reading_room(&self) -> Result<Option<Arc<Room>>, StoreError> {
@@ -449,7 +452,7 @@ impl Store {
             lock: Lock::new(&layout.local, WRITE_LOCK),
             checkpoint_lock: Lock::new(&layout.local, "checkpoint.lock"),
             index_lock: Lock::new(&layout.local, "index.lock"),
-            board: Board::new(&layout, git),
+            board: Board::new(&layout, &self.place.project, git),
             journal: Journal::new(&layout.local),
             files: Files::new(&layout),
             index: Mutex::new(None),
@@ -482,15 +485,8 @@ enum Wrote {
     Journal,
 }
 
-/// A queue that has something in it; the lock is not taken before.
-struct Waiting;
-
-impl Waiting {
-    fn hold(self, room: &Room) -> Result<Held<'_>, StoreError> {
-        room.lock.take()
-    }
-}
-
+/// What a reader may wait for the write lock, to do something that can wait.
+const MOMENT: std::time::Duration = std::time::Duration::from_millis(50);
 /// How long a call waits for another process that is building the index.
 const INDEX_PATIENCE: std::time::Duration = std::time::Duration::from_secs(120);
 
@@ -504,6 +500,16 @@ impl Room {
             && same(&self.layout.local, &self.layout.top, LOCAL)
             && same(&self.layout.decisions, &self.layout.top, DECISIONS)
             && same(&self.layout.graph, &self.layout.top, GRAPH)
+    }
+
+    /// The write lock, for something that can wait until the next call: whoever
+    /// only reads must not stand behind a writer that hangs.
+    pub(crate) fn lock_for_a_moment(&self) -> Result<Option<Held<'_>>, StoreError> {
+        match self.lock.take_within(MOMENT) {
+            Ok(held) => Ok(Some(held)),
+            Err(StoreError::Locked { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     pub(crate) fn record(&self) -> Result<Record, StoreError> {

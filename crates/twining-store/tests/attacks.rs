@@ -113,6 +113,43 @@ fn s39_a_writer_that_sleeps_on_the_lock_is_named_after_five_seconds() {
 }
 
 #[test]
+fn s39_readers_do_not_stand_behind_a_writer_that_hangs_even_with_a_queue() {
+    let project = TestProject::new();
+    let world = FixedWorld::new();
+    note(&store(&project, &world), "first");
+    let lock = std::fs::OpenOptions::new().read(true).write(true).open(project.file("local/lock")).expect("opens");
+    lock.lock().expect("locks");
+    std::fs::write(project.file("pending-posts.jsonl"), "queued\n").expect("writes");
+    let started = Instant::now();
+    let fresh = store(&project, &world);
+    assert_eq!(fresh.drain_posts(&mut |line| Ok(entry(&fresh, line))).expect("waits for another call").taken, 0);
+    assert_eq!(fresh.view(|view| view.tally()).expect("reads").entries, 1);
+    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+    drop(lock);
+    assert_eq!(fresh.drain_posts(&mut |line| Ok(entry(&fresh, line))).expect("drains").taken, 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn s39_a_holder_that_is_not_ours_is_named_and_not_we() {
+    let project = TestProject::new();
+    let store = store(&project, &FixedWorld::new());
+    note(&store, "first");
+    let mut holder = std::process::Command::new("flock").arg("--no-fork").arg(project.file("local/lock")).args(["sleep", "30"]).spawn().expect("flock is there");
+    let started = Instant::now();
+    let named = loop {
+        match store.post(&[entry(&store, "waits")]) {
+            Err(StoreError::Locked { holder, .. }) => break holder,
+            _ if started.elapsed() > Duration::from_secs(20) => panic!("flock never took the lock"),
+            _ => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    holder.kill().expect("it is ours");
+    holder.wait().expect("it was ours");
+    assert_eq!(named, Some(holder.id()));
+}
+
+#[test]
 fn s40_garbage_or_a_link_for_a_lock_or_an_index_writes_nothing_outside() {
     let project = TestProject::new();
     let world = FixedWorld::new();

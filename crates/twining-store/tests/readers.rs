@@ -170,3 +170,21 @@ fn an_array_that_cannot_be_read_is_left_alone_and_the_change_waits() {
     let names = twining_testkit::files::json(&project.path(), "graph/entities.json").expect("valid").to_string();
     assert!(names.contains("waiting") && names.contains("kept"));
 }
+
+#[test]
+fn an_array_cut_to_nothing_is_damage_and_not_an_empty_graph() {
+    let project = TestProject::new();
+    let world = FixedWorld::new();
+    let store = store(&project, &world);
+    note(&store, "first");
+    std::fs::write(project.file("graph/entities.json"), "").expect("writes");
+    let change = Change { entities: vec![entity(&store, "waiting")], ..Change::default() };
+    store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change, ()))).expect("writes");
+    store.housekeep().expect("works");
+    assert_eq!(std::fs::read_to_string(project.file("graph/entities.json")).expect("there"), "", "left for a person to look at");
+    let unreadable = store.view(|view| view.unreadable()).expect("reads");
+    assert!(unreadable.iter().any(|bad| bad.file == "graph/entities.json"), "{unreadable:?}");
+    std::fs::remove_file(project.file("graph/entities.json")).expect("removes");
+    store.housekeep().expect("works");
+    assert!(std::fs::read_to_string(project.file("graph/entities.json")).expect("made anew").contains("waiting"));
+}

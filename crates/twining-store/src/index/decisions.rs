@@ -94,6 +94,12 @@ WHERE domain_key = ?1 AND status = 'active' AND confidence IN ('low', 'medium', 
 const RIVALS_AT: &str = "
 SELECT num FROM decision INDEXED BY decision_facets
 WHERE domain_key = ?1 AND status = 'active' AND confidence IN ('low', 'medium', 'high') AND scope_key = ?2";
+const CONTESTING_UNDER: &str = "
+SELECT id, summary FROM decision INDEXED BY decision_facets
+WHERE domain_key = ?1 AND status = ?2 AND confidence IN ('low', 'medium', 'high') AND scope_key >= ?3 AND scope_key < ?4";
+const CONTESTING_AT: &str = "
+SELECT id, summary FROM decision INDEXED BY decision_facets
+WHERE domain_key = ?1 AND status = ?2 AND confidence IN ('low', 'medium', 'high') AND scope_key = ?3";
 const DEPENDENTS: &str = "SELECT d.id FROM rests_on r JOIN decision d ON d.num = r.num WHERE r.target = ?1 ORDER BY d.id";
 const SUCCESSORS: &str = "SELECT id FROM decision WHERE supersedes = ?1 ORDER BY id";
 const COMMITS_UNDER: &str = "
@@ -211,6 +217,38 @@ impl<'v> Decisions<'v> {
         let mut rivals = self.load(&nums)?;
         rivals.sort_unstable_by(|a, b| a.id.cmp(&b.id));
         Ok(rivals)
+    }
+
+    /// The first `limit` decisions that contest one of this domain, scope and
+    /// summary: in force in the same domain, overlapping in scope, and saying
+    /// something else. Ordered by nothing but the index, so a limit is cheap.
+    pub fn contesters(&self, of: &Decision, statuses: &[Status], limit: usize) -> Result<Vec<Id>, StoreError> {
+        let (domain, key) = (domain_key(&of.domain), Scope::read(&of.scope).key(self.folding));
+        let reach = Reach::under(&key);
+        let folded = fold(&of.summary);
+        let mut found: Vec<Id> = Vec::new();
+        for status in statuses {
+            let status = status.as_str();
+            let mut ask = |sql: &str, params: &[&dyn rusqlite::ToSql]| -> Result<(), StoreError> {
+                let mut statement = self.conn.prepare_cached(sql)?;
+                let mut rows = statement.query(params)?;
+                while found.len() < limit
+                    && let Some(row) = rows.next()?
+                {
+                    let text = |column: usize| row.get_ref(column)?.as_str().map_err(|_| corrupt("a row with a column that is no text"));
+                    let id = parse_id(text(0)?)?;
+                    if id != of.id && fold(text(1)?) != folded {
+                        found.push(id);
+                    }
+                }
+                Ok(())
+            };
+            ask(CONTESTING_UNDER, params![domain, status, reach.low, reach.high])?;
+            for covering in covering_keys(&key).skip(1) {
+                ask(CONTESTING_AT, params![domain, status, covering])?;
+            }
+        }
+        Ok(found)
     }
 
     /// Decisions that rest on this one.
@@ -419,4 +457,9 @@ fn ids(texts: &[String]) -> Result<Vec<Id>, StoreError> {
 
 fn parse_id(text: &str) -> Result<Id, StoreError> {
     Id::read(text).ok_or_else(|| corrupt("a row with an id that is none"))
+}
+
+/// Summaries that differ in white space alone say the same.
+fn fold(summary: &str) -> String {
+    summary.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -50,8 +50,13 @@ const CONTAINING: &str = concat!(
     of_kind!(),
     "ORDER BY e.name_key, e.id LIMIT ?3"
 );
-const MATCHING: &str = concat!(
+const NAMES: &str = concat!(
     "SELECT e.num, e.name_key, e.id FROM entity_text x CROSS JOIN entity e ON e.num = x.rowid WHERE entity_text MATCH ?1",
+    of_kind!(),
+    "LIMIT ?3"
+);
+const NOTES: &str = concat!(
+    "SELECT e.num, e.name_key, e.id FROM entity_note x CROSS JOIN entity e ON e.num = x.rowid WHERE entity_note MATCH ?1",
     of_kind!(),
     "LIMIT ?3"
 );
@@ -119,7 +124,7 @@ impl<'v> Graph<'v> {
             add(&mut nums, &self.containing(&query, kinds.as_deref(), wanted)?, wanted);
         }
         if nums.len() < wanted && query.chars().count() >= TRIGRAM {
-            add(&mut nums, &self.matching(&quoted(&query), kinds.as_deref())?.0, wanted);
+            add(&mut nums, &self.matching(NOTES, &query, kinds.as_deref())?.0, wanted);
         }
         let more = nums.len() > limit;
         nums.truncate(limit);
@@ -132,7 +137,7 @@ impl<'v> Graph<'v> {
 
     fn containing(&self, query: &str, kinds: Option<&str>, wanted: usize) -> Result<Vec<i64>, StoreError> {
         if query.chars().count() >= TRIGRAM {
-            let (nums, all) = self.matching(&format!("name : {}", quoted(query)), kinds)?;
+            let (nums, all) = self.matching(NAMES, query, kinds)?;
             if all {
                 return Ok(nums);
             }
@@ -141,10 +146,10 @@ impl<'v> Graph<'v> {
     }
 
     /// Matches in order of their names, and whether that is all of them.
-    fn matching(&self, expression: &str, kinds: Option<&str>) -> Result<(Vec<i64>, bool), StoreError> {
-        let mut statement = self.conn.prepare_cached(MATCHING)?;
+    fn matching(&self, sql: &str, query: &str, kinds: Option<&str>) -> Result<(Vec<i64>, bool), StoreError> {
+        let mut statement = self.conn.prepare_cached(sql)?;
         let mut found: Vec<(String, String, i64)> = statement
-            .query_map(params![expression, kinds, row_limit(SORTED + 1)], |row| Ok((row.get(1)?, row.get(2)?, row.get(0)?)))?
+            .query_map(params![quoted(query), kinds, row_limit(SORTED + 1)], |row| Ok((row.get(1)?, row.get(2)?, row.get(0)?)))?
             .collect::<Result<_, _>>()?;
         found.sort_unstable();
         let all = found.len() <= SORTED;

@@ -10,7 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 /// Grows with every change to the tables or to what is put into them.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// Tables, and those indexes that writing needs.
 ///
@@ -75,7 +75,8 @@ CREATE TABLE entity(
     num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, name_key TEXT NOT NULL, kind TEXT NOT NULL,
     alone INTEGER NOT NULL, raw TEXT NOT NULL, sum INTEGER NOT NULL
 );
-CREATE VIRTUAL TABLE entity_text USING fts5(name, properties, content='', contentless_delete=1, tokenize='trigram');
+CREATE VIRTUAL TABLE entity_text USING fts5(name, content='', contentless_delete=1, tokenize='trigram');
+CREATE VIRTUAL TABLE entity_note USING fts5(properties, content='', contentless_delete=1, tokenize='trigram');
 CREATE TABLE relation(
     num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, source TEXT NOT NULL, target TEXT NOT NULL, kind TEXT NOT NULL,
     dangling INTEGER NOT NULL, raw TEXT NOT NULL, sum INTEGER NOT NULL
@@ -132,12 +133,14 @@ const GROW_IN_BULK: &str = "
 INSERT INTO entry_text(entry_text, rank) VALUES('hashsize', 2097152), ('automerge', 0), ('crisismerge', 8);
 INSERT INTO decision_text(decision_text, rank) VALUES('hashsize', 2097152), ('automerge', 0), ('crisismerge', 8);
 INSERT INTO entity_text(entity_text, rank) VALUES('hashsize', 2097152), ('automerge', 0), ('crisismerge', 8);
+INSERT INTO entity_note(entity_note, rank) VALUES('hashsize', 2097152), ('automerge', 0), ('crisismerge', 8);
 ";
 // Left in pieces, each small catch-up would be charged for merging some of them.
 const MERGE: &str = "
 INSERT INTO entry_text(entry_text) VALUES('optimize');
 INSERT INTO decision_text(decision_text) VALUES('optimize');
 INSERT INTO entity_text(entity_text) VALUES('optimize');
+INSERT INTO entity_note(entity_note) VALUES('optimize');
 ";
 /// How they grow afterwards: merged a little later than SQLite would, which makes
 /// catching up cheaper and a search hardly dearer.
@@ -145,6 +148,7 @@ const GROW: &str = "
 INSERT INTO entry_text(entry_text, rank) VALUES('hashsize', 1048576), ('automerge', 8), ('crisismerge', 16);
 INSERT INTO decision_text(decision_text, rank) VALUES('hashsize', 1048576), ('automerge', 8), ('crisismerge', 16);
 INSERT INTO entity_text(entity_text, rank) VALUES('hashsize', 1048576), ('automerge', 8), ('crisismerge', 16);
+INSERT INTO entity_note(entity_note, rank) VALUES('hashsize', 1048576), ('automerge', 8), ('crisismerge', 16);
 ";
 
 const WAL: &str = "PRAGMA journal_mode = WAL";

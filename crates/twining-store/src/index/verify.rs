@@ -23,7 +23,8 @@ SELECT (SELECT count(*) FROM line) = (SELECT count(*) FROM entry)
     AND (SELECT count(*) FROM decision_line) = (SELECT count(*) FROM decision)
     AND (SELECT count(*) FROM entry_text) = (SELECT count(*) FROM entry WHERE shadowed = 0)
     AND (SELECT count(*) FROM decision_text) = (SELECT count(*) FROM decision)
-    AND (SELECT count(*) FROM entity_text) = (SELECT count(*) FROM entity)";
+    AND (SELECT count(*) FROM entity_text) = (SELECT count(*) FROM entity)
+    AND (SELECT count(*) FROM entity_note) = (SELECT count(*) FROM entity)";
 const DECISIONS: &str = "
 SELECT l.raw, l.sum, l.num, d.id, d.at, d.touched, d.status, d.confidence, d.scope_key, d.domain_key, d.unconfirmed
 FROM decision_line l LEFT JOIN decision d ON d.num = l.num ORDER BY l.num";

@@ -49,8 +49,11 @@ const OLD_ENTITY: &str = "SELECT num, sum FROM entity WHERE id = ?1";
 const INSERT_ENTITY: &str = "INSERT INTO entity(id, name, name_key, kind, alone, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 const UPDATE_ENTITY: &str = "UPDATE entity SET name = ?2, name_key = ?3, kind = ?4, raw = ?5, sum = ?6 WHERE num = ?1";
 const DELETE_ENTITY: &str = "DELETE FROM entity WHERE id = ?1 RETURNING num, alone";
-const INSERT_TEXT: &str = "INSERT INTO entity_text(rowid, name, properties) VALUES(?1, ?2, ?3)";
+// In two indexes: a text that stands in every property must not slow down a look at the names.
+const INSERT_TEXT: &str = "INSERT INTO entity_text(rowid, name) VALUES(?1, ?2)";
+const INSERT_NOTE: &str = "INSERT INTO entity_note(rowid, properties) VALUES(?1, ?2)";
 const DELETE_TEXT: &str = "DELETE FROM entity_text WHERE rowid = ?1";
+const DELETE_NOTE: &str = "DELETE FROM entity_note WHERE rowid = ?1";
 const ALONE: &str = "SELECT num, alone FROM entity WHERE id = ?1";
 const SET_ALONE: &str = "UPDATE entity SET alone = ?2 WHERE num = ?1";
 const IS_LINKED: &str = "SELECT EXISTS(SELECT 1 FROM relation WHERE source = ?1) OR EXISTS(SELECT 1 FROM relation WHERE target = ?1)";
@@ -230,6 +233,7 @@ impl Session<'_> {
             Some((num, _)) => {
                 self.conn.prepare_cached(UPDATE_ENTITY)?.execute(params![num, name, name_key(name), kind, raw, sum])?;
                 self.conn.prepare_cached(DELETE_TEXT)?.execute([num])?;
+                self.conn.prepare_cached(DELETE_NOTE)?.execute([num])?;
                 num
             }
             None => {
@@ -244,7 +248,8 @@ impl Session<'_> {
                 num
             }
         };
-        self.conn.prepare_cached(INSERT_TEXT)?.execute(params![num, name, properties])?;
+        self.conn.prepare_cached(INSERT_TEXT)?.execute(params![num, name])?;
+        self.conn.prepare_cached(INSERT_NOTE)?.execute(params![num, properties])?;
         Ok(())
     }
 
@@ -252,6 +257,7 @@ impl Session<'_> {
         let gone: Option<(i64, bool)> = self.conn.prepare_cached(DELETE_ENTITY)?.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         let Some((num, alone)) = gone else { return Ok(()) };
         self.conn.prepare_cached(DELETE_TEXT)?.execute([num])?;
+        self.conn.prepare_cached(DELETE_NOTE)?.execute([num])?;
         self.deltas.add(Count::Entities, -1);
         self.deltas.add(Count::Disconnected, -i64::from(alone));
         self.dangle_at(id)

@@ -115,7 +115,7 @@ pub(super) fn ulid(n: usize) -> String {
     id
 }
 
-const TABLES: [&str; 17] = [
+const TABLES: [&str; 18] = [
     "SELECT 'known', offset, line, tail, segment_start, segment_line, segment_hash, seq FROM known",
     "SELECT 'segment', * FROM segment",
     "SELECT 'tally', * FROM tally WHERE n <> 0",
@@ -137,6 +137,7 @@ const TABLES: [&str; 17] = [
     "SELECT 'entry word', term, doc, col, offset FROM entry_words",
     "SELECT 'decision word', term, id, col, offset FROM decision_words JOIN decision ON num = doc",
     "SELECT 'entity word', term, id, col, offset FROM entity_words JOIN entity ON num = doc",
+    "SELECT 'entity note', term, id, col, offset FROM entity_notes JOIN entity ON num = doc",
 ];
 
 /// Every row of every table, without what tells one file from its copy.
@@ -144,6 +145,7 @@ pub(super) fn dump(conn: &Connection) -> Vec<Vec<String>> {
     conn.execute_batch(
         "CREATE VIRTUAL TABLE IF NOT EXISTS temp.entry_words USING fts5vocab('main', 'entry_text', 'instance');
          CREATE VIRTUAL TABLE IF NOT EXISTS temp.decision_words USING fts5vocab('main', 'decision_text', 'instance');
+         CREATE VIRTUAL TABLE IF NOT EXISTS temp.entity_notes USING fts5vocab('main', 'entity_note', 'instance');
          CREATE VIRTUAL TABLE IF NOT EXISTS temp.entity_words USING fts5vocab('main', 'entity_text', 'instance');",
     )
     .expect("vocabularies");

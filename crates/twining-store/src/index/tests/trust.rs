@@ -36,7 +36,7 @@ fn a_stamp_of_another_directory_version_or_folding_counts_for_nothing() {
     let stamp = fs::read_to_string(desk.path("local/index.stamp")).expect("reads");
     for forged in [
         stamp.replacen("local ", "local 1", 1),
-        stamp.replacen("index 1", "index 0", 1),
+        stamp.replacen(&format!("index {}", schema::VERSION), "index 0", 1),
         stamp.replacen("names exact", "names ignore-case", 1),
         stamp[..stamp.len() / 2].to_owned(),
         String::new(),
@@ -165,7 +165,6 @@ fn an_unfinished_rebuild_is_swept_away() {
     let index = desk.index();
     assert!(!desk.path("local/index.new").exists());
     assert_eq!(view(&index).tally().expect("counts").entries, 3);
-    assert_eq!(schema::VERSION, 1);
 }
 
 #[test]

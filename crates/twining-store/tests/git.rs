@@ -1,0 +1,100 @@
+//! git works on the tree: what it has in a commit or a stash stays there, and
+//! what it lost between two of its steps comes back.
+
+use twining_model::{Amendment, Change, Id};
+use twining_store::{Durability, Store, StoreError};
+use twining_testkit::files::board_ids;
+use twining_testkit::memory::{decision, entity, entry, note};
+use twining_testkit::{TestProject, records};
+
+fn store(project: &TestProject) -> Store {
+    Store::open(project.place(), twining_testkit::ids()).expect("opens")
+}
+
+fn decide(store: &Store, summary: &str) -> Id {
+    let (decision, concept) = (decision(store, summary), entity(store, summary));
+    let id = decision.id.clone();
+    let relation = records::relation(store.ids(), &concept.id, &concept.id);
+    let change =
+        Change { entries: vec![entry(store, summary)], decisions: vec![decision], entities: vec![concept], relations: vec![relation], ..Change::default() };
+    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, ()))).expect("decides");
+    id
+}
+
+fn commit_all(project: &TestProject, message: &str) {
+    project.git(["add", "-A"]);
+    project.git(["commit", "-q", "-m", message]);
+}
+
+#[test]
+fn a_decision_committed_on_one_branch_does_not_follow_to_the_next() {
+    let project = TestProject::with_git();
+    let store = store(&project);
+    note(&store, "on both");
+    store.housekeep().expect("works");
+    commit_all(&project, "both");
+    project.git(["checkout", "-q", "-b", "feature"]);
+    let id = decide(&store, "only on feature");
+    note(&store, "also only on feature");
+    store.housekeep().expect("works");
+    commit_all(&project, "feature");
+    project.git(["checkout", "-q", "main"]);
+
+    store.housekeep().expect("works");
+    assert_eq!(project.git(["status", "--porcelain"]), "", "the tree is as git left it");
+    assert!(store.view::<_, StoreError>(|view| view.decisions().get(&id)).expect("reads").is_none());
+    note(&store, "on main");
+    store.housekeep().expect("works");
+    assert_eq!(board_ids(&project.path()).expect("valid").len(), 2);
+    commit_all(&project, "main");
+    project.git(["checkout", "-q", "feature"]);
+    store.housekeep().expect("works");
+    assert_eq!(project.git(["status", "--porcelain"]), "");
+    assert!(store.view::<_, StoreError>(|view| view.decisions().get(&id)).expect("reads").is_some());
+}
+
+#[test]
+fn what_is_in_the_stash_stays_there_until_it_is_popped() {
+    let project = TestProject::with_git();
+    let store = store(&project);
+    note(&store, "committed");
+    store.housekeep().expect("works");
+    commit_all(&project, "first");
+    let stashed = note(&store, "stashed");
+    project.git(["stash", "-q"]);
+    store.housekeep().expect("works");
+    assert_eq!(project.git(["status", "--porcelain"]), "");
+    project.git(["stash", "pop", "-q"]);
+    assert_eq!(board_ids(&project.path()).expect("valid").last(), Some(&stashed));
+}
+
+#[test]
+fn what_is_in_no_commit_and_no_stash_comes_back() {
+    let project = TestProject::with_git();
+    let store = store(&project);
+    let kept = decide(&store, "committed");
+    store.housekeep().expect("works");
+    commit_all(&project, "first");
+    let lost = decide(&store, "written while git was about to reset");
+    let set = [("status".to_owned(), "overridden".into())].into_iter().collect();
+    let change = Change { amendments: vec![Amendment { id: kept.clone(), set }], ..Change::default() };
+    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, ()))).expect("amends");
+    store.housekeep().expect("works");
+    // What the second half of `git stash` or of a failing merge does.
+    project.git(["checkout", "-q", "--", "."]);
+    project.git(["reset", "-q", "--hard"]);
+    std::fs::remove_file(project.file(&format!("decisions/{lost}.json"))).expect("removes");
+    store.housekeep().expect("works");
+    store
+        .view::<_, StoreError>(|view| {
+            assert!(view.decisions().get(&lost)?.is_some());
+            assert_eq!(view.decisions().get(&kept)?.map(|decision| decision.status.as_str()), Some("overridden"));
+            assert_eq!((view.tally()?.entities, view.tally()?.relations), (2, 2));
+            Ok(())
+        })
+        .expect("reads");
+    assert_eq!(board_ids(&project.path()).expect("valid").len(), 2);
+    store.housekeep().expect("works");
+    let text = std::fs::read_to_string(project.file("graph/entities.json")).expect("there");
+    assert!(text.contains("written while git"), "{text}");
+}
