@@ -102,7 +102,8 @@ mod tests {
         let mut document = Document::parse(text.as_bytes()).expect("an object");
         document.set("status", &json!("overridden")).expect("sets");
         document.set("why", &json!({"a": [1]})).expect("sets");
-        let expected = text.replace("\"active\"", "\"overridden\"").replace("\n}\n", ",\n  \"why\": {\n    \"a\": [\n      1\n    ]\n  }\n}\n");
+        let expected =
+            text.replace("\"active\"", "\"overridden\"").replace("\n}\n", ",\n  \"why\": {\n    \"a\": [\n      1\n    ]\n  }\n}\n");
         assert_eq!(document.to_pretty().expect("prints"), expected);
     }
 

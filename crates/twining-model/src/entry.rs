@@ -35,8 +35,16 @@ pub enum EntryType {
 impl EntryType {
     /// Every type, in the order the seed lists them.
     pub const ALL: [Self; 10] = [
-        Self::Need, Self::Offer, Self::Finding, Self::Decision, Self::Constraint,
-        Self::Question, Self::Answer, Self::Status, Self::Artifact, Self::Warning,
+        Self::Need,
+        Self::Offer,
+        Self::Finding,
+        Self::Decision,
+        Self::Constraint,
+        Self::Question,
+        Self::Answer,
+        Self::Status,
+        Self::Artifact,
+        Self::Warning,
     ];
 
     /// The word for it in files.
@@ -60,8 +68,7 @@ impl EntryType {
     pub fn parse(field: &'static str, word: &str) -> Result<Self, Refused> {
         Self::read(word).ok_or_else(|| {
             let known = Self::ALL.map(Self::as_str).join(", ");
-            Refused::new(field, format!("must be one of {known}"))
-                .because(format!("`{}` is none of them", crate::text::excerpt(word, 40)))
+            Refused::new(field, format!("must be one of {known}")).because(format!("`{}` is none of them", crate::text::excerpt(word, 40)))
         })
     }
 

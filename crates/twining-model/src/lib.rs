@@ -6,9 +6,9 @@
 //! they do not know, because a newer Twining, or the TypeScript server, may.
 
 pub mod change;
+pub mod decision;
 pub mod document;
 pub mod entry;
-pub mod decision;
 pub mod graph;
 pub mod id;
 pub mod limits;

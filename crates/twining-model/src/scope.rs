@@ -76,10 +76,8 @@ impl Scope {
         if trimmed.chars().any(char::is_control) {
             return Err(Refused::new(field, "must be one line without control characters"));
         }
-        let outside = || {
-            Refused::new(field, "must lie inside the project")
-                .because(format!("`{}` leads out of it", text::excerpt(trimmed, 80)))
-        };
+        let outside =
+            || Refused::new(field, "must lie inside the project").because(format!("`{}` leads out of it", text::excerpt(trimmed, 80)));
         let path = slashes(trimmed);
         let relative = if is_absolute(&path) { root.relative(&path).ok_or_else(outside)? } else { path.as_str() };
         let mut kept: Vec<&str> = Vec::new();
@@ -229,8 +227,17 @@ mod tests {
     #[test]
     fn what_leads_out_of_the_project_is_refused() {
         for hostile in [
-            "/etc/passwd", "../../etc/passwd", "src/../../x", "C:\\windows", "\\\\server\\share", "~/.ssh",
-            "/home/ada/shop-evil/x", "file:///etc/passwd", "a\u{7}b", "", "a\0b",
+            "/etc/passwd",
+            "../../etc/passwd",
+            "src/../../x",
+            "C:\\windows",
+            "\\\\server\\share",
+            "~/.ssh",
+            "/home/ada/shop-evil/x",
+            "file:///etc/passwd",
+            "a\u{7}b",
+            "",
+            "a\0b",
         ] {
             assert!(Scope::parse("scope", hostile, &root()).is_err(), "{hostile:?}");
         }

@@ -42,7 +42,8 @@ pub fn move_out(layout: &Layout, archival: &Archival, now: Time) -> Result<Archi
     let mut moved = HashSet::new();
     for line in lines(&bytes) {
         // Lines that we cannot read stay where they are.
-        let id = std::str::from_utf8(line).ok().filter(|line| line.len() <= limits::RECORD_BYTES).and_then(|line| array::id_of(line.trim()));
+        let id =
+            std::str::from_utf8(line).ok().filter(|line| line.len() <= limits::RECORD_BYTES).and_then(|line| array::id_of(line.trim()));
         match id {
             Some(id) if wanted.contains(id.as_str()) => {
                 if moved.insert(id.clone()) {

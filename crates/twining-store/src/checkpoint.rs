@@ -107,7 +107,11 @@ fn prepare(room: &Room, record: &Record, lines: &[JournalLine], which: Array) ->
     };
     // The index is derived: what it holds of decisions that are gone goes too.
     let text = array::splice(&scanned, &puts.puts, &puts.gone);
-    let staged = if from.is_some() && text.as_bytes() == bytes { None } else { Some(room.layout.stage(which.dir(&room.layout), text.as_bytes(), true)?) };
+    let staged = if from.is_some() && text.as_bytes() == bytes {
+        None
+    } else {
+        Some(room.layout.stage(which.dir(&room.layout), text.as_bytes(), true)?)
+    };
     Ok(Some(Ready { array: which, from, staged }))
 }
 

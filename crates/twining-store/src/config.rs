@@ -199,7 +199,9 @@ mod tests {
             bomb.push_str(&format!("b{i}: &b{i} [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"));
         }
         let deep = "[".repeat(60_000);
-        for hostile in [bomb.as_str(), deep.as_str(), "x: !!python/object/apply:os.system [ls]", "a: &a\n  <<: *a\n", "{", "\u{0}", "- - - : : :"] {
+        for hostile in
+            [bomb.as_str(), deep.as_str(), "x: !!python/object/apply:os.system [ls]", "a: &a\n  <<: *a\n", "{", "\u{0}", "- - - : : :"]
+        {
             let started = Instant::now();
             let config = Config::parse(hostile.as_bytes());
             assert!(started.elapsed() < Duration::from_secs(5));

@@ -239,8 +239,7 @@ impl Dir {
     /// Moves `name` to `new_name` in `target`, replacing what is there.
     pub fn rename(&self, name: &str, target: &Self, new_name: &str) -> Result<(), StoreError> {
         self.ask(Op::Rename, new_name, "rename")?;
-        rustix::fs::renameat(&*self.fd, name, &*target.fd, new_name)
-            .map_err(|errno| io_error("rename", &target.label_of(new_name), errno))
+        rustix::fs::renameat(&*self.fd, name, &*target.fd, new_name).map_err(|errno| io_error("rename", &target.label_of(new_name), errno))
     }
 
     /// Removes a name; whether it was there.

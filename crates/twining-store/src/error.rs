@@ -93,9 +93,7 @@ impl StoreError {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 Some("the disk is full; nothing was written, make room and try again".to_owned())
             }
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-                Some("check who owns the `.twining` folder".to_owned())
-            }
+            error if error.is_forbidden() => Some("check who owns the `.twining` folder; reading works all the same".to_owned()),
             Self::Locked { holder: Some(pid), waited_ms, .. } => {
                 Some(format!("process {pid} has held it for {waited_ms} ms or more; if it hangs, end it: the lock goes with it"))
             }
@@ -105,6 +103,13 @@ impl StoreError {
             Self::Index(_) => Some("the index is only a cache: `twining reindex` builds it anew from the files".to_owned()),
             _ => None,
         }
+    }
+
+    /// Whether somebody else owns the place, or the disk takes no writes.
+    #[must_use]
+    pub fn is_forbidden(&self) -> bool {
+        let Self::Io { source, .. } = self else { return false };
+        matches!(source.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
     }
 
     /// Whether the index itself is broken, so that it must be thrown away.

@@ -74,6 +74,9 @@ pub struct Place {
     pub aliases: Vec<PathBuf>,
     /// The repository's git directory, if there is one.
     pub git_dir: Option<PathBuf>,
+    /// Where to keep what belongs into `local/` if that cannot be written: a
+    /// checkout of somebody else's can then still be read.
+    pub scratch: Option<PathBuf>,
 }
 
 /// The open folder.
@@ -87,16 +90,33 @@ pub struct Layout {
     pub decisions: Dir,
     /// `.twining/graph`.
     pub graph: Dir,
+    /// The folder in the scratch place that stands in for what cannot be written.
+    pub stand_in: Option<Arc<StandIn>>,
+}
+
+/// A folder of our own for a memory we may only read; gone when nobody uses it.
+#[derive(Debug)]
+pub struct StandIn {
+    scratch: Dir,
+    name: String,
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        // What stays is swept by the system with the rest of its temporary files.
+        drop(self.scratch.remove_tree(&self.name));
+    }
 }
 
 impl Layout {
     /// Opens the folder if there is one, making what is missing inside it that
     /// only we need.
-    pub fn open(project: &Path, probe: Option<Arc<dyn Probe>>) -> Result<Option<Self>, StoreError> {
-        let project = Dir::project(project, probe)?;
-        match project.open_dir(FOLDER)? {
-            Some(top) => Self::inside(top).map(Some),
-            None => Ok(None),
+    pub fn open(place: &Place, probe: Option<Arc<dyn Probe>>) -> Result<Option<Self>, StoreError> {
+        let project = Dir::project(&place.project, probe.clone())?;
+        let Some(top) = project.open_dir(FOLDER)? else { return Ok(None) };
+        match (Self::inside(top.clone()), &place.scratch) {
+            (Err(error), Some(scratch)) if error.is_forbidden() => Self::beside(top, &Dir::project(scratch, probe)?).map(Some),
+            (opened, _) => opened.map(Some),
         }
     }
 
@@ -123,9 +143,25 @@ impl Layout {
         let local = top.make_dir(LOCAL)?;
         // Ignores itself: a folder made by another program has no line for us in its .gitignore.
         write_new(&local, ".gitignore", "*\n")?;
+        // Not made yet, or not ours to write: found out here, where there is another way.
+        drop(local.make_random(crate::store::WRITE_LOCK)?);
         let decisions = top.make_dir(DECISIONS)?;
         let graph = top.make_dir(GRAPH)?;
-        Ok(Self { top, local, decisions, graph })
+        Ok(Self { top, local, decisions, graph, stand_in: None })
+    }
+
+    /// A folder we may only read, with everything of our own elsewhere.
+    fn beside(top: Dir, scratch: &Dir) -> Result<Self, StoreError> {
+        let name = format!("twining-{:032x}", random_bits()?);
+        let ours = scratch.make_dir(&name)?;
+        let stand_in = Arc::new(StandIn { scratch: scratch.clone(), name });
+        let local = ours.make_dir(LOCAL)?;
+        let or_empty = |name: &str| match top.open_dir(name)? {
+            Some(dir) => Ok(dir),
+            None => ours.make_dir(name),
+        };
+        let (decisions, graph) = (or_empty(DECISIONS)?, or_empty(GRAPH)?);
+        Ok(Self { top, local, decisions, graph, stand_in: Some(stand_in) })
     }
 
     /// Whether the volume takes `A` and `a` for one name.

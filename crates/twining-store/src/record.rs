@@ -86,15 +86,31 @@ impl Record {
 
     fn encode(&self) -> [u8; BYTES] {
         let mut words = vec![
-            MAGIC, self.board.ino, self.board.size, self.board.mtime_ns as u64, self.epoch, self.written_seq, self.applied_seq,
-            self.checkpoint_seq, self.synced_seq, self.boot, self.git_mtime_ns as u64, self.kept_ms as u64,
+            MAGIC,
+            self.board.ino,
+            self.board.size,
+            self.board.mtime_ns as u64,
+            self.epoch,
+            self.written_seq,
+            self.applied_seq,
+            self.checkpoint_seq,
+            self.synced_seq,
+            self.boot,
+            self.git_mtime_ns as u64,
+            self.kept_ms as u64,
         ];
         for array in self.arrays {
             let known = array.unwrap_or_default();
             let from = known.from.unwrap_or_default();
             words.extend([
                 u64::from(array.is_some()) | u64::from(known.from.is_some()) << 1,
-                from.ino, from.size, from.mtime_ns as u64, known.to.ino, known.to.size, known.to.mtime_ns as u64, known.through,
+                from.ino,
+                from.size,
+                from.mtime_ns as u64,
+                known.to.ino,
+                known.to.size,
+                known.to.mtime_ns as u64,
+                known.through,
             ]);
         }
         let mut bytes = [0; BYTES];
@@ -142,8 +158,20 @@ mod tests {
     fn a_record_survives_the_round_trip_and_a_flipped_bit_does_not() {
         let print = Fingerprint { ino: 7, size: 99, mtime_ns: -3 };
         let record = Record {
-            board: print, epoch: 2, written_seq: 10, applied_seq: 9, checkpoint_seq: 4, synced_seq: 3, boot: 77, git_mtime_ns: -8, kept_ms: 5,
-            arrays: [Some(Checkpointed { from: None, to: print, through: 4 }), None, Some(Checkpointed { from: Some(print), to: print, through: 3 })],
+            board: print,
+            epoch: 2,
+            written_seq: 10,
+            applied_seq: 9,
+            checkpoint_seq: 4,
+            synced_seq: 3,
+            boot: 77,
+            git_mtime_ns: -8,
+            kept_ms: 5,
+            arrays: [
+                Some(Checkpointed { from: None, to: print, through: 4 }),
+                None,
+                Some(Checkpointed { from: Some(print), to: print, through: 3 }),
+            ],
         };
         let mut bytes = record.encode();
         assert_eq!(Record::decode(&bytes), Some(record));

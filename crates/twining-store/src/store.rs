@@ -85,7 +85,10 @@ impl Store {
         place.project = disk::canonical(&given)?;
         let root = Root::new([place.project.as_path(), given.as_path()].into_iter().chain(place.aliases.iter().map(|path| path.as_path())));
         Ok(Self {
-            place, ids, root, probe,
+            place,
+            ids,
+            root,
+            probe,
             room: RwLock::new(None),
             config: Mutex::new(None),
             work: Work::default(),
@@ -418,7 +421,7 @@ impl Store {
         if let Some(room) = self.open_room() {
             return Ok(Some(room));
         }
-        match Layout::open(&self.place.project, self.probe.clone())? {
+        match Layout::open(&self.place, self.probe.clone())? {
             Some(layout) => self.move_in(layout).map(Some),
             None => Ok(None),
         }
@@ -492,12 +495,13 @@ const INDEX_PATIENCE: std::time::Duration = std::time::Duration::from_secs(120);
 
 impl Room {
     fn is_current(&self, place: &Place) -> bool {
-        let same = |dir: &Dir, parent: &Dir, name: &str| {
-            matches!((dir.inode(), parent.stat(name)), (Ok(own), Ok(Some((_, print)))) if own == print.ino)
-        };
+        let same = |dir: &Dir, parent: &Dir, name: &str| matches!((dir.inode(), parent.stat(name)), (Ok(own), Ok(Some((_, print)))) if own == print.ino);
         let Ok(project) = Dir::project(&place.project, None) else { return false };
-        same(&self.layout.top, &project, FOLDER)
-            && same(&self.layout.local, &self.layout.top, LOCAL)
+        same(&self.layout.top, &project, FOLDER) && (self.layout.stand_in.is_some() || self.has_its_folders(same))
+    }
+
+    fn has_its_folders(&self, same: impl Fn(&Dir, &Dir, &str) -> bool) -> bool {
+        same(&self.layout.local, &self.layout.top, LOCAL)
             && same(&self.layout.decisions, &self.layout.top, DECISIONS)
             && same(&self.layout.graph, &self.layout.top, GRAPH)
     }

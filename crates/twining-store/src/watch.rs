@@ -76,8 +76,15 @@ mod linux {
 
     fn begin(decisions: &Dir) -> Option<OwnedFd> {
         let fd = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
-        let flags = WatchFlags::CREATE | WatchFlags::MODIFY | WatchFlags::MOVED_TO | WatchFlags::MOVED_FROM
-            | WatchFlags::DELETE | WatchFlags::ATTRIB | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF | WatchFlags::ONLYDIR;
+        let flags = WatchFlags::CREATE
+            | WatchFlags::MODIFY
+            | WatchFlags::MOVED_TO
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::DELETE
+            | WatchFlags::ATTRIB
+            | WatchFlags::DELETE_SELF
+            | WatchFlags::MOVE_SELF
+            | WatchFlags::ONLYDIR;
         // By the handle, not the path: a directory swapped in at the path is not the one we read.
         inotify::add_watch(&fd, format!("/proc/self/fd/{}", decisions.raw_fd().as_raw_fd()), flags).ok()?;
         Some(fd)
@@ -90,7 +97,8 @@ mod linux {
         loop {
             match reader.next() {
                 Ok(event) => {
-                    let lost = ReadFlags::QUEUE_OVERFLOW | ReadFlags::IGNORED | ReadFlags::UNMOUNT | ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF;
+                    let lost =
+                        ReadFlags::QUEUE_OVERFLOW | ReadFlags::IGNORED | ReadFlags::UNMOUNT | ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF;
                     if event.events().intersects(lost) {
                         return None;
                     }
@@ -116,7 +124,7 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
-    use super::{Dir, DecisionsChanged};
+    use super::{DecisionsChanged, Dir};
 
     /// No watch: every question is answered by looking.
     pub struct Watch;

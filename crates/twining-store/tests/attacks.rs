@@ -5,10 +5,10 @@ use std::os::unix::fs::symlink;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use twining_testkit::memory as common;
-use twining_testkit::memory::{entry, note, store};
 use twining_store::{Store, StoreError};
 use twining_testkit::files::board_ids;
+use twining_testkit::memory as common;
+use twining_testkit::memory::{entry, note, store};
 use twining_testkit::{FixedWorld, TestProject};
 
 fn refused(store: &Store) -> String {
@@ -135,7 +135,12 @@ fn s39_a_holder_that_is_not_ours_is_named_and_not_we() {
     let project = TestProject::new();
     let store = store(&project, &FixedWorld::new());
     note(&store, "first");
-    let mut holder = std::process::Command::new("flock").arg("--no-fork").arg(project.file("local/lock")).args(["sleep", "30"]).spawn().expect("flock is there");
+    let mut holder = std::process::Command::new("flock")
+        .arg("--no-fork")
+        .arg(project.file("local/lock"))
+        .args(["sleep", "30"])
+        .spawn()
+        .expect("flock is there");
     let started = Instant::now();
     let named = loop {
         match store.post(&[entry(&store, "waits")]) {

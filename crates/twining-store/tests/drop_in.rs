@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use twining_testkit::memory::{decision, entity, entry, store};
 use serde_json::Value;
 use twining_model::{Amendment, Change, Entity, Id};
 use twining_store::{Durability, EntryFilter, StoreError};
 use twining_testkit::files::{board, json};
+use twining_testkit::memory::{decision, entity, entry, store};
 use twining_testkit::{FixedWorld, TestProject};
 
 const JWT: &str = "01K9Z3M4E0DEC1S10NAAAAAAA1";
@@ -67,7 +67,8 @@ fn our_rewrites_lose_nothing_that_we_do_not_know() {
     let before = snapshot(&project.file(""));
     let store = store(&project, &FixedWorld::new());
     let jwt = Id::read(JWT).expect("an id");
-    let mut known: Entity = store.view::<_, StoreError>(|view| Ok(view.graph().named_as("verifyJwt", "function")?.expect("there"))).expect("reads");
+    let mut known: Entity =
+        store.view::<_, StoreError>(|view| Ok(view.graph().named_as("verifyJwt", "function")?.expect("there"))).expect("reads");
     known.properties.insert("line".to_owned(), "17".to_owned());
     let change = Change {
         entries: vec![entry(&store, "ours")],
@@ -93,7 +94,9 @@ fn our_rewrites_lose_nothing_that_we_do_not_know() {
         let new = after.iter().find(|(other, _)| other == path).map(|(_, text)| text).unwrap_or_else(|| panic!("{path} is gone"));
         match path.as_str() {
             "blackboard.jsonl" => assert!(new.starts_with(old.as_str()), "old lines keep their bytes"),
-            path if path.ends_with(&format!("{JWT}.json")) || path == "decisions/index.json" || path.starts_with("graph/") => superset(path, old, new),
+            path if path.ends_with(&format!("{JWT}.json")) || path == "decisions/index.json" || path.starts_with("graph/") => {
+                superset(path, old, new)
+            }
             _ => assert_eq!(new, old, "{path} is not ours to touch"),
         }
     }
@@ -103,7 +106,12 @@ fn our_rewrites_lose_nothing_that_we_do_not_know() {
 fn that_server_can_read_what_we_write() {
     let project = typescript_project();
     let store = store(&project, &FixedWorld::new());
-    let change = Change { entries: vec![entry(&store, "ours")], decisions: vec![decision(&store, "ours")], entities: vec![entity(&store, "ours")], ..Change::default() };
+    let change = Change {
+        entries: vec![entry(&store, "ours")],
+        decisions: vec![decision(&store, "ours")],
+        entities: vec![entity(&store, "ours")],
+        ..Change::default()
+    };
     let id = change.decisions[0].id.to_string();
     store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, ()))).expect("writes");
     store.housekeep().expect("works");

@@ -6,13 +6,13 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use twining_testkit::memory as common;
-use twining_testkit::memory::{decision, entity, entry};
 use twining_model::{Amendment, Change, Id};
 use twining_store::{Archival, Durability, Store, StoreError};
 use twining_testkit::faults::{EIO, ENOSPC};
 use twining_testkit::files::{array_ids, board_ids, json};
-use twining_testkit::{FixedWorld, Faults, Outcome, TestProject};
+use twining_testkit::memory as common;
+use twining_testkit::memory::{decision, entity, entry};
+use twining_testkit::{Faults, FixedWorld, Outcome, TestProject};
 
 const OUTCOMES: [Outcome; 5] = [Outcome::Fails(EIO), Outcome::Fails(ENOSPC), Outcome::Tears(ENOSPC), Outcome::Dies, Outcome::DiesHalfWay];
 
@@ -108,7 +108,11 @@ fn check(project: &Path, promise: &Promise, what: &str) {
         let decision = json(project, &format!("decisions/{id}.json")).unwrap_or_else(|e| panic!("{what}: {e}"));
         assert_eq!(decision["status"], status.as_str(), "{what}");
     }
-    let summaries: Vec<String> = twining_testkit::files::board(project).expect("checked above").iter().map(|e| e["summary"].as_str().unwrap_or_default().to_owned()).collect();
+    let summaries: Vec<String> = twining_testkit::files::board(project)
+        .expect("checked above")
+        .iter()
+        .map(|e| e["summary"].as_str().unwrap_or_default().to_owned())
+        .collect();
     for queued in &promise.queued {
         assert_eq!(summaries.iter().filter(|found| *found == queued).count(), 1, "{what}: {queued}");
     }
@@ -116,7 +120,15 @@ fn check(project: &Path, promise: &Promise, what: &str) {
         let mut everywhere = on_board.clone();
         for file in std::fs::read_dir(project.join(".twining/archive")).into_iter().flatten().flatten() {
             let text = std::fs::read_to_string(file.path()).expect("reads");
-            let ids: Vec<String> = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap_or_else(|e| panic!("{what}: {e}"))["id"].as_str().unwrap_or_default().to_owned()).collect();
+            let ids: Vec<String> = text
+                .lines()
+                .map(|line| {
+                    serde_json::from_str::<serde_json::Value>(line).unwrap_or_else(|e| panic!("{what}: {e}"))["id"]
+                        .as_str()
+                        .unwrap_or_default()
+                        .to_owned()
+                })
+                .collect();
             everywhere.extend(ids);
         }
         for id in &promise.kept_somewhere {

@@ -15,8 +15,13 @@ fn decide(store: &Store, summary: &str) -> Id {
     let (decision, concept) = (decision(store, summary), entity(store, summary));
     let id = decision.id.clone();
     let relation = records::relation(store.ids(), &concept.id, &concept.id);
-    let change =
-        Change { entries: vec![entry(store, summary)], decisions: vec![decision], entities: vec![concept], relations: vec![relation], ..Change::default() };
+    let change = Change {
+        entries: vec![entry(store, summary)],
+        decisions: vec![decision],
+        entities: vec![concept],
+        relations: vec![relation],
+        ..Change::default()
+    };
     store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, ()))).expect("decides");
     id
 }

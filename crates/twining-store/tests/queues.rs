@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use twining_testkit::memory::{entry, note, store};
 use twining_store::{DrainCount, Store};
 use twining_testkit::files::board;
+use twining_testkit::memory::{entry, note, store};
 use twining_testkit::{FixedWorld, TestProject};
 
 fn queue(project: &TestProject, name: &str, text: &str) {

@@ -1,12 +1,14 @@
 //! Other programs read the files while we write, and people damage them.
 
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use twining_model::Change;
+use twining_store::disk::{Fault, Op, Probe};
+use twining_store::{Durability, EntryFilter, Place, Store, StoreError};
 use twining_testkit::memory as common;
 use twining_testkit::memory::{decision, entity, entry, note, store};
-use twining_model::Change;
-use twining_store::{Durability, EntryFilter, Store, StoreError};
 use twining_testkit::{FixedWorld, TestProject};
 
 #[test]
@@ -14,7 +16,8 @@ fn r15_jq_never_sees_half_an_array() {
     let project = TestProject::new();
     let store = Store::open(project.place(), twining_testkit::ids()).expect("opens");
     let put = |n: usize| {
-        let change = Change { entities: vec![entity(&store, &format!("e{n}"))], decisions: vec![decision(&store, "d")], ..Change::default() };
+        let change =
+            Change { entities: vec![entity(&store, &format!("e{n}"))], decisions: vec![decision(&store, "d")], ..Change::default() };
         store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change, ()))).expect("writes");
         store.housekeep().expect("works");
     };
@@ -27,7 +30,11 @@ fn r15_jq_never_sees_half_an_array() {
                 scope.spawn(move || {
                     let mut reads = 0;
                     while !done.load(Ordering::Acquire) {
-                        let answer = Command::new("jq").args(["-e", "length > 0 and all(.[]; .id | length == 26)"]).arg(&path).output().expect("jq runs");
+                        let answer = Command::new("jq")
+                            .args(["-e", "length > 0 and all(.[]; .id | length == 26)"])
+                            .arg(&path)
+                            .output()
+                            .expect("jq runs");
                         assert!(answer.status.success(), "{path:?}: {}", String::from_utf8_lossy(&answer.stderr));
                         reads += 1;
                     }
@@ -78,7 +85,10 @@ fn damages() -> Vec<(String, Vec<u8>)> {
         ("yaml".into(), b"id: a\nsummary: b\n".to_vec()),
         ("git LFS pointer".into(), b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n".to_vec()),
         ("2 MiB line".into(), format!("{{\"id\":\"a\",\"detail\":\"{}\"}}\n", "x".repeat(2 << 20)).into_bytes()),
-        ("far future".into(), b"{\"id\":\"7ZZZZZZZZZZZZZZZZZZZZZZZZZ\",\"timestamp\":\"9999-12-31T00:00:00Z\",\"entry_type\":\"finding\"}\n".to_vec()),
+        (
+            "far future".into(),
+            b"{\"id\":\"7ZZZZZZZZZZZZZZZZZZZZZZZZZ\",\"timestamp\":\"9999-12-31T00:00:00Z\",\"entry_type\":\"finding\"}\n".to_vec(),
+        ),
         ("bad time".into(), b"{\"id\":\"a\",\"timestamp\":\"yesterday\"}\n".to_vec()),
         ("array never closed".into(), format!("[\n{line}\n").into_bytes()),
         ("array with a bad element".into(), format!("[\n{line}\n,{{oops}}\n]\n").into_bytes()),
@@ -100,13 +110,21 @@ fn r18_no_damage_to_a_file_stops_the_rest() {
     let kinds = damages();
     let mut cases = 0;
     for (kind, bytes) in &kinds {
-        for path in ["blackboard.jsonl", "graph/entities.json", "graph/relations.json", "decisions/index.json", "decisions/01K9Z3M4E0DEC1S10NAAAAAAA1.json", "config.yml"] {
+        for path in [
+            "blackboard.jsonl",
+            "graph/entities.json",
+            "graph/relations.json",
+            "decisions/index.json",
+            "decisions/01K9Z3M4E0DEC1S10NAAAAAAA1.json",
+            "config.yml",
+        ] {
             let project = TestProject::in_memory();
             let world = FixedWorld::new();
             let (entity_id, decision_id) = {
                 let store = store(&project, &world);
                 note(&store, "healthy");
-                let change = Change { entities: vec![entity(&store, "healthy")], decisions: vec![decision(&store, "healthy")], ..Change::default() };
+                let change =
+                    Change { entities: vec![entity(&store, "healthy")], decisions: vec![decision(&store, "healthy")], ..Change::default() };
                 let ids = (change.entities[0].id.clone(), change.decisions[0].id.clone());
                 store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change, ()))).expect("writes");
                 store.housekeep().expect("works");
@@ -187,4 +205,47 @@ fn an_array_cut_to_nothing_is_damage_and_not_an_empty_graph() {
     std::fs::remove_file(project.file("graph/entities.json")).expect("removes");
     store.housekeep().expect("works");
     assert!(std::fs::read_to_string(project.file("graph/entities.json")).expect("made anew").contains("waiting"));
+}
+
+/// A disk on which `.twining` may be read and nothing in it written.
+struct ReadOnly(AtomicBool);
+
+impl Probe for ReadOnly {
+    fn before(&self, op: Op, name: &str) -> Fault {
+        const EACCES: i32 = 13;
+        let writes = matches!(op, Op::Write | Op::SetLen) && name.starts_with(".twining/");
+        // The first lock file is the one in the folder; the second is ours, elsewhere.
+        let makes = op == Op::Create && name == "lock" && self.0.swap(false, Ordering::AcqRel);
+        if writes || makes { Fault::Fail(EACCES) } else { Fault::None }
+    }
+}
+
+#[test]
+fn a_folder_that_we_may_only_read_is_read() {
+    let project = TestProject::new();
+    let world = FixedWorld::new();
+    let known = {
+        let store = store(&project, &world);
+        note(&store, "from somebody else");
+        let change = Change { decisions: vec![decision(&store, "d")], ..Change::default() };
+        let id = change.decisions[0].id.clone();
+        store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change, ()))).expect("writes");
+        store.housekeep().expect("works");
+        id
+    };
+    let scratch = TestProject::new();
+    let place = Place { scratch: Some(scratch.path()), ..project.place() };
+    let store = Store::open_probed(place, world.ids(), Some(Arc::new(ReadOnly(AtomicBool::new(true))))).expect("opens");
+    for _ in 0..2 {
+        store
+            .view::<_, StoreError>(|view| {
+                assert_eq!(view.tally()?.entries, 1);
+                assert!(view.decisions().get(&known)?.is_some());
+                Ok(())
+            })
+            .expect("reads");
+    }
+    assert!(store.post(&[entry(&store, "refused")]).expect_err("may not write").is_forbidden());
+    drop(store);
+    assert_eq!(std::fs::read_dir(scratch.path()).expect("there").count(), 0, "nothing is left behind");
 }

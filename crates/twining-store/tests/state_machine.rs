@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use twining_testkit::memory as common;
-use twining_testkit::memory::{decision, entity, entry};
 use proptest::prelude::*;
 use twining_model::{Amendment, Change, Id};
 use twining_store::{Archival, Durability, EntryFilter, Store, StoreError};
+use twining_testkit::memory as common;
+use twining_testkit::memory::{decision, entity, entry};
 use twining_testkit::{FixedWorld, TestProject, records};
 
 #[derive(Clone, Debug)]
@@ -307,11 +307,16 @@ impl Bench {
                 for (id, name) in &model.entities {
                     assert_eq!(view.graph().entity(id)?.map(|entity| entity.name).as_ref(), Some(name), "{after}: entity {id}");
                 }
-                assert_eq!((tally.entities, tally.relations), (model.entities.len() as u64, model.relations.len() as u64), "{after}: graph");
+                assert_eq!(
+                    (tally.entities, tally.relations),
+                    (model.entities.len() as u64, model.relations.len() as u64),
+                    "{after}: graph"
+                );
                 let ends: BTreeSet<&String> = model.relations.values().flat_map(|(a, b)| [a, b]).collect();
                 let alone = model.entities.keys().filter(|id| !ends.contains(id)).count();
                 assert_eq!(tally.disconnected, alone as u64, "{after}: disconnected");
-                let dangling = model.relations.values().filter(|(a, b)| !model.entities.contains_key(a) || !model.entities.contains_key(b)).count();
+                let dangling =
+                    model.relations.values().filter(|(a, b)| !model.entities.contains_key(a) || !model.entities.contains_key(b)).count();
                 assert_eq!(tally.dangling, dangling as u64, "{after}: dangling");
                 assert_eq!(tally.unreadable, 0, "{after}: {:?}", view.unreadable()?);
                 Ok(())

@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use twining_testkit::memory as common;
-use twining_testkit::memory::{decision, entry, note, store};
 use twining_model::{Amendment, Change};
 use twining_store::{Durability, StoreError};
 use twining_testkit::files::{array_ids, board, board_ids, json};
+use twining_testkit::memory as common;
+use twining_testkit::memory::{decision, entry, note, store};
 use twining_testkit::{FixedWorld, TestProject};
 
 #[test]
@@ -15,7 +15,16 @@ fn the_first_write_makes_the_folder_with_its_default_files() {
     let store = store(&project, &FixedWorld::new());
     assert!(!project.file("").exists(), "opening makes nothing");
     note(&store, "first");
-    for path in ["config.yml", ".gitignore", ".gitattributes", "blackboard.jsonl", "decisions/index.json", "graph/entities.json", "graph/relations.json", "local/.gitignore"] {
+    for path in [
+        "config.yml",
+        ".gitignore",
+        ".gitattributes",
+        "blackboard.jsonl",
+        "decisions/index.json",
+        "graph/entities.json",
+        "graph/relations.json",
+        "local/.gitignore",
+    ] {
         assert!(project.file(path).exists(), "{path}");
     }
     assert_eq!(board(&project.path()).expect("valid")[0]["summary"], "first");
@@ -167,7 +176,12 @@ fn a_newer_format_is_refused_for_writing_and_still_read() {
 fn decide(store: &twining_store::Store, summary: &str) -> String {
     let decision = decision(store, summary);
     let id = decision.id.to_string();
-    let change = Change { entries: vec![entry(store, summary)], entities: vec![common::entity(store, &id)], decisions: vec![decision], ..Change::default() };
+    let change = Change {
+        entries: vec![entry(store, summary)],
+        entities: vec![common::entity(store, &id)],
+        decisions: vec![decision],
+        ..Change::default()
+    };
     store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, ()))).expect("decides");
     id
 }

@@ -1,8 +1,8 @@
 //! A memory to write to, and records made by its own clock.
 
+use crate::{FixedWorld, TestProject, records};
 use twining_model::{Decision, Entity, Entry};
 use twining_store::Store;
-use crate::{FixedWorld, TestProject, records};
 
 /// The store of a project.
 #[must_use]

@@ -55,7 +55,7 @@ impl TestProject {
     #[must_use]
     pub fn place(&self) -> Place {
         let git = self.path().join(".git");
-        Place { project: self.path(), aliases: Vec::new(), git_dir: git.is_dir().then_some(git) }
+        Place { project: self.path(), aliases: Vec::new(), git_dir: git.is_dir().then_some(git), scratch: None }
     }
 
     /// Runs git here; panics with what it said if it fails.

@@ -74,7 +74,7 @@ pub struct Aftermath {
 /// The life of one writer process: writes, and notes each acknowledgement.
 pub fn write(writer: &Writer) -> Result<(), StoreError> {
     let git = writer.project.join(".git");
-    let place = Place { project: writer.project.clone(), aliases: Vec::new(), git_dir: git.is_dir().then_some(git) };
+    let place = Place { project: writer.project.clone(), aliases: Vec::new(), git_dir: git.is_dir().then_some(git), scratch: None };
     let store = std::sync::Arc::new(Store::open(place, ids())?);
     let keeper = Keeper::start(std::sync::Arc::clone(&store));
     let mut acks = std::fs::OpenOptions::new().create(true).append(true).open(&writer.acks).expect("the acks can be written");
@@ -108,8 +108,13 @@ fn one_of_each(store: &Store, writer: &Writer, n: u64, decided: &mut Vec<Id>) ->
             let relation = records::relation(ids, &entity.id, &entity.id);
             let acked = format!("decision {}\nentry {}\nentity {}\nrelation {}\n", decision.id, entry.id, entity.id, relation.id);
             decided.push(decision.id.clone());
-            let change =
-                Change { entries: vec![entry], decisions: vec![decision], entities: vec![entity], relations: vec![relation], ..Change::default() };
+            let change = Change {
+                entries: vec![entry],
+                decisions: vec![decision],
+                entities: vec![entity],
+                relations: vec![relation],
+                ..Change::default()
+            };
             store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, acked)))
         }
         2 => {
@@ -215,7 +220,7 @@ fn git_rounds(project: &Path, rounds: u32) -> u32 {
 fn look_around(project: &Path, acks: &Path, storm: &Storm, aftermath: &mut Aftermath) {
     // One more process comes by, which is what puts things right after a kill.
     let git = project.join(".git");
-    let place = Place { project: project.to_owned(), aliases: Vec::new(), git_dir: git.is_dir().then_some(git) };
+    let place = Place { project: project.to_owned(), aliases: Vec::new(), git_dir: git.is_dir().then_some(git), scratch: None };
     let store = Store::open(place, ids()).expect("the folder opens after the storm");
     store.post(&[records::entry(store.ids(), "after the storm")]).expect("the board takes it");
     store.housekeep().expect("housekeeping works after the storm");
@@ -274,10 +279,11 @@ fn overridden_somewhere(project: &Path, id: &str, with_git: bool) -> bool {
         return true;
     }
     let path = format!(".twining/{path}");
-    with_git && commits(project).iter().any(|commit| {
-        let shown = git_in(project, &["show", &format!("{commit}:{path}")]);
-        String::from_utf8_lossy(&shown.stdout).contains("\"overridden\"")
-    })
+    with_git
+        && commits(project).iter().any(|commit| {
+            let shown = git_in(project, &["show", &format!("{commit}:{path}")]);
+            String::from_utf8_lossy(&shown.stdout).contains("\"overridden\"")
+        })
 }
 
 fn commits(project: &Path) -> Vec<String> {

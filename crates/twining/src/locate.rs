@@ -46,6 +46,13 @@ pub struct LocateError {
     source: io::Error,
 }
 
+impl LocateError {
+    /// Whether there is no such folder, rather than one that is closed to us.
+    pub fn is_missing(&self) -> bool {
+        matches!(self.source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    }
+}
+
 impl Clues {
     /// Reads them from this process.
     pub fn of_process(given: Option<PathBuf>) -> io::Result<Self> {
@@ -76,7 +83,7 @@ pub fn locate(clues: &Clues) -> Result<Located, LocateError> {
     aliases.retain(|alias| *alias != project);
     aliases.dedup();
     let git_dir = git.as_ref().map(|git| if shared.is_some() { git.common.clone() } else { git.own.clone() });
-    Ok(Located { place: Place { project, aliases, git_dir }, checkout })
+    Ok(Located { place: Place { project, aliases, git_dir, scratch: Some(std::env::temp_dir()) }, checkout })
 }
 
 /// The nearest parent with a memory, else the git top level, else `here`.
@@ -239,5 +246,6 @@ mod tests {
         let clues = Clues { given: Some("nowhere".into()), here: tree.path("a"), ..Clues::default() };
         let error = locate(&clues).expect_err("there is none");
         assert!(error.to_string().contains("nowhere"));
+        assert!(error.is_missing());
     }
 }

@@ -85,7 +85,8 @@ const EXISTS: &str = "SELECT EXISTS(SELECT 1 FROM decision WHERE id = ?1)";
 // The index holds every column these ask for: thousands may govern the whole project.
 const UNDER: &str = concat!(light!(), "decision d INDEXED BY decision_scope WHERE d.scope_key >= ?1 AND d.scope_key < ?2");
 const SCOPED_AT: &str = concat!(light!(), "decision d INDEXED BY decision_scope WHERE d.scope_key = ?1");
-const FILES_UNDER: &str = concat!(light!(), "affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key >= ?1 AND f.file_key < ?2");
+const FILES_UNDER: &str =
+    concat!(light!(), "affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key >= ?1 AND f.file_key < ?2");
 const FILES_AT: &str = concat!(light!(), "affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key = ?1");
 const SYMBOLS: &str = concat!(light!(), "affected_symbol s CROSS JOIN decision d ON d.num = s.num WHERE s.symbol = ?1");
 const RIVALS_UNDER: &str = "

@@ -29,7 +29,8 @@ SELECT pos FROM entry e
 WHERE e.shadowed = 0 AND e.at < ?1 AND e.open = 0 AND e.kind <> 'decision'
     AND NOT (e.kind = 'finding' AND EXISTS(SELECT 1 FROM tag WHERE tag = 'archive' AND at = e.at AND pos = e.pos))
 ORDER BY e.pos";
-const STAYS: &str = "SELECT EXISTS(SELECT 1 FROM entry WHERE id = ?1 AND shadowed = 0 AND at >= ?2 AND kind IN ('need', 'question', 'warning'))";
+const STAYS: &str =
+    "SELECT EXISTS(SELECT 1 FROM entry WHERE id = ?1 AND shadowed = 0 AND at >= ?2 AND kind IN ('need', 'question', 'warning'))";
 
 impl<'v> Entries<'v> {
     pub(super) fn new(conn: &'v Connection, now: Time, folding: Folding) -> Self {

@@ -91,9 +91,23 @@ impl Known {
         let Self { board, arrays, seq } = self;
         let (b, e, r) = (columns(board.print), columns(arrays[0]), columns(arrays[1]));
         conn.prepare_cached(SAVE)?.execute(params![
-            b[0], b[1], b[2], board.epoch.cast_signed(), board.offset.cast_signed(), board.line.cast_signed(), board.tail.cast_signed(),
-            board.segment.start.cast_signed(), board.segment.line.cast_signed(), board.segment.hash.cast_signed(),
-            e[0], e[1], e[2], r[0], r[1], r[2], seq.cast_signed(),
+            b[0],
+            b[1],
+            b[2],
+            board.epoch.cast_signed(),
+            board.offset.cast_signed(),
+            board.line.cast_signed(),
+            board.tail.cast_signed(),
+            board.segment.start.cast_signed(),
+            board.segment.line.cast_signed(),
+            board.segment.hash.cast_signed(),
+            e[0],
+            e[1],
+            e[2],
+            r[0],
+            r[1],
+            r[2],
+            seq.cast_signed(),
         ])?;
         Ok(())
     }

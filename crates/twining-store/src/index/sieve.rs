@@ -48,10 +48,8 @@ macro_rules! newest_first {
 }
 
 const WALK: &str = concat!("SELECT e.at, e.pos FROM entry e INDEXED BY entry_at WHERE", sieve!(), newest_first!());
-const WALK_KIND: &str =
-    concat!("SELECT e.at, e.pos FROM entry e INDEXED BY entry_kind WHERE e.kind = :one AND", sieve!(), newest_first!());
-const WALK_OPEN: &str =
-    concat!("SELECT e.at, e.pos FROM entry e INDEXED BY entry_open WHERE e.open = 1 AND", sieve!(), newest_first!());
+const WALK_KIND: &str = concat!("SELECT e.at, e.pos FROM entry e INDEXED BY entry_kind WHERE e.kind = :one AND", sieve!(), newest_first!());
+const WALK_OPEN: &str = concat!("SELECT e.at, e.pos FROM entry e INDEXED BY entry_open WHERE e.open = 1 AND", sieve!(), newest_first!());
 const WALK_TAG: &str = "
 SELECT at, pos FROM tag WHERE tag = :one AND at >= :since AND at < :before
     AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)))
@@ -143,7 +141,8 @@ impl<'s> Sieve<'s> {
     /// A filter on the entries whose scope lies under `key`.
     pub fn new(conn: &'s Connection, now: Time, filter: &'s EntryFilter, key: &str, around: Around) -> Self {
         let is_scoped = !key.is_empty();
-        let covering = if around == Around::Too && is_scoped { covering_keys(key).skip(1).map(str::to_owned).collect() } else { Vec::new() };
+        let covering =
+            if around == Around::Too && is_scoped { covering_keys(key).skip(1).map(str::to_owned).collect() } else { Vec::new() };
         Self {
             conn,
             now,
@@ -260,7 +259,8 @@ impl<'s> Sieve<'s> {
 
     /// How many are open, of the kinds asked for.
     fn open(&self) -> Result<u64, StoreError> {
-        let kinds = if self.filter.types.is_empty() { vec!["need", "question", "warning"] } else { each_once(&self.filter.types).collect() };
+        let kinds =
+            if self.filter.types.is_empty() { vec!["need", "question", "warning"] } else { each_once(&self.filter.types).collect() };
         let counts = kinds.into_iter().filter_map(Count::open);
         counts.map(|count| Ok(tally::count(self.conn, count)?)).sum()
     }

@@ -141,8 +141,14 @@ fn decisions_are_right(conn: &Connection, folding: Folding) -> Result<bool, Stor
         let unconfirmed = i64::from(known.unconfirmed).to_string();
         let (num, at, touched) = (row.get::<_, i64>(2)?.to_string(), known.at.to_string(), known.touched.to_string());
         let expected = row_of([
-            decision.id.as_str(), &at, &touched, decision.status.as_str(), decision.confidence.as_str(),
-            &known.scope_key, &known.domain_key, &unconfirmed,
+            decision.id.as_str(),
+            &at,
+            &touched,
+            decision.status.as_str(),
+            decision.confidence.as_str(),
+            &known.scope_key,
+            &known.domain_key,
+            &unconfirmed,
         ]);
         let all = spelled(row, 11)?;
         if !all.ends_with(&format!("\u{1F}{num}\u{1F}{expected}")) {

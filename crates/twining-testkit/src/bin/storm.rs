@@ -75,7 +75,11 @@ fn main() -> ExitCode {
             }
             let program = std::env::current_exe().expect("a running program has a path");
             let storm = Storm {
-                writers, writes, size, mixed, git_rounds,
+                writers,
+                writes,
+                size,
+                mixed,
+                git_rounds,
                 think: Duration::from_micros(think_us),
                 kill_every: Duration::from_millis(kill_ms),
             };
@@ -85,7 +89,13 @@ fn main() -> ExitCode {
             println!("|---|---|---|---|---|---|---|---|");
             println!(
                 "| {writers} | {} | {} | {} | {} | {} | {} | {:.1} |",
-                aftermath.acked, aftermath.killed, aftermath.git_operations, aftermath.lost.len(), aftermath.corrupt, aftermath.doubled, started.elapsed().as_secs_f64()
+                aftermath.acked,
+                aftermath.killed,
+                aftermath.git_operations,
+                aftermath.lost.len(),
+                aftermath.corrupt,
+                aftermath.doubled,
+                started.elapsed().as_secs_f64()
             );
             for lost in aftermath.lost.iter().take(20) {
                 println!("lost: {lost}");

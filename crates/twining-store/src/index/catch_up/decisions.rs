@@ -93,7 +93,8 @@ const INSERT_FILE: &str = "INSERT INTO affected_file(file_key, num) VALUES(?1, ?
 const INSERT_SYMBOL: &str = "INSERT INTO affected_symbol(symbol, num) VALUES(?1, ?2)";
 const INSERT_RESTS_ON: &str = "INSERT INTO rests_on(target, num) VALUES(?1, ?2)";
 const INSERT_COMMIT: &str = "INSERT INTO carried_out(folded, num, hash) VALUES(?1, ?2, ?3)";
-const INSERT_TEXT: &str = "INSERT INTO decision_text(rowid, summary, rationale, context, domain, alternatives) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
+const INSERT_TEXT: &str =
+    "INSERT INTO decision_text(rowid, summary, rationale, context, domain, alternatives) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
 const DELETE: &str = "DELETE FROM decision WHERE num = ?1";
 const DELETE_LINE: &str = "DELETE FROM decision_line WHERE num = ?1";
 const DELETE_FILE: &str = "DELETE FROM affected_file WHERE file_key = ?1 AND num = ?2";
@@ -122,11 +123,8 @@ impl Session<'_> {
     }
 
     fn every_decision(&mut self, files: &Files) -> Result<(), StoreError> {
-        let mut papers: HashMap<String, Option<Fingerprint>> = self
-            .conn
-            .prepare_cached(PAPERS)?
-            .query_map([], |row| Ok((row.get(0)?, print_at(row, 1)?)))?
-            .collect::<Result<_, _>>()?;
+        let mut papers: HashMap<String, Option<Fingerprint>> =
+            self.conn.prepare_cached(PAPERS)?.query_map([], |row| Ok((row.get(0)?, print_at(row, 1)?)))?.collect::<Result<_, _>>()?;
         for (id, print) in files.decision_names()? {
             if papers.remove(id.as_str()) != Some(Some(print)) {
                 self.reload(files, &id, Some(print))?;
@@ -183,8 +181,17 @@ impl Session<'_> {
         let supersedes = decision.supersedes.as_deref().map(|id| clip(id, limits::ELEMENT_BYTES));
         let (scope, summary) = (clip(&decision.scope, limits::ELEMENT_BYTES), clip(&decision.summary, limits::TEXT_BYTES));
         self.conn.prepare_cached(INSERT)?.execute(params![
-            decision.id.as_str(), row.at, row.touched, decision.status.as_str(), decision.confidence.as_str(),
-            row.scope_key, row.domain_key, row.unconfirmed, supersedes, scope, summary,
+            decision.id.as_str(),
+            row.at,
+            row.touched,
+            decision.status.as_str(),
+            decision.confidence.as_str(),
+            row.scope_key,
+            row.domain_key,
+            row.unconfirmed,
+            supersedes,
+            scope,
+            summary,
         ])?;
         let num = self.conn.last_insert_rowid();
         self.conn.prepare_cached(INSERT_LINE)?.execute(params![num, raw, sum_of(raw)])?;
@@ -196,17 +203,27 @@ impl Session<'_> {
         let alternatives: Vec<&str> = decision
             .alternatives
             .iter()
-            .flat_map(|other| [other.option.as_str(), other.reason_rejected.as_str()].into_iter().chain(other.pros.iter().chain(&other.cons).map(String::as_str)))
+            .flat_map(|other| {
+                [other.option.as_str(), other.reason_rejected.as_str()]
+                    .into_iter()
+                    .chain(other.pros.iter().chain(&other.cons).map(String::as_str))
+            })
             .collect();
         self.conn.prepare_cached(INSERT_TEXT)?.execute(params![
-            num, decision.summary, decision.rationale, decision.context, decision.domain, alternatives.join("\n"),
+            num,
+            decision.summary,
+            decision.rationale,
+            decision.context,
+            decision.domain,
+            alternatives.join("\n"),
         ])?;
         self.count(decision.status, row.unconfirmed, 1);
         Ok(())
     }
 
     fn forget(&mut self, id: &Id) -> Result<(), StoreError> {
-        let old: Option<(i64, String)> = self.conn.prepare_cached(OLD)?.query_row([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let old: Option<(i64, String)> =
+            self.conn.prepare_cached(OLD)?.query_row([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         let Some((num, raw)) = old else { return Ok(()) };
         let decision: Decision = serde_json::from_str(&raw)?;
         let row = Derived::of(&decision, self.folding);
@@ -245,14 +262,20 @@ impl Session<'_> {
     }
 
     fn put_paper(&self, id: &Id, print: Fingerprint) -> Result<(), StoreError> {
-        self.conn.prepare_cached(PUT_PAPER)?.execute(params![id.as_str(), print.ino.cast_signed(), print.size.cast_signed(), print.mtime_ns])?;
+        self.conn.prepare_cached(PUT_PAPER)?.execute(params![
+            id.as_str(),
+            print.ino.cast_signed(),
+            print.size.cast_signed(),
+            print.mtime_ns
+        ])?;
         Ok(())
     }
 }
 
 fn parse(id: &Id, bytes: Vec<u8>) -> Result<(String, Decision), String> {
     let raw = String::from_utf8(bytes).map_err(|_| "not UTF-8")?;
-    let decision: Decision = serde_json::from_str(raw.trim_start_matches('\u{FEFF}')).map_err(|error| format!("not a decision: {error}"))?;
+    let decision: Decision =
+        serde_json::from_str(raw.trim_start_matches('\u{FEFF}')).map_err(|error| format!("not a decision: {error}"))?;
     if decision.id != *id {
         return Err(format!("it holds the decision {}, not the one its name says", decision.id));
     }

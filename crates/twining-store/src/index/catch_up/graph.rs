@@ -225,7 +225,8 @@ impl Session<'_> {
 
     fn put_entity(&mut self, raw: &str, entity: &Entity) -> Result<(), StoreError> {
         let sum = sum_of(raw);
-        let old: Option<(i64, i64)> = self.conn.prepare_cached(OLD_ENTITY)?.query_row([&entity.id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let old: Option<(i64, i64)> =
+            self.conn.prepare_cached(OLD_ENTITY)?.query_row([&entity.id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         let kind = clip(&entity.kind, limits::NAME_BYTES);
         let (name, properties) = entity_texts(entity);
         let num = match old {
@@ -254,7 +255,8 @@ impl Session<'_> {
     }
 
     fn drop_entity(&mut self, id: &str) -> Result<(), StoreError> {
-        let gone: Option<(i64, bool)> = self.conn.prepare_cached(DELETE_ENTITY)?.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let gone: Option<(i64, bool)> =
+            self.conn.prepare_cached(DELETE_ENTITY)?.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         let Some((num, alone)) = gone else { return Ok(()) };
         self.conn.prepare_cached(DELETE_TEXT)?.execute([num])?;
         self.conn.prepare_cached(DELETE_NOTE)?.execute([num])?;
@@ -296,7 +298,8 @@ impl Session<'_> {
 
     /// Notes whether an entity has relations; tells whether there is such an entity.
     fn set_alone(&mut self, id: &str, alone: bool) -> Result<bool, StoreError> {
-        let found: Option<(i64, bool)> = self.conn.prepare_cached(ALONE)?.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let found: Option<(i64, bool)> =
+            self.conn.prepare_cached(ALONE)?.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         let Some((num, was)) = found else { return Ok(false) };
         if was != alone {
             self.conn.prepare_cached(SET_ALONE)?.execute(params![num, alone])?;
@@ -321,9 +324,8 @@ impl Session<'_> {
 
     fn old_relation(&self, id: &str) -> Result<Option<OldRelation>, StoreError> {
         let mut old = self.conn.prepare_cached(OLD_RELATION)?;
-        let read = |row: &Row<'_>| {
-            Ok(OldRelation { num: row.get(0)?, ends: [row.get(1)?, row.get(2)?], dangling: row.get(3)?, sum: row.get(4)? })
-        };
+        let read =
+            |row: &Row<'_>| Ok(OldRelation { num: row.get(0)?, ends: [row.get(1)?, row.get(2)?], dangling: row.get(3)?, sum: row.get(4)? });
         Ok(old.query_row([id], read).optional()?)
     }
 }

@@ -63,12 +63,21 @@ fn every_filter_narrows_and_counts_what_it_leaves() {
             for scope in [None, Some("src/m1"), Some("src/m1/f3.rs"), Some("project")] {
                 for (since, before) in [(None, None), (since, None), (None, before), (since, before)] {
                     for only_open in [false, true] {
-                        let filter = EntryFilter { types: types.clone(), tags: tags.clone(), scope: scope.map(Scope::read), since, before, only_open };
+                        let filter = EntryFilter {
+                            types: types.clone(),
+                            tags: tags.clone(),
+                            scope: scope.map(Scope::read),
+                            since,
+                            before,
+                            only_open,
+                        };
                         let passes = |entry: &&twining_model::Entry| {
                             let at = Time::read(&entry.timestamp).expect("dated");
                             (types.is_empty() || types.contains(&entry.entry_type))
                                 && (tags.is_empty() || tags.iter().any(|tag| entry.tags.contains(tag)))
-                                && scope.is_none_or(|scope| Scope::read(scope).covers(&Scope::read(&entry.scope), twining_model::Folding::Exact))
+                                && scope.is_none_or(|scope| {
+                                    Scope::read(scope).covers(&Scope::read(&entry.scope), twining_model::Folding::Exact)
+                                })
                                 && since.is_none_or(|since| at >= since)
                                 && before.is_none_or(|before| at < before)
                                 && (!only_open || view(&index).entries().is_open(&entry.id).expect("looks"))
@@ -114,7 +123,9 @@ fn no_query_is_syntax() {
     let index = desk.index();
     let view = view(&index);
     let search = |query: &str| view.entries().search(query, &EntryFilter::default(), 9).expect("searches").len();
-    for query in ["\"", "NEAR(", "rate*", "summary : rate", "a AND", "'; DROP TABLE entry; --", "rate\0limiter", "(((", "^rate", "-rate", "limiters"] {
+    for query in
+        ["\"", "NEAR(", "rate*", "summary : rate", "a AND", "'; DROP TABLE entry; --", "rate\0limiter", "(((", "^rate", "-rate", "limiters"]
+    {
         search(query);
     }
     assert_eq!(search(""), 0);
@@ -129,7 +140,10 @@ fn a_search_ranks_rare_words_and_summaries_first() {
     let desk = Desk::new();
     let mut lines: Vec<String> = (0..1500).map(|n| line(&ulid(n), "finding", "common words here", "")).collect();
     lines.insert(3, line("rare", "finding", "common zebra", ""));
-    lines.insert(4, line("detail", "finding", "something else", ",\"detail\":\"a zebra in a long text about many other animals of the plain\""));
+    lines.insert(
+        4,
+        line("detail", "finding", "something else", ",\"detail\":\"a zebra in a long text about many other animals of the plain\""),
+    );
     desk.board(&lines);
     let index = desk.index();
     let view = view(&index);

@@ -83,7 +83,12 @@ fn of_two_elements_with_one_id_the_last_wins_and_damage_is_named() {
     let desk = Desk::new();
     desk.swap(
         "graph/entities.json",
-        array(&[entity("e1", "old", "file"), "{\"name\":\"no id\"}".to_owned(), "{\"id\":\"e9\",\"name\":7}".to_owned(), entity("e1", "new", "file")]),
+        array(&[
+            entity("e1", "old", "file"),
+            "{\"name\":\"no id\"}".to_owned(),
+            "{\"id\":\"e9\",\"name\":7}".to_owned(),
+            entity("e1", "new", "file"),
+        ]),
     );
     let mut index = desk.index();
     assert_eq!(view(&index).graph().entity("e1").expect("reads").expect("is there").name, "new");
@@ -112,7 +117,13 @@ fn finding_prefers_the_name_itself_then_its_beginning_then_any_part_then_propert
     let noted = "{\"id\":\"e5\",\"name\":\"zebra\",\"type\":\"file\",\"properties\":{\"path\":\"lib/Auth/x\"}}".to_owned();
     desk.swap(
         "graph/entities.json",
-        array(&[noted, entity("e1", "oauth", "file"), entity("e2", "Author", "file"), entity("e3", "AUTH", "module"), entity("e4", "other", "file")]),
+        array(&[
+            noted,
+            entity("e1", "oauth", "file"),
+            entity("e2", "Author", "file"),
+            entity("e3", "AUTH", "module"),
+            entity("e4", "other", "file"),
+        ]),
     );
     let index = desk.index();
     assert_eq!(found(&index, "auth", 9), (vec!["e3".into(), "e2".into(), "e1".into(), "e5".into()], false));
@@ -126,7 +137,8 @@ fn finding_prefers_the_name_itself_then_its_beginning_then_any_part_then_propert
 #[test]
 fn finding_among_thousands_of_matches_is_in_order_of_names() {
     let desk = Desk::new();
-    let entities: Vec<String> = (0..2500).map(|n| entity(&format!("e{n}"), &format!("{:04} handler", (n * 7919) % 2500), "function")).collect();
+    let entities: Vec<String> =
+        (0..2500).map(|n| entity(&format!("e{n}"), &format!("{:04} handler", (n * 7919) % 2500), "function")).collect();
     desk.swap("graph/entities.json", array(&entities));
     let index = desk.index();
     let (entities, more) = view(&index).graph().find("handler", &[], 3).expect("searches");

@@ -8,11 +8,11 @@ use proptest::prelude::*;
 use twining_model::{Change, Entity, Entry, IdSource, Relation, Time, World};
 
 use super::{Desk, NOW, line, ulid};
+use crate::StoreError;
 use crate::files::Files;
 use crate::index::Index;
 use crate::layout::{Layout, Place};
 use crate::store::{Durability, Store};
-use crate::StoreError;
 
 /// What somebody does to the files behind our back.
 #[derive(Clone, Debug)]
@@ -50,7 +50,10 @@ impl Draft {
         let relates: Vec<String> = self.relates.iter().map(|id| format!("\"{}\"", ulid(*id))).collect();
         let more = format!(
             ",\"relates_to\":[{}],\"scope\":\"{}\",\"tags\":[\"t{}\"],\"detail\":\"{}\"",
-            relates.join(","), self.scope, self.padding % 3, "lorem ".repeat(self.padding)
+            relates.join(","),
+            self.scope,
+            self.padding % 3,
+            "lorem ".repeat(self.padding)
         );
         line(&ulid(self.id), self.kind, &format!("padded by {}", self.padding), &more)
     }
@@ -138,8 +141,12 @@ fn perform(desk: &Desk, edit: &Edit, index: &mut Index) {
         Edit::DropDecision(n) => drop(fs::remove_file(desk.path(&format!("decisions/{}.json", ulid(*n))))),
         Edit::OddDecision(true) => desk.write("decisions/odd.json", "{}"),
         Edit::OddDecision(false) => drop(fs::remove_file(desk.path("decisions/odd.json"))),
-        Edit::Entities(all) => desk.swap("graph/entities.json", array(&all.iter().map(|(id, name)| entity_text(*id, *name)).collect::<Vec<_>>())),
-        Edit::Relations(all) => desk.swap("graph/relations.json", array(&all.iter().map(|(id, a, b)| relation_text(*id, *a, *b)).collect::<Vec<_>>())),
+        Edit::Entities(all) => {
+            desk.swap("graph/entities.json", array(&all.iter().map(|(id, name)| entity_text(*id, *name)).collect::<Vec<_>>()))
+        }
+        Edit::Relations(all) => {
+            desk.swap("graph/relations.json", array(&all.iter().map(|(id, a, b)| relation_text(*id, *a, *b)).collect::<Vec<_>>()))
+        }
         Edit::Garble(entities) => {
             let name = if *entities { "graph/entities.json" } else { "graph/relations.json" };
             let text = fs::read_to_string(desk.path(name)).unwrap_or_default();
@@ -258,7 +265,7 @@ proptest! {
             act_out(&store, &desk, act).expect("goes well");
         }
         act_out(&store, &desk, &Act::Look).expect("goes well");
-        desk.files = Files::new(&Layout::open(&project, None).expect("opens").expect("is there"));
+        desk.files = Files::new(&Layout::open(&Place { project: project.clone(), ..Place::default() }, None).expect("opens").expect("is there"));
         let index = Index::open(&desk.files).expect("opens");
         desk.assert_right(&index);
     }
