@@ -13,7 +13,7 @@ use crate::journal::{Drained, JournalLine};
 use crate::layout::DECISIONS;
 use crate::queue;
 use crate::record::Record;
-use crate::store::Room;
+use crate::room::Room;
 
 /// What was there before, to go back to.
 enum Undo {

@@ -15,7 +15,7 @@ use crate::files::{Array, Checkpointed, Files, Fingerprint};
 use crate::journal::JournalLine;
 use crate::layout::Staged;
 use crate::record::Record;
-use crate::store::Room;
+use crate::room::Room;
 
 const ARRAYS: [Array; 3] = [Array::Entities, Array::Relations, Array::DecisionIndex];
 /// A journal over this size is shortened even if that costs a flush.

@@ -22,6 +22,7 @@ mod layout;
 mod lock;
 mod queue;
 mod record;
+mod room;
 mod store;
 mod watch;
 

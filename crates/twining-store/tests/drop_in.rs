@@ -95,7 +95,7 @@ fn our_rewrites_lose_nothing_that_we_do_not_know() {
         match path.as_str() {
             "blackboard.jsonl" => assert!(new.starts_with(old.as_str()), "old lines keep their bytes"),
             path if path.ends_with(&format!("{JWT}.json")) || path == "decisions/index.json" || path.starts_with("graph/") => {
-                superset(path, old, new)
+                superset(path, old, new);
             }
             _ => assert_eq!(new, old, "{path} is not ours to touch"),
         }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use twining_model::Change;
 use twining_store::disk::{Fault, Op, Probe};
@@ -22,31 +22,32 @@ fn r15_jq_never_sees_half_an_array() {
         store.housekeep().expect("works");
     };
     put(0);
-    let done = AtomicBool::new(false);
+    let (done, reads) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
-        let readers: Vec<_> = ["graph/entities.json", "decisions/index.json"]
-            .map(|path| {
-                let (path, done) = (project.file(path), &done);
-                scope.spawn(move || {
-                    let mut reads = 0;
-                    while !done.load(Ordering::Acquire) {
-                        let answer = Command::new("jq")
-                            .args(["-e", "length > 0 and all(.[]; .id | length == 26)"])
-                            .arg(&path)
-                            .output()
-                            .expect("jq runs");
-                        assert!(answer.status.success(), "{path:?}: {}", String::from_utf8_lossy(&answer.stderr));
-                        reads += 1;
+        let readers = ["graph/entities.json", "decisions/index.json"].map(|path| {
+            let (path, done, reads) = (project.file(path), &done, &reads);
+            scope.spawn(move || {
+                while !done.load(Ordering::Acquire) {
+                    let test = "length > 0 and all(.[]; .id | length == 26)";
+                    let answer = Command::new("jq").args(["-e", test]).arg(&path).output().expect("jq runs");
+                    if !answer.status.success() {
+                        return Err(format!("{path:?}: {}", String::from_utf8_lossy(&answer.stderr)));
                     }
-                    reads
-                })
+                    reads.fetch_add(1, Ordering::AcqRel);
+                }
+                Ok(())
             })
-            .into_iter()
-            .collect();
-        (1..60).for_each(put);
+        });
+        // As long as it takes for enough reads to have met a write.
+        let written = (1..2000)
+            .take_while(|_| reads.load(Ordering::Acquire) < 60 && !readers.iter().any(|reader| reader.is_finished()))
+            .map(put)
+            .count();
         done.store(true, Ordering::Release);
-        let reads: usize = readers.into_iter().map(|reader| reader.join().expect("no unreadable file")).sum();
-        assert!(reads > 20, "{reads}");
+        for reader in readers {
+            assert_eq!(reader.join().expect("no panic"), Ok(()), "after {written} writes");
+        }
+        assert!(written >= 10, "{written} writes");
     });
 }
 

@@ -142,10 +142,10 @@ fn perform(desk: &Desk, edit: &Edit, index: &mut Index) {
         Edit::OddDecision(true) => desk.write("decisions/odd.json", "{}"),
         Edit::OddDecision(false) => drop(fs::remove_file(desk.path("decisions/odd.json"))),
         Edit::Entities(all) => {
-            desk.swap("graph/entities.json", array(&all.iter().map(|(id, name)| entity_text(*id, *name)).collect::<Vec<_>>()))
+            desk.swap("graph/entities.json", array(&all.iter().map(|(id, name)| entity_text(*id, *name)).collect::<Vec<_>>()));
         }
         Edit::Relations(all) => {
-            desk.swap("graph/relations.json", array(&all.iter().map(|(id, a, b)| relation_text(*id, *a, *b)).collect::<Vec<_>>()))
+            desk.swap("graph/relations.json", array(&all.iter().map(|(id, a, b)| relation_text(*id, *a, *b)).collect::<Vec<_>>()));
         }
         Edit::Garble(entities) => {
             let name = if *entities { "graph/entities.json" } else { "graph/relations.json" };

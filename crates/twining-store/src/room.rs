@@ -1,0 +1,118 @@
+//! The open folder: its files, its locks and its index, and the moves that both
+//! reading and writing are made of.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use twining_model::scope::Folding;
+use twining_model::{Change, Time};
+
+use crate::board::{Board, Footing};
+use crate::disk::Dir;
+use crate::error::StoreError;
+use crate::files::Files;
+use crate::index::{Index, View};
+use crate::journal::{Drained, Journal};
+use crate::layout::{DECISIONS, FOLDER, GRAPH, LOCAL, Layout, Place};
+use crate::lock::{Held, Lock};
+use crate::record::Record;
+use crate::store::WRITE_LOCK;
+
+/// What a reader may wait for the write lock, to do something that can wait.
+const MOMENT: Duration = Duration::from_millis(50);
+/// How long a call waits for another process that is building the index.
+pub(crate) const INDEX_PATIENCE: Duration = Duration::from_secs(120);
+
+/// The open folder and everything that stands in it.
+pub struct Room {
+    pub(crate) layout: Layout,
+    pub(crate) lock: Lock,
+    pub(crate) checkpoint_lock: Lock,
+    pub(crate) index_lock: Lock,
+    pub(crate) board: Board,
+    pub(crate) journal: Journal,
+    pub(crate) files: Files,
+    pub(crate) index: Mutex<Option<Index>>,
+    pub(crate) folding: Folding,
+}
+
+impl Room {
+    pub(crate) fn is_current(&self, place: &Place) -> bool {
+        let same = |dir: &Dir, parent: &Dir, name: &str| matches!((dir.inode(), parent.stat(name)), (Ok(own), Ok(Some((_, print)))) if own == print.ino);
+        let Ok(project) = Dir::project(&place.project, None) else { return false };
+        same(&self.layout.top, &project, FOLDER) && (self.layout.stand_in.is_some() || self.has_its_folders(same))
+    }
+
+    fn has_its_folders(&self, same: impl Fn(&Dir, &Dir, &str) -> bool) -> bool {
+        same(&self.layout.local, &self.layout.top, LOCAL)
+            && same(&self.layout.decisions, &self.layout.top, DECISIONS)
+            && same(&self.layout.graph, &self.layout.top, GRAPH)
+    }
+
+    /// The write lock, for something that can wait until the next call: whoever
+    /// only reads must not stand behind a writer that hangs.
+    pub(crate) fn lock_for_a_moment(&self) -> Result<Option<Held<'_>>, StoreError> {
+        match self.lock.take_within(MOMENT) {
+            Ok(held) => Ok(Some(held)),
+            Err(StoreError::Locked { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) fn record(&self) -> Result<Record, StoreError> {
+        match self.layout.local.open(WRITE_LOCK)? {
+            Some(lock) => Record::read(&lock),
+            None => Ok(Record::default()),
+        }
+    }
+
+    /// Brings the index up to the files.
+    pub(crate) fn catch_up(&self) -> Result<(), StoreError> {
+        let mut slot = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = slot.as_ref()
+            && index.is_current(&self.files)?
+        {
+            return Ok(());
+        }
+        let _alone = self.index_lock.take_within(INDEX_PATIENCE)?;
+        let caught = self.open_index(&mut slot).and_then(|index| index.catch_up(&self.files));
+        match caught {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_corrupt() => {
+                // The index is a cache: a broken one is thrown away, not reported.
+                *slot = None;
+                Index::destroy(&self.files)?;
+                self.open_index(&mut slot)?.catch_up(&self.files).map(|_| ())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn open_index<'s>(&self, slot: &'s mut Option<Index>) -> Result<&'s mut Index, StoreError> {
+        if slot.is_none() {
+            *slot = Some(Index::open(&self.files)?);
+        }
+        Ok(slot.as_mut().expect("opened above"))
+    }
+
+    pub(crate) fn with_view<T, E: From<StoreError>>(&self, now: Time, read: impl FnOnce(&View<'_>) -> Result<T, E>) -> Result<T, E> {
+        let slot = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = slot.as_ref().expect("every caller catches up first");
+        read(&index.view(now, self.folding)?)
+    }
+
+    pub(crate) fn commit(
+        &self,
+        change: Change,
+        drained: Option<Drained>,
+        footing: Footing,
+        record: &mut Record,
+        held: &Held<'_>,
+        now: Time,
+    ) -> Result<(), StoreError> {
+        let committed = self.journal_and_apply(change, drained, footing, record, now);
+        // Also after a failure: what was rolled back moved the end of the board.
+        let noted = record.write(held.file());
+        committed.and(noted)
+    }
+}
