@@ -16,7 +16,7 @@ use crate::mcp::{self, Selection};
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
 use crate::verbs::{Effect, Given, VerbEntry};
-use crate::{doctor, help, reindex, tour};
+use crate::{doctor, help, misread, misuse, reindex, tour};
 
 /// Commands that are no verbs: they serve people and hosts, not agents.
 const ONLY_CLI: [(&str, &str); 4] = [
@@ -35,14 +35,16 @@ const EVERYWHERE: &str = "Everywhere";
 /// Runs the program.
 pub fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
-    match command(shape_of(&words)).try_get_matches_from(words) {
+    out::heed_terminal();
+    match command(shape_of(&words)).try_get_matches_from(&words) {
         Ok(matches) => run(&matches).into(),
-        Err(error) => {
-            // A reader that has gone away is no error.
-            let _ = error.print();
-            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
-        }
+        Err(error) => misuse::tell(error, style_of(&words)).into(),
     }
+}
+
+/// Whether JSON is asked for, known even where the words make no sense.
+fn style_of(words: &[OsString]) -> Style {
+    if words.iter().skip(1).take_while(|word| *word != "--").any(|word| word == "--json") { Style::Json } else { Style::Words }
 }
 
 /// How the flags of a verb are given.
@@ -62,13 +64,12 @@ fn shape_of(words: &[OsString]) -> Shape {
 fn command(shape: Shape) -> Command {
     let root = Command::new("twining")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Shared memory, context and guard rails for coding agents")
+        .about("Shared memory for coding agents")
         .help_template(help::template(&ONLY_CLI))
         .after_help("`twining <command> --help` shows its flags and an example; `twining tour` shows it all at work.")
         .after_long_help(help::ENDINGS)
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .disable_help_subcommand(true)
         .infer_long_args(true)
         .args(global_flags());
     root.subcommands(VERBS.iter().map(|verb| verb_command(verb, shape))).subcommands(ONLY_CLI.map(|(name, about)| only_cli(name, about)))
@@ -163,11 +164,13 @@ fn run_verb(
     };
     let project = Project::open(project)?;
     let (caller, authority) = caller_at_cli(agent);
-    if let Err(failure) = project.engine.drain_queues(&caller) {
+    let drained = project.engine.drain_queues(&caller);
+    // If this fails too, it is for the same reason, and that is told once.
+    let answer = (verb.run)(&project.desk(caller, authority), given)?;
+    if let Err(failure) = drained {
         // What hooks queued can wait; what the person asked for cannot.
         out::aside(&Problem::from(failure));
     }
-    let answer = (verb.run)(&project.desk(caller, authority), given)?;
     let ending = out::answer(style, || answer.to_json(), |page| answer.show(page), answer.ending());
     if verb.effect != Effect::Reads {
         project.tidy_up();
@@ -192,7 +195,9 @@ fn read_json(source: &PathBuf) -> Result<Map<String, Value>, Problem> {
     match serde_json::from_str(&text) {
         Ok(Value::Object(fields)) => Ok(fields),
         Ok(_) => Err(refused("must hold one JSON object")),
-        Err(error) => Err(Problem::refused(&Refused::new(JSON_INPUT, "must hold one JSON object").because(error))),
+        Err(error) => {
+            Err(Problem::refused(&Refused::new(JSON_INPUT, "must hold one JSON object").because(misread::explained(&error.to_string()))))
+        }
     }
 }
 

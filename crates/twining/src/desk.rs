@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use twining_engine::{Caller, Engine};
-use twining_model::{Authority, Channel, IdSource, Origin, Trust};
+use twining_model::{Authority, Channel, IdSource, Origin, Refused, Trust};
 use twining_store::Store;
 
 use crate::git::Git;
@@ -25,6 +25,13 @@ pub struct Desk<'a> {
     pub history: &'a Git,
 }
 
+impl Desk<'_> {
+    /// Who asks, under the name this call gives.
+    pub fn signing(&self, agent_id: Option<&str>) -> Result<Caller, Refused> {
+        self.caller.called(agent_id)
+    }
+}
+
 /// A project that is open.
 pub struct Project {
     /// The memory.
@@ -38,10 +45,7 @@ pub struct Project {
 impl Project {
     /// Opens the project these settings lead to. Creates nothing.
     pub fn open(given: Option<PathBuf>) -> Result<Self, Problem> {
-        let clues = Clues::of_process(given).map_err(|error| Problem::of_error("UNSAFE_PATH", &error))?;
-        let located = locate::locate(&clues).map_err(|error| {
-            Problem::of_error("UNSAFE_PATH", &error).with_hint("give an existing directory with --project, or run inside one")
-        })?;
+        let located = find(given)?;
         let ids = Arc::new(IdSource::new(Box::new(Machine)));
         let store = Store::open(located.place.clone(), ids).map_err(|error| Problem::from(twining_engine::Failure::from(error)))?;
         let history = Git::at(&located.checkout);
@@ -58,6 +62,16 @@ impl Project {
     pub fn desk(&self, caller: Caller, authority: Authority) -> Desk<'_> {
         Desk { engine: &self.engine, caller, authority, history: &self.history }
     }
+}
+
+/// Finds the project these settings lead to, and opens nothing.
+pub fn find(given: Option<PathBuf>) -> Result<Located, Problem> {
+    let hint = "give an existing folder with --project or TWINING_PROJECT, or run inside one";
+    let clues = Clues::of_process(given).map_err(|error| Problem::of_error("NOT_FOUND", &error).with_hint(hint))?;
+    locate::locate(&clues).map_err(|error| {
+        let code = if error.is_missing() { "NOT_FOUND" } else { "UNSAFE_PATH" };
+        Problem::of_error(code, &error).with_hint(hint)
+    })
 }
 
 /// The caller at a command line. A person is one who types at a terminal; what

@@ -1,8 +1,11 @@
 //! `doctor`: is the memory in order, and if not, what to do.
 
+use std::fs;
+
 use serde::Serialize;
 use serde_json::json;
 use twining_engine::{Engine, StatusReport};
+use twining_store::config::VERSION;
 
 use crate::desk::Project;
 use crate::help::at_a_prompt;
@@ -10,6 +13,9 @@ use crate::locate::FOLDER;
 use crate::out::{self, Style};
 use crate::page::{Page, bad, dim, good, plain, warn};
 use crate::problem::{Ending, Problem};
+
+/// How a summary begins that is not of a healthy memory.
+const UNWELL: &str = "Needs attention";
 
 /// How a check came out, from well to ill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -53,9 +59,15 @@ pub fn examine(project: &Project, style: Style) -> Ending {
 fn checks(project: &Project) -> Vec<Check> {
     let root = &project.located.place.project;
     let folder = root.join(FOLDER);
-    if !folder.exists() {
+    // Of the thing itself, not of what a link leads to.
+    let Ok(found) = fs::symlink_metadata(&folder) else {
         let message = format!("{} has no memory yet; the first write makes it", root.display());
         return vec![Check::new("folder", Finding::Ok, message)];
+    };
+    if !found.is_dir() {
+        let what = if found.is_symlink() { "a link" } else { "a file" };
+        let check = Check::new("folder", Finding::Fail, format!("{} is {what}, and must be a folder", folder.display()));
+        return vec![Check { hint: Some("move it away; the first write makes the folder".to_owned()), ..check }];
     }
     let mut checks = vec![Check::new("folder", Finding::Ok, folder.display().to_string())];
     if project.located.checkout != *root {
@@ -72,6 +84,11 @@ fn checks(project: &Project) -> Vec<Check> {
 
 fn config(engine: &Engine) -> Check {
     match engine.store().config() {
+        Ok(config) if config.version > VERSION => {
+            let message = format!("format version {} is newer than {VERSION}, which this program knows", config.version);
+            let hint = "update twining; until then the memory can be read, not written".to_owned();
+            Check { hint: Some(hint), ..Check::new("config", Finding::Fail, message) }
+        }
         Ok(config) if config.notes.is_empty() => Check::new("config", Finding::Ok, format!("format version {}", config.version)),
         Ok(config) => Check::new("config", Finding::Warn, config.notes.join("; ")),
         Err(error) => Check::failed("config", &Problem::from(twining_engine::Failure::from(error))),
@@ -79,7 +96,8 @@ fn config(engine: &Engine) -> Check {
 }
 
 fn memory(status: &StatusReport) -> Vec<Check> {
-    let mut checks = vec![Check::new("store", Finding::Ok, status.summary.clone())];
+    let finding = if status.summary.starts_with(UNWELL) { Finding::Warn } else { Finding::Ok };
+    let mut checks = vec![Check::new("store", finding, status.summary.clone())];
     for unreadable in &status.unreadable {
         let line = unreadable.line.map_or_else(String::new, |line| format!(" line {line}"));
         let hint = "it is kept as it is; mend it by hand or restore it from git".to_owned();

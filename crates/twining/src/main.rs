@@ -1,4 +1,4 @@
-//! Twining: shared memory, context and guard rails for coding agents.
+//! Twining: shared memory for coding agents.
 //!
 //! The verbs are defined once, in [`commands`], and reached through two doors:
 //! the command line ([`cli`]) and MCP ([`mcp`]).
@@ -12,6 +12,8 @@ mod help;
 mod json;
 mod locate;
 mod mcp;
+mod misread;
+mod misuse;
 mod out;
 mod page;
 mod problem;

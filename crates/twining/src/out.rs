@@ -1,6 +1,7 @@
 //! Printing: stdout is data, stderr is speech, and a reader that has gone away
 //! is no error.
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 
 use serde_json::Value;
@@ -16,6 +17,18 @@ pub enum Style {
     Words,
     /// As the tool's JSON.
     Json,
+}
+
+/// Leaves colour out on a terminal that says it has none; the library would
+/// still colour it on a build machine.
+pub fn heed_terminal() {
+    if is_colourless(|name| std::env::var_os(name)) {
+        anstream::ColorChoice::Never.write_global();
+    }
+}
+
+fn is_colourless(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    variable("TERM").is_some_and(|term| term == "dumb") && variable("CLICOLOR_FORCE").is_none_or(|force| force == "0")
 }
 
 /// A page as wide as the terminal, if one reads it.
@@ -48,7 +61,7 @@ pub fn problem(style: Style, problem: &Problem) -> Ending {
 
 /// Tells of a problem that did not keep the command from its work.
 pub fn aside(problem: &Problem) {
-    let _ = anstream::stderr().write_all(problem.to_words().replacen("error:", "warning:", 1).as_bytes());
+    let _ = anstream::stderr().write_all(problem.to_warning().as_bytes());
 }
 
 fn print_json(value: &Value) -> io::Result<()> {
@@ -66,5 +79,21 @@ fn after(printed: io::Result<()>, ending: Ending) -> Ending {
             Ending::Failed
         }
         _ => ending,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dumb_terminal_gets_no_colour_unless_someone_insists() {
+        let with = |term: &'static str, force: Option<&'static str>| {
+            is_colourless(move |name| if name == "TERM" { Some(term.into()) } else { force.map(OsString::from) })
+        };
+        assert!(with("dumb", None));
+        assert!(with("dumb", Some("0")));
+        assert!(!with("dumb", Some("1")));
+        assert!(!with("xterm-256color", None));
     }
 }

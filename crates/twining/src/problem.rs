@@ -50,6 +50,11 @@ impl Problem {
         Self { code: "INVALID_INPUT".to_owned(), message: refused.to_string(), causes: Vec::new(), hint: None }
     }
 
+    /// A command line that makes no sense.
+    pub fn misuse(message: impl Into<String>) -> Self {
+        Self { code: "INVALID_INPUT".to_owned(), message: message.into(), causes: Vec::new(), hint: None }
+    }
+
     /// Something the machine would not do.
     pub fn of_error(code: &str, error: &dyn Error) -> Self {
         Self { code: code.to_owned(), message: error.to_string(), causes: causes_of(error), hint: None }
@@ -75,8 +80,17 @@ impl Problem {
 
     /// The error as a person reads it, with the escapes of its styles.
     pub fn to_words(&self) -> String {
-        let (red, label) = (AnsiColor::Red.on_default().bold(), Style::new().bold());
-        let mut words = format!("{}error{}: {}\n", red.render(), red.render_reset(), text::visible(&at_a_prompt(&self.message)));
+        self.told("error", AnsiColor::Red)
+    }
+
+    /// The same for one that kept nobody from their work.
+    pub fn to_warning(&self) -> String {
+        self.told("warning", AnsiColor::Yellow)
+    }
+
+    fn told(&self, weight: &str, colour: AnsiColor) -> String {
+        let (strong, label) = (colour.on_default().bold(), Style::new().bold());
+        let mut words = format!("{}{weight}{}: {}\n", strong.render(), strong.render_reset(), text::visible(&at_a_prompt(&self.message)));
         let hint = self.hint.iter().map(|hint| ("hint", hint));
         for (name, line) in self.causes.iter().map(|cause| ("cause", cause)).chain(hint) {
             words.push_str(&format!("  {}{name}{}: {}\n", label.render(), label.render_reset(), text::visible(&at_a_prompt(line))));
@@ -128,6 +142,7 @@ mod tests {
         let problem = Problem::of_error("FILE_WRITE_ERROR", &error).with_hint("call \u{1b}someone");
         let words = anstream::adapter::strip_str(&problem.to_words()).to_string();
         assert_eq!(words, "error: disk on fire\n  hint: call U+001Bsomeone\n");
+        assert!(anstream::adapter::strip_str(&problem.to_warning()).to_string().starts_with("warning: disk on fire\n"));
         assert_eq!(problem.ending(), Ending::Failed);
         assert_eq!(problem.to_json()["code"], "FILE_WRITE_ERROR");
     }

@@ -12,7 +12,7 @@ use twining_model::{Refused, limits, text};
 use crate::desk::Desk;
 use crate::page::Page;
 use crate::problem::{Ending, Problem};
-use crate::{json, schema};
+use crate::{json, misread, schema};
 
 /// What verbs belong together; a client may ask for some groups only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -218,6 +218,7 @@ fn read_fields<T: DeserializeOwned + JsonSchema>(fields: &Value) -> Result<T, Re
     let is_field = |name: &str| known.get("properties").is_some_and(|fields| fields.get(name).is_some());
     if let Some((name, rest)) = quoted_after(&error, "unknown field `").filter(|(name, _)| fields.get(name).is_some()) {
         let rest = rest.strip_prefix(", ").unwrap_or(rest);
+        let rest = rest.replacen("expected one of", "it takes", 1).replacen("expected", "it takes", 1);
         return Err(Refused::new(text::excerpt(name, 80), "is not a field of this verb").because(rest));
     }
     // One field at a time: the one that cannot be read alone is the one.
@@ -226,12 +227,12 @@ fn read_fields<T: DeserializeOwned + JsonSchema>(fields: &Value) -> Result<T, Re
         let Err(error) = T::deserialize(&alone) else { continue };
         let error = error.to_string();
         if quoted_after(&error, "missing field `").is_none_or(|(missing, _)| !is_field(missing)) {
-            return Err(Refused::new(text::excerpt(name, 80), "cannot be read").because(text::excerpt(&error, 200)));
+            return Err(Refused::new(text::excerpt(name, 80), "cannot be read").because(text::excerpt(&misread::explained(&error), 200)));
         }
     }
     match quoted_after(&error, "missing field `") {
         Some((name, _)) => Err(Refused::new(name.to_owned(), "is required")),
-        None => Err(Refused::new("arguments", "cannot be read").because(text::excerpt(&error, 200))),
+        None => Err(Refused::new("arguments", "cannot be read").because(text::excerpt(&misread::explained(&error), 200))),
     }
 }
 
@@ -284,14 +285,11 @@ mod tests {
     #[test]
     fn a_wrong_argument_is_named() {
         assert_eq!(refusal(&json!({})), "`summary` is required");
-        assert_eq!(refusal(&json!({"summary": 5})), "`summary` cannot be read; invalid type: integer `5`, expected a string");
-        assert_eq!(
-            refusal(&json!({"summary": "a", "tags": "b"})),
-            "`tags` cannot be read; invalid type: string \"b\", expected a sequence"
-        );
+        assert_eq!(refusal(&json!({"summary": 5})), "`summary` cannot be read; text is wanted, the number `5` was given");
+        assert_eq!(refusal(&json!({"summary": "a", "tags": "b"})), "`tags` cannot be read; a list is wanted, the text \"b\" was given");
         assert_eq!(
             refusal(&json!({"summary": "a", "sumary": "b"})),
-            "`sumary` is not a field of this verb; expected one of `summary`, `tags`, `alternatives`"
+            "`sumary` is not a field of this verb; it takes `summary`, `tags`, `alternatives`"
         );
     }
 
@@ -299,7 +297,7 @@ mod tests {
     fn a_field_missing_inside_another_is_blamed_on_that_one() {
         assert_eq!(
             refusal(&json!({"summary": "a", "alternatives": [{"pros": []}]})),
-            "`alternatives` cannot be read; missing field `option`"
+            "`alternatives` cannot be read; `option` is missing in it"
         );
     }
 

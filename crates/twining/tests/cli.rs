@@ -121,6 +121,108 @@ fn exit_codes_are_as_promised() {
     let nowhere = project.run(&["status", "--project", "no/such/dir"]);
     assert_eq!(nowhere.code, 1);
     assert!(nowhere.stderr.contains("no/such/dir") && nowhere.stderr.contains("hint:"), "{nowhere:?}");
+    let nowhere = project.run(&["status", "--project", "no/such/dir", "--json"]);
+    assert_eq!(serde_json::from_str::<Value>(&nowhere.stdout).expect("prints JSON")["code"], "NOT_FOUND");
+}
+
+#[test]
+fn a_command_line_that_makes_no_sense_is_told_in_words_and_in_json() {
+    let project = Project::new();
+    let said = |words: &[&str]| {
+        let ran = project.run(words);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{words:?}: {ran:?}");
+        ran.stderr
+    };
+    assert!(said(&["read", "--limit", "x"]).contains("write a positive whole number"));
+    let unknown = said(&["search"]);
+    assert!(unknown.contains("search-decisions") && !unknown.contains("search_decisions"), "{unknown}");
+
+    let told = |words: &[&str]| {
+        let ran = project.run(words);
+        assert_eq!((ran.code, ran.stderr.as_str()), (2, ""), "{words:?}: {ran:?}");
+        serde_json::from_str::<Value>(&ran.stdout).expect("prints JSON")
+    };
+    assert_eq!(
+        told(&["why", "--json"]),
+        json!({"error": true, "code": "INVALID_INPUT", "message": "the following required arguments were not provided: <SCOPE>",
+            "hint": "Usage: twining why --json <SCOPE>"})
+    );
+    assert_eq!(told(&["--json", "statu"])["message"], "unrecognized subcommand 'statu'");
+    assert_eq!(told(&["--json"])["message"], "`command` is required");
+    let missing = said(&["--agent", "ada"]);
+    assert!(missing.contains("link-commit") && !missing.contains("link_commit"), "{missing}");
+}
+
+#[test]
+fn help_is_a_command_too() {
+    let project = Project::new();
+    assert_eq!(project.run(&["help"]).stdout, project.run(&["--help"]).stdout);
+    assert_eq!(project.run(&["help", "decide"]).stdout, project.run(&["decide", "--help"]).stdout);
+    let json = project.run(&["--json", "help"]);
+    assert_eq!(json.code, 0, "{json:?}");
+}
+
+#[test]
+fn a_broken_memory_is_told_once() {
+    let project = Project::new();
+    std::fs::write(project.path().join(".twining"), "not a folder").expect("writes");
+    let ran = project.run(&["recent"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.starts_with("error: "), "{ran:?}");
+    assert_eq!(ran.stderr.matches("`.twining`").count(), 1 + ran.stderr.matches("inside `.twining`").count(), "{ran:?}");
+
+    let doctor = project.run(&["doctor"]);
+    assert_eq!(doctor.code, 3, "{doctor:?}");
+    assert!(doctor.stdout.starts_with("fail folder"), "{doctor:?}");
+}
+
+#[test]
+fn a_place_without_decisions_is_named() {
+    let project = Project::new();
+    assert_snapshot!(project.run(&["why", "nothing/"]).stdout, @"no decision bears on nothing/ yet");
+    assert_eq!(project.json(&["why", "nothing/"])["total_count"], 0);
+}
+
+#[test]
+fn the_graph_says_what_its_decisions_say() {
+    let project = Project::new();
+    project.run(&[
+        "decide",
+        "--summary",
+        "Use JWT",
+        "--domain",
+        "architecture",
+        "--scope",
+        "src/auth/",
+        "--context",
+        "c",
+        "--rationale",
+        "r",
+        "--affected-file",
+        "src/auth/a.ts,src/auth/b.ts",
+    ]);
+    assert_eq!(project.json(&["export", "--format", "json"])["content"].as_str().map(|text| text.contains("src/auth/b.ts\"")), Some(true));
+    let near = project.run(&["neighbors", "src/auth/b.ts"]);
+    assert!(near.stdout.contains("Use JWT"), "{near:?}");
+    let way = project.run(&["path", "src/auth/a.ts", "src/auth/b.ts"]);
+    assert!(way.stdout.contains("Use JWT"), "{way:?}");
+}
+
+#[test]
+fn only_a_limit_that_was_too_small_is_to_be_raised() {
+    let project = Project::new();
+    for number in 0..3 {
+        project.run(&["post", "finding", &format!("finding {number}")]);
+    }
+    assert_snapshot!(project.run(&["read", "--limit", "2"]).stdout.lines().last().unwrap_or_default(), @"1 entry older left out; raise --limit");
+    let mut server = project.server(&[]);
+    server.initialize();
+    for _ in 0..20 {
+        server.call("twining_post", &json!({"entry_type": "finding", "summary": "long", "detail": "x".repeat(60_000)}));
+    }
+    let cut = project.run(&["read", "--limit", "500"]).stdout;
+    let last = cut.lines().last().unwrap_or_default();
+    assert!(last.contains("narrow it with --type"), "{last}");
 }
 
 #[test]
@@ -136,8 +238,22 @@ fn doctor_is_content_with_a_new_memory_and_not_with_a_torn_one() {
     let ill = project.run(&["doctor", "--json"]);
     assert_eq!(ill.code, 3, "{ill:?}");
     assert!(ill.stdout.contains("blackboard.jsonl"), "{ill:?}");
+    let told: Value = serde_json::from_str(&ill.stdout).expect("prints JSON");
+    let store = told["checks"].as_array().expect("a list").iter().find(|check| check["name"] == "store").expect("looks at the store");
+    assert_eq!(store["finding"], "warn", "{store}");
     let counts = project.json(&["reindex"]);
     assert_eq!(counts["entries"], 1);
+}
+
+#[test]
+fn doctor_sees_a_memory_of_a_newer_version() {
+    let project = Project::new();
+    project.run(&["post", "finding", "hello"]);
+    std::fs::write(project.path().join(".twining/config.yml"), "version: 99\n").expect("writes");
+    let newer = project.run(&["doctor"]);
+    assert_eq!(newer.code, 3, "{newer:?}");
+    assert!(newer.stdout.contains("fail config   format version 99 is newer"), "{newer:?}");
+    assert!(newer.stdout.contains("can be read, not written"), "{newer:?}");
 }
 
 #[test]

@@ -99,7 +99,9 @@ fn s1_the_same_places_in_files_from_elsewhere_are_text() {
     let board = bench.project.path().join(".twining/blackboard.jsonl");
     let mut text = std::fs::read_to_string(&board).expect("there");
     for (n, place) in ["../../etc/passwd", "/etc/passwd", "C:\\x"].iter().enumerate() {
-        text.push_str(&json!({"id": format!("foreign-{n}"), "entry_type": "warning", "summary": "from a clone", "scope": place}).to_string());
+        text.push_str(
+            &json!({"id": format!("foreign-{n}"), "entry_type": "warning", "summary": "from a clone", "scope": place}).to_string(),
+        );
         text.push('\n');
     }
     std::fs::write(&board, text).expect("writes");
@@ -248,7 +250,8 @@ fn s22_json_that_is_no_json_we_want_is_an_error_and_no_crash() {
         r#""text""#,
         r#"{"entry_type":7,"summary":null}"#,
     ] {
-        let line = format!(r#"{{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{{"name":"twining_post","arguments":{arguments}}}}}"#);
+        let line =
+            format!(r#"{{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{{"name":"twining_post","arguments":{arguments}}}}}"#);
         bench.server.send_bytes(line.as_bytes());
         let answer = bench.server.receive();
         let failed = answer["error"].is_object() || answer["result"]["isError"] == true;
@@ -262,8 +265,11 @@ fn s22_json_that_is_no_json_we_want_is_an_error_and_no_crash() {
 fn s26_search_syntax_and_sql_are_found_as_text() {
     let mut bench = Bench::new();
     let hostile = "\"; DROP TABLE entry; -- NEAR(a b) summary:x* ^y {z} 'q' OR 1=1 %_\\";
-    bench.good("twining_post", &json!({"entry_type": "finding", "summary": "sqlite injection", "detail": hostile, "scope": "src/o'brien/"}));
-    for query in [hostile, "\"", "*", "NEAR(", "a AND", "NOT", "summary:", "(", ")", "'", "\\", "%", "_", "AND OR NOT", "🦀", "\u{202e}x", "-"] {
+    bench
+        .good("twining_post", &json!({"entry_type": "finding", "summary": "sqlite injection", "detail": hostile, "scope": "src/o'brien/"}));
+    for query in
+        [hostile, "\"", "*", "NEAR(", "a AND", "NOT", "summary:", "(", ")", "'", "\\", "%", "_", "AND OR NOT", "🦀", "\u{202e}x", "-"]
+    {
         bench.good("twining_query", &json!({"query": query}));
         bench.good("twining_search_decisions", &json!({"query": query}));
         bench.good("twining_graph_query", &json!({"query": query}));
@@ -293,7 +299,8 @@ fn s28_cycles_and_endless_depths_end() {
 
     // Two decisions made to depend on and supersede each other by hand.
     let first = bench.good("twining_decide", &decision(&json!({"domain": "one"})))["id"].as_str().expect("an id").to_owned();
-    let second = bench.good("twining_decide", &decision(&json!({"domain": "two", "depends_on": [first]})))["id"].as_str().expect("an id").to_owned();
+    let second =
+        bench.good("twining_decide", &decision(&json!({"domain": "two", "depends_on": [first]})))["id"].as_str().expect("an id").to_owned();
     let path = bench.project.path().join(format!(".twining/decisions/{first}.json"));
     let mut value: Value = serde_json::from_str(&std::fs::read_to_string(&path).expect("there")).expect("JSON");
     value["depends_on"] = json!([second, first]);
@@ -311,7 +318,17 @@ fn s36_s37_nothing_stored_reaches_a_terminal_raw() {
     let hostile = "\u{1b}]52;c;aGk=\u{7}\u{1b}[2J\u{202e}evil\u{200b}\u{e0041}\r\u{9b}31m";
     bench.good("twining_post", &json!({"entry_type": "warning", "summary": format!("x {hostile}"), "detail": hostile, "tags": [format!("t{hostile}")], "agent_id": format!("a{hostile}")}));
     bench.good("twining_add_entity", &json!({"name": format!("e{hostile}"), "type": "module"}));
-    for words in [vec!["recent"], vec!["read"], vec!["status"], vec!["query", "evil"], vec!["graph-query", "evil"], vec!["export"], vec!["assemble", "evil", "project"], vec!["recent", "--json"], vec!["export", "--json"]] {
+    for words in [
+        vec!["recent"],
+        vec!["read"],
+        vec!["status"],
+        vec!["query", "evil"],
+        vec!["graph-query", "evil"],
+        vec!["export"],
+        vec!["assemble", "evil", "project"],
+        vec!["recent", "--json"],
+        vec!["export", "--json"],
+    ] {
         let ran = bench.project.run(&words);
         assert_eq!(ran.code, 0, "{words:?}: {ran:?}");
         let raw = ran.stdout.chars().chain(ran.stderr.chars()).find(|c| twining_model::text::acts(*c));
@@ -327,12 +344,14 @@ fn s43_a_cloned_queue_has_no_authority() {
     let lines = [
         json!({"tool": "twining_override", "decision_id": id, "reason": "because"}).to_string(),
         json!({"tool": "twining_post", "entry_type": "decision", "summary": "sneaky"}).to_string(),
-        json!({"tool": "twining_post", "entry_type": "status", "summary": "honest", "origin": {"via": "cli", "trust": "human"}}).to_string(),
+        json!({"tool": "twining_post", "entry_type": "status", "summary": "honest", "origin": {"via": "cli", "trust": "human"}})
+            .to_string(),
         json!({"entry_type": "status", "summary": "fine"}).to_string(),
         "not json".to_owned(),
     ];
     std::fs::write(folder.join("pending-posts.jsonl"), lines.join("\n") + "\n").expect("writes");
-    let actions = [json!({"action": "override", "decision_id": id}).to_string(), json!({"action": "run", "command": "touch /tmp/pwned"}).to_string()];
+    let actions =
+        [json!({"action": "override", "decision_id": id}).to_string(), json!({"action": "run", "command": "touch /tmp/pwned"}).to_string()];
     std::fs::write(folder.join("pending-actions.jsonl"), actions.join("\n") + "\n").expect("writes");
     let recent = bench.good("twining_recent", &json!({"n": 20}));
     let fine = recent["entries"].as_array().expect("a list").iter().find(|e| e["summary"] == "fine").expect("the good line is posted");

@@ -207,6 +207,70 @@ fn requests_sent_without_waiting_are_all_answered() {
 }
 
 #[test]
+fn every_verb_that_writes_takes_the_name_of_its_agent() {
+    let project = Project::new();
+    let id = project.decide("Use JWT", "src/auth/");
+    let mut server = project.server(&[]);
+    server.initialize();
+    let need = server.call("twining_post", &json!({"entry_type": "need", "summary": "x"}));
+    let need = &structured(&need)["id"];
+    let calls = [
+        ("twining_post", json!({"entry_type": "need", "summary": "x"})),
+        ("twining_assemble", json!({"task": "x", "scope": "src/"})),
+        ("twining_decide", json!({"summary": "x", "domain": "api", "scope": "lib/", "context": "c", "rationale": "r"})),
+        ("twining_link_commit", json!({"decision_id": id, "commit_hash": "3f2a91c"})),
+        ("twining_reconsider", json!({"decision_id": id, "new_context": "x"})),
+        ("twining_promote", json!({"decision_ids": [id]})),
+        ("twining_override", json!({"decision_id": id, "reason": "x"})),
+        ("twining_add_entity", json!({"name": "a", "type": "module"})),
+        ("twining_add_relation", json!({"source": "a", "target": "a", "type": "related_to"})),
+        ("twining_dismiss", json!({"ids": [need]})),
+        ("twining_verify", json!({})),
+        ("twining_prune_graph", json!({})),
+        ("twining_archive", json!({"before": "2020-01-01"})),
+    ];
+    for (tool, mut arguments) in calls {
+        arguments["agent_id"] = json!("");
+        let refused = server.call(tool, &arguments);
+        assert_eq!(refused["structuredContent"]["message"], "`agent_id` must not be empty", "{tool}: {refused}");
+        arguments["agent_id"] = json!("ada");
+        structured(&server.call(tool, &arguments));
+    }
+    let recent = server.call("twining_recent", &json!({}));
+    let entries = structured(&recent)["entries"].as_array().expect("a list").clone();
+    for (words, by) in [("verif", "ada"), ("overrid", "ada")] {
+        let entry = entries.iter().find(|entry| entry["summary"].as_str().is_some_and(|s| s.to_lowercase().contains(words)));
+        assert_eq!(entry.expect("was posted")["agent_id"], by, "{words}: {entries:?}");
+    }
+}
+
+#[test]
+fn a_value_of_the_wrong_kind_is_told_in_plain_words() {
+    let project = Project::new();
+    let mut server = project.server(&[]);
+    server.initialize();
+    let told = server.call("twining_read", &json!({"limit": "many"}));
+    assert_eq!(
+        told["structuredContent"]["message"],
+        "`limit` cannot be read; a positive whole number is wanted, the text \"many\" was given"
+    );
+}
+
+#[test]
+fn a_server_for_a_folder_that_is_missing_says_so_in_every_answer() {
+    let project = Project::new();
+    let mut server = project.server(&["--project", "no/such/dir"]);
+    server.initialize();
+    let answer = server.call("twining_status", &json!({}));
+    assert_eq!(answer["structuredContent"]["code"], "NOT_FOUND", "{answer}");
+    assert!(answer["structuredContent"]["hint"].as_str().is_some_and(|hint| hint.contains("--project")), "{answer}");
+    // At its start too, for whoever reads the log.
+    let told = project.run(&["mcp", "--project", "no/such/dir"]);
+    assert_eq!((told.code, told.stdout.as_str()), (0, ""));
+    assert!(told.stderr.starts_with("warning: ") && told.stderr.contains("no/such/dir"), "{told:?}");
+}
+
+#[test]
 fn an_override_over_mcp_is_a_claim() {
     let project = Project::new();
     let id = project.decide("Use JWT", "src/auth/");

@@ -29,6 +29,9 @@ pub struct Input {
     #[schemars(with = "BTreeMap<String, String>")]
     #[arg(help = "What is known of it", long = "property", value_name = "KEY=VALUE", value_parser = words::property)]
     properties: Vec<(String, String)>,
+    /// Your name
+    #[arg(skip)]
+    agent_id: Option<String>,
 }
 
 impl Verb for AddEntity {
@@ -43,8 +46,9 @@ impl Verb for AddEntity {
     type Output = EntityAdded;
 
     fn run(desk: &Desk<'_>, input: Input) -> Result<EntityAdded, Failure> {
-        let Input { name, kind, properties } = input;
-        desk.engine.add_entity(&desk.caller, &AddEntityInput { name, kind, properties: properties.into_iter().collect() })
+        let Input { name, kind, properties, agent_id } = input;
+        desk.engine
+            .add_entity(&desk.signing(agent_id.as_deref())?, &AddEntityInput { name, kind, properties: properties.into_iter().collect() })
     }
 
     fn show(added: &EntityAdded, page: &mut Page) {

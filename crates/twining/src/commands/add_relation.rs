@@ -33,6 +33,9 @@ pub struct Input {
     #[schemars(with = "BTreeMap<String, String>")]
     #[arg(help = "What is known of it", long = "property", value_name = "KEY=VALUE", value_parser = words::property)]
     properties: Vec<(String, String)>,
+    /// Your name
+    #[arg(skip)]
+    agent_id: Option<String>,
 }
 
 impl Verb for AddRelation {
@@ -47,8 +50,9 @@ impl Verb for AddRelation {
     type Output = RelationAdded;
 
     fn run(desk: &Desk<'_>, input: Input) -> Result<RelationAdded, Failure> {
-        let Input { source, target, kind, properties } = input;
-        desk.engine.add_relation(&desk.caller, &AddRelationInput { source, target, kind, properties: properties.into_iter().collect() })
+        let Input { source, target, kind, properties, agent_id } = input;
+        let draft = AddRelationInput { source, target, kind, properties: properties.into_iter().collect() };
+        desk.engine.add_relation(&desk.signing(agent_id.as_deref())?, &draft)
     }
 
     fn show(added: &RelationAdded, page: &mut Page) {

@@ -24,6 +24,9 @@ pub struct Input {
     /// Post a summary; default true
     #[arg(long, value_name = "BOOL")]
     summarize: Option<bool>,
+    /// Your name
+    #[arg(skip)]
+    agent_id: Option<String>,
 }
 
 impl Verb for Archive {
@@ -39,8 +42,8 @@ impl Verb for Archive {
     type Output = ArchiveOutcome;
 
     fn run(desk: &Desk<'_>, input: Input) -> Result<ArchiveOutcome, Failure> {
-        let Input { before, keep_decisions, summarize } = input;
-        desk.engine.archive(&desk.caller, &ArchiveInput { before, keep_decisions, summarize })
+        let Input { before, keep_decisions, summarize, agent_id } = input;
+        desk.engine.archive(&desk.signing(agent_id.as_deref())?, &ArchiveInput { before, keep_decisions, summarize })
     }
 
     fn show(outcome: &ArchiveOutcome, page: &mut Page) {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use twining_engine::{AssembleInput, AssembledContext, ContextEntry, Failure};
 
-use super::shown;
+use super::{shown, words};
 use crate::desk::Desk;
 use crate::page::{Cell, Page, bad, count, dim, place, plain, standing, strong, warn};
 use crate::verbs::{Effect, Group, Verb};
@@ -20,9 +20,10 @@ pub struct Input {
     /// What you are about to do
     task: String,
     /// File, directory, module or `project`
+    #[arg(help = words::SCOPE)]
     scope: String,
     /// Token budget
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = words::number)]
     max_tokens: Option<usize>,
     /// Your name
     #[arg(skip)]

@@ -25,7 +25,7 @@ pub struct Input {
     #[arg(long)]
     domain: String,
     /// File, directory, module or `project`
-    #[arg(long)]
+    #[arg(help = words::SCOPE, long)]
     scope: String,
     /// What prompted it
     #[arg(long)]
@@ -34,9 +34,10 @@ pub struct Input {
     #[arg(long)]
     rationale: String,
     #[serde(default, deserialize_with = "words::list")]
-    #[arg(help = "What limited the options", long = "constraint", value_name = "TEXT")]
+    #[arg(help = "What limited the options; repeat the flag for more", long = "constraint", value_name = "TEXT")]
     constraints: Vec<String>,
     #[serde(default, deserialize_with = "words::list")]
+    #[schemars(extend("items" = words::alternative_schema()))]
     #[arg(help = "An option not taken, as JSON: {\"option\":…,\"reason_rejected\":…}", long = "alternative", value_name = "JSON", value_parser = words::alternative)]
     alternatives: Vec<Alternative>,
     /// Decisions it rests on
@@ -52,10 +53,15 @@ pub struct Input {
     #[arg(help = "Whether it can be undone; default true", long, value_name = "BOOL")]
     reversible: Option<bool>,
     #[serde(default, deserialize_with = "words::list")]
-    #[arg(help = "A file it affects", long = "affected-file", value_name = "PATH")]
+    #[arg(
+        help = "Files it affects, with commas between; relative to the project",
+        long = "affected-file",
+        value_name = "PATH",
+        value_delimiter = ','
+    )]
     affected_files: Vec<String>,
     #[serde(default, deserialize_with = "words::list")]
-    #[arg(help = "A function or type it affects", long = "affected-symbol", value_name = "NAME")]
+    #[arg(help = "A function or type it affects; repeat the flag for more", long = "affected-symbol", value_name = "NAME")]
     affected_symbols: Vec<String>,
     #[arg(help = "A commit that carries it out", long = "commit", value_name = "HASH")]
     commit_hash: Option<String>,

@@ -20,7 +20,7 @@ pub struct Input {
     #[schemars(extend("enum" = FORMATS))]
     #[arg(help = "Default markdown", long, value_parser = words::one_of(FORMATS))]
     format: Option<String>,
-    #[arg(help = "Only what lies in it", long)]
+    #[arg(help = "Only what lies in this file or directory, relative to the project", long)]
     scope: Option<String>,
 }
 

@@ -23,6 +23,9 @@ pub struct Input {
     /// What the commit did
     #[arg(long)]
     summary: Option<String>,
+    /// Your name
+    #[arg(skip)]
+    agent_id: Option<String>,
 }
 
 impl Verb for LinkCommit {
@@ -37,8 +40,8 @@ impl Verb for LinkCommit {
     type Output = LinkCommitOutcome;
 
     fn run(desk: &Desk<'_>, input: Input) -> Result<LinkCommitOutcome, Failure> {
-        let Input { decision_id, commit_hash, summary } = input;
-        desk.engine.link_commit(&desk.caller, &LinkCommitInput { decision_id, commit_hash, summary })
+        let Input { decision_id, commit_hash, summary, agent_id } = input;
+        desk.engine.link_commit(&desk.signing(agent_id.as_deref())?, &LinkCommitInput { decision_id, commit_hash, summary })
     }
 
     fn show(outcome: &LinkCommitOutcome, page: &mut Page) {

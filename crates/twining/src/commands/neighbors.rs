@@ -8,7 +8,7 @@ use twining_engine::{Failure, NeighborsInput, NeighborsOutcome};
 use super::shown;
 use super::words::{self, RELATION_TYPES};
 use crate::desk::Desk;
-use crate::page::{Page, dim, plain, strong};
+use crate::page::{Page, dim, plain};
 use crate::verbs::{Effect, Group, Verb};
 
 /// The verb.
@@ -21,7 +21,7 @@ pub struct Input {
     /// Entity id or name
     entity: String,
     /// Steps, 1 (default) to 3
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = words::number)]
     depth: Option<usize>,
     #[serde(default, deserialize_with = "words::list")]
     #[arg(help = "Only over these relations", long = "relation-type", value_name = "TYPE", value_delimiter = ',', value_parser = words::one_of(RELATION_TYPES))]
@@ -48,13 +48,7 @@ impl Verb for Neighbors {
         page.table(0, &[shown::entity_row(&outcome.center)]);
         let rows = outcome.neighbors.iter().map(|neighbor| {
             let arrow = shown::arrow(&neighbor.relation, neighbor.direction);
-            vec![
-                dim(neighbor.depth.to_string()),
-                plain(arrow),
-                strong(&neighbor.entity.name),
-                dim(&neighbor.entity.kind),
-                dim(&neighbor.entity.id),
-            ]
+            [dim(neighbor.depth.to_string()), plain(arrow)].into_iter().chain(shown::entity_met(&neighbor.entity)).collect()
         });
         page.table(2, &rows.collect::<Vec<_>>());
         shown::cut(page, outcome.truncated, "ask for a smaller depth or for one relation type");

@@ -28,6 +28,9 @@ pub struct Input {
     /// Who; default `human`
     #[arg(long, value_name = "NAME")]
     overridden_by: Option<String>,
+    /// Your name
+    #[arg(skip)]
+    agent_id: Option<String>,
 }
 
 impl Verb for Override {
@@ -44,17 +47,40 @@ impl Verb for Override {
     type Output = Overridden;
 
     fn run(desk: &Desk<'_>, input: Input) -> Result<Overridden, Failure> {
-        let Input { decision_id, reason, new_decision, overridden_by } = input;
-        desk.engine.override_decision(&desk.caller, desk.authority, &OverrideInput { decision_id, reason, new_decision, overridden_by })
+        let Input { decision_id, reason, new_decision, overridden_by, agent_id } = input;
+        let draft = OverrideInput { decision_id, reason, new_decision, overridden_by };
+        desk.engine.override_decision(&desk.signing(agent_id.as_deref())?, desk.authority, &draft)
     }
 
     fn show(outcome: &Overridden, page: &mut Page) {
-        page.line([good("overridden:"), plain(&outcome.old_summary)]);
+        let done = match (outcome.overridden, outcome.authority) {
+            (false, _) => dim("already overridden:"),
+            (true, Authority::Claimed) => good("overridden:"),
+            (true, Authority::Confirmed) => good("overridden and confirmed:"),
+        };
+        page.line([done, plain(&outcome.old_summary)]);
         if let Some(id) = &outcome.replacement {
             page.line([dim("replaced by"), plain(id)]);
         }
         if outcome.authority == Authority::Claimed {
             page.line([warn("unconfirmed: repeat it at a terminal to confirm that a person stands behind it")]);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_tells_a_claim_a_confirmation_and_a_repetition_apart() {
+        let shown = |overridden, authority| {
+            let mut page = Page::default();
+            Override::show(&Overridden { overridden, old_summary: "Use JWT".to_owned(), authority, replacement: None }, &mut page);
+            anstream::adapter::strip_str(page.as_str()).to_string()
+        };
+        assert!(shown(true, Authority::Claimed).starts_with("overridden: Use JWT\nunconfirmed: "));
+        assert_eq!(shown(true, Authority::Confirmed), "overridden and confirmed: Use JWT\n");
+        assert_eq!(shown(false, Authority::Confirmed), "already overridden: Use JWT\n");
     }
 }

@@ -8,7 +8,7 @@ use twining_engine::{Failure, PathInput, PathOutcome};
 use super::shown;
 use super::words::{self, RELATION_TYPES};
 use crate::desk::Desk;
-use crate::page::{Page, count, dim, plain, strong};
+use crate::page::{Page, count, dim, plain};
 use crate::verbs::{Effect, Group, Verb};
 
 /// The verb.
@@ -23,7 +23,7 @@ pub struct Input {
     /// Entity id or name
     to: String,
     /// Default 6
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = words::number)]
     max_depth: Option<usize>,
     #[serde(default, deserialize_with = "words::list")]
     #[arg(help = "Only over these relations", long = "relation-type", value_name = "TYPE", value_delimiter = ',', value_parser = words::one_of(RELATION_TYPES))]
@@ -58,7 +58,7 @@ impl Verb for Path {
                 (Some(relation), Some(direction)) => shown::arrow(relation, *direction),
                 _ => String::new(),
             };
-            vec![plain(arrow), strong(&step.entity.name), dim(&step.entity.kind), dim(&step.entity.id)]
+            std::iter::once(plain(arrow)).chain(shown::entity_met(&step.entity)).collect()
         });
         page.table(2, &rows.collect::<Vec<_>>());
     }

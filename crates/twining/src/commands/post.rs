@@ -29,7 +29,7 @@ pub struct Input {
     #[arg(help = "Domain tags", long = "tag", value_name = "TAG", value_delimiter = ',')]
     tags: Vec<String>,
     /// File, directory, module or `project` (default)
-    #[arg(long)]
+    #[arg(help = words::SCOPE_OR_PROJECT, long)]
     scope: Option<String>,
     /// Entries or decisions this is about; an answer or status closes them
     #[serde(default, deserialize_with = "words::list")]

@@ -23,6 +23,9 @@ pub struct Input {
     /// Who
     #[arg(long, value_name = "NAME")]
     promoted_by: Option<String>,
+    /// Your name
+    #[arg(skip)]
+    agent_id: Option<String>,
 }
 
 impl Verb for Promote {
@@ -37,8 +40,8 @@ impl Verb for Promote {
     type Output = PromoteOutcome;
 
     fn run(desk: &Desk<'_>, input: Input) -> Result<PromoteOutcome, Failure> {
-        let Input { decision_ids, promoted_by } = input;
-        desk.engine.promote(&desk.caller, &PromoteInput { decision_ids, promoted_by })
+        let Input { decision_ids, promoted_by, agent_id } = input;
+        desk.engine.promote(&desk.signing(agent_id.as_deref())?, &PromoteInput { decision_ids, promoted_by })
     }
 
     fn show(outcome: &PromoteOutcome, page: &mut Page) {

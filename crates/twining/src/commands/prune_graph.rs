@@ -19,6 +19,9 @@ pub struct Input {
     /// Only say what would go; default true
     #[arg(long, value_name = "BOOL")]
     dry_run: Option<bool>,
+    /// Your name
+    #[arg(skip)]
+    agent_id: Option<String>,
 }
 
 impl Verb for PruneGraph {
@@ -33,7 +36,9 @@ impl Verb for PruneGraph {
     type Output = PruneOutcome;
 
     fn run(desk: &Desk<'_>, input: Input) -> Result<PruneOutcome, Failure> {
-        let Input { dry_run } = input;
+        let Input { dry_run, agent_id } = input;
+        // What is removed carries no name; one that is none is refused all the same.
+        desk.signing(agent_id.as_deref())?;
         desk.engine.prune_graph(&PruneInput { dry_run })
     }
 

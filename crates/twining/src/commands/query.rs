@@ -24,7 +24,7 @@ pub struct Input {
     #[arg(help = "Only these types", long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = words::one_of(ENTRY_TYPES))]
     entry_types: Vec<String>,
     /// Default 10
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = words::number)]
     limit: Option<usize>,
 }
 

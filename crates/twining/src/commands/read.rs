@@ -4,6 +4,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use twining_engine::{Failure, ReadInput, ReadOutcome};
+use twining_model::limits;
 
 use super::shown;
 use super::words::{self, ENTRY_TYPES};
@@ -26,13 +27,13 @@ pub struct Input {
     #[arg(long = "tag", value_name = "TAG", value_delimiter = ',')]
     tags: Vec<String>,
     /// Only what lies in it
-    #[arg(long)]
+    #[arg(help = "Only what lies in this file or directory, relative to the project", long)]
     scope: Option<String>,
     /// ISO 8601 time
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Default 50
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = words::number)]
     limit: Option<usize>,
 }
 
@@ -56,7 +57,10 @@ impl Verb for Read {
         shown::entries(&outcome.entries, page);
         let left_out = outcome.total_count.saturating_sub(outcome.entries.len() as u64);
         if left_out > 0 {
-            page.line([dim(format!("{} older left out; raise --limit", count(left_out, "entry")))]);
+            // More than a page, or more than an answer may hold: no limit brings the rest.
+            let is_full = outcome.truncated || outcome.entries.len() >= limits::PAGE;
+            let next = if is_full { "narrow it with --type, --tag, --scope or --since" } else { "raise --limit" };
+            page.line([dim(format!("{} older left out; {next}", count(left_out, "entry")))]);
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct Recent;
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// How many; default 20
-    #[arg(value_name = "N")]
+    #[arg(value_name = "N", value_parser = words::number)]
     n: Option<usize>,
     #[serde(default, deserialize_with = "words::list")]
     #[arg(help = "Only these types", long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = words::one_of(ENTRY_TYPES))]

@@ -29,7 +29,7 @@ pub struct Input {
     #[arg(help = "Only those so sure", long, value_parser = words::one_of(CONFIDENCES))]
     confidence: Option<String>,
     /// Default 20
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = words::number)]
     limit: Option<usize>,
 }
 

@@ -36,6 +36,13 @@ pub fn entity_row(entity: &Entity) -> Vec<Cell> {
     vec![dim(&entity.id), kind(&entity.kind), strong(&entity.name), dim(properties.join(" "))]
 }
 
+/// An entity met on a walk: what it is called, and for one named by an id, as
+/// decisions are, what it says.
+pub fn entity_met(entity: &Entity) -> Vec<Cell> {
+    let named = [strong(&entity.name), dim(&entity.kind), dim(&entity.id)];
+    named.into_iter().chain(entity.properties.get("summary").map(plain)).collect()
+}
+
 /// Search results with how well each matches.
 pub fn hits(results: impl Iterator<Item = (f64, Vec<Cell>)>, page: &mut Page) {
     let rows: Vec<Vec<Cell>> =

@@ -19,12 +19,15 @@ pub struct Verify;
 #[derive(Debug, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    #[arg(help = "File, directory, module or `project` (default)")]
+    #[arg(help = words::SCOPE_OR_PROJECT)]
     scope: Option<String>,
     #[serde(default, deserialize_with = "words::list")]
     #[schemars(extend("items" = words::each_of(CHECKS)))]
     #[arg(help = "Only these checks", long = "check", value_name = "CHECK", value_delimiter = ',', value_parser = words::one_of(CHECKS))]
     checks: Vec<String>,
+    /// Your name
+    #[arg(skip)]
+    agent_id: Option<String>,
 }
 
 impl Verb for Verify {
@@ -40,8 +43,8 @@ impl Verb for Verify {
     type Output = VerifyOutcome;
 
     fn run(desk: &Desk<'_>, input: Input) -> Result<VerifyOutcome, Failure> {
-        let Input { scope, checks } = input;
-        desk.engine.verify(&desk.caller, &VerifyInput { scope, checks }, desk.history)
+        let Input { scope, checks, agent_id } = input;
+        desk.engine.verify(&desk.signing(agent_id.as_deref())?, &VerifyInput { scope, checks }, desk.history)
     }
 
     fn show(outcome: &VerifyOutcome, page: &mut Page) {

@@ -2,9 +2,10 @@
 
 use clap::Args;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use twining_engine::{Failure, WhyDecision, WhyInput, WhyOutcome};
 
+use super::words;
 use crate::desk::Desk;
 use crate::page::{Page, count, dim, place, plain, standing, strong, warn, when};
 use crate::verbs::{Effect, Group, Verb};
@@ -17,13 +18,23 @@ pub struct Why;
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// File, directory, module or symbol
+    #[arg(help = "File, directory, module or symbol; a path is relative to the project")]
     scope: String,
     /// Default 20
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = words::number)]
     limit: Option<usize>,
     /// Superseded and overridden ones too; default true
     #[arg(long, value_name = "BOOL")]
     include_retired: Option<bool>,
+}
+
+/// What it answers, and of what.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Explained {
+    #[serde(flatten)]
+    outcome: WhyOutcome,
+    #[serde(skip)]
+    asked: String,
 }
 
 impl Verb for Why {
@@ -36,14 +47,20 @@ impl Verb for Why {
     const EFFECT: Effect = Effect::Reads;
 
     type Input = Input;
-    type Output = WhyOutcome;
+    type Output = Explained;
 
-    fn run(desk: &Desk<'_>, input: Input) -> Result<WhyOutcome, Failure> {
+    fn run(desk: &Desk<'_>, input: Input) -> Result<Explained, Failure> {
         let Input { scope, limit, include_retired } = input;
-        desk.engine.why(&WhyInput { scope, limit, include_retired })
+        let outcome = desk.engine.why(&WhyInput { scope: scope.clone(), limit, include_retired })?;
+        Ok(Explained { outcome, asked: scope })
     }
 
-    fn show(outcome: &WhyOutcome, page: &mut Page) {
+    fn show(explained: &Explained, page: &mut Page) {
+        let outcome = &explained.outcome;
+        if outcome.total_count == 0 {
+            page.line([dim("no decision bears on"), place(&explained.asked), dim("yet")]);
+            return;
+        }
         let binding = [
             strong(format!("{} active", outcome.active_count)),
             dim("and"),

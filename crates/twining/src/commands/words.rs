@@ -8,6 +8,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use twining_model::Alternative;
 
+use crate::misread;
+
 /// The entry types an agent may post.
 pub const POSTABLE: [&str; 9] = ["need", "offer", "finding", "constraint", "question", "answer", "status", "artifact", "warning"];
 /// Every entry type.
@@ -40,6 +42,11 @@ pub const RELATION_TYPES: [&str; 11] = [
 ];
 /// What `verify` can look at.
 pub const CHECKS: [&str; 5] = ["test_coverage", "warnings", "assembly", "drift", "constraints"];
+
+/// What a scope may be, in the help of a flag.
+pub const SCOPE: &str = "File, directory, module or `project`; a path is relative to the project";
+/// The same where it may be left out.
+pub const SCOPE_OR_PROJECT: &str = "File, directory, module or `project` (default); a path is relative to the project";
 
 /// Accepts one of `words` on a command line, and lists them in its help.
 pub fn one_of<const N: usize>(words: [&'static str; N]) -> PossibleValuesParser {
@@ -78,9 +85,26 @@ pub fn property(pair: &str) -> Result<(String, String), String> {
     Ok((key.trim().to_owned(), value.to_owned()))
 }
 
+/// Reads a number of things.
+pub fn number(word: &str) -> Result<usize, String> {
+    word.trim().parse().map_err(|_| "write a positive whole number".to_owned())
+}
+
 /// Reads an alternative from JSON.
 pub fn alternative(json: &str) -> Result<Alternative, String> {
-    serde_json::from_str(json).map_err(|error| format!(r#"write it as {{"option":"…","reason_rejected":"…"}}: {error}"#))
+    serde_json::from_str(json)
+        .map_err(|error| format!(r#"write it as {{"option":"…","reason_rejected":"…"}}: {}"#, misread::explained(&error.to_string())))
+}
+
+/// The schema of an alternative. A record without a reason can be read; one
+/// without a reason is not written.
+pub fn alternative_schema() -> Value {
+    let (text, texts) = (json!({ "type": "string" }), json!({ "type": "array", "items": { "type": "string" } }));
+    json!({
+        "type": "object",
+        "properties": { "option": text, "pros": texts, "cons": texts, "reason_rejected": text },
+        "required": ["option", "reason_rejected"],
+    })
 }
 
 #[cfg(test)]
@@ -98,6 +122,18 @@ mod tests {
         assert_eq!(CONFIDENCES, [Confidence::High, Confidence::Medium, Confidence::Low].map(Confidence::as_str));
         let statuses = [Status::Active, Status::Provisional, Status::Superseded, Status::Overridden];
         assert_eq!(STATUSES, statuses.map(Status::as_str));
+    }
+
+    #[test]
+    fn a_word_that_is_no_number_is_refused_in_words() {
+        assert_eq!(number("20"), Ok(20));
+        for wrong in ["x", "-1", "2.5", "99999999999999999999999"] {
+            assert_eq!(number(wrong), Err("write a positive whole number".to_owned()), "{wrong}");
+        }
+        assert_eq!(
+            alternative(r#"{"option": 5}"#).expect_err("no text"),
+            r#"write it as {"option":"…","reason_rejected":"…"}: text is wanted, the number `5` was given at line 1 column 12"#
+        );
     }
 
     #[test]

@@ -16,6 +16,7 @@ use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 
 use crate::problem::Problem;
+use crate::{desk, out};
 use lines::Lines;
 use server::Server;
 pub use tools::Selection;
@@ -45,6 +46,10 @@ pub fn serve(options: Options) -> Result<(), Problem> {
         let hint = "twining mcp talks JSON-RPC with an MCP client on stdin and stdout; end it with ctrl-d\n";
         // Only a person would miss it.
         let _ = std::io::stderr().write_all(hint.as_bytes());
+    }
+    if let Err(problem) = desk::find(options.project.clone()) {
+        // Served all the same: every call answers it, and the folder may yet come.
+        out::aside(&problem);
     }
     let server = Server::new(options);
     let ending = runtime.block_on(converse(&server));

@@ -54,13 +54,7 @@ impl Server {
     pub fn new(options: Options) -> Self {
         let session = desk::session_of_host().unwrap_or_else(|| IdSource::new(Box::new(Machine)).next().to_string());
         let selection = options.tools.clone().map_or_else(OnceLock::new, OnceLock::from);
-        Self(Arc::new(State {
-            options,
-            session,
-            project: Mutex::default(),
-            selection,
-            order: RwLock::new(()),
-        }))
+        Self(Arc::new(State { options, session, project: Mutex::default(), selection, order: RwLock::new(()) }))
     }
 
     /// Takes in what hooks queued while no server ran.

@@ -1,0 +1,49 @@
+//! A command line that makes no sense: what the parser says of it, for a person
+//! or for a program.
+
+use clap::Error;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use twining_model::Refused;
+
+use crate::out::{self, Style};
+use crate::problem::{Ending, Problem};
+
+/// Prints what the parser has to say: help that was asked for, or what is wrong.
+pub fn tell(mut error: Error, style: Style) -> Ending {
+    if error.use_stderr() && style == Style::Json {
+        return out::problem(style, &problem(&error));
+    }
+    suggest_once(&mut error);
+    // A reader that has gone away is no error.
+    let _ = error.print();
+    if error.use_stderr() { Ending::Misused } else { Ending::Done }
+}
+
+/// A command goes by its name with hyphens and with underscores; one will do.
+fn suggest_once(error: &mut Error) {
+    for kind in [ContextKind::SuggestedSubcommand, ContextKind::ValidSubcommand] {
+        let Some(ContextValue::Strings(names)) = error.get(kind) else { continue };
+        let mut once: Vec<String> = Vec::new();
+        for name in names.iter().map(|name| name.replace('_', "-")) {
+            if !once.contains(&name) {
+                once.push(name);
+            }
+        }
+        error.insert(kind, ContextValue::Strings(once));
+    }
+}
+
+/// The parser's paragraphs: what is wrong, a tip, the usage, where to look.
+fn problem(error: &Error) -> Problem {
+    if matches!(error.kind(), ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand) {
+        return Problem::refused(&Refused::new("command", "is required")).with_hint("twining --help lists the commands");
+    }
+    let said = error.render().to_string();
+    let mut paragraphs = said.split("\n\n").map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
+    let message = paragraphs.next().unwrap_or_default();
+    let problem = Problem::misuse(message.strip_prefix("error: ").unwrap_or(&message));
+    match paragraphs.find(|paragraph| !paragraph.is_empty()) {
+        Some(next) => problem.with_hint(next.strip_prefix("tip: ").unwrap_or(&next)),
+        None => problem,
+    }
+}
