@@ -162,10 +162,13 @@ impl Engine {
 
     /// Moves what is settled off the board.
     pub fn archive(&self, caller: &Caller, input: &ArchiveInput) -> Result<ArchiveOutcome, Failure> {
-        let draft = ArchiveDraft::parse(input)?;
+        self.archive_drafted(caller, &ArchiveDraft::parse(input)?)
+    }
+
+    fn archive_drafted(&self, caller: &Caller, draft: &ArchiveDraft) -> Result<ArchiveOutcome, Failure> {
         let (mut kept_open, mut summary) = (0, None);
         let archived: Archived = self.store.archive(|view| {
-            let (archival, open) = lifecycle::choose(view, &draft, &self.stamp(caller))?;
+            let (archival, open) = lifecycle::choose(view, draft, &self.stamp(caller))?;
             kept_open = open;
             summary = archival.summary.as_ref().map(|entry| entry.detail.clone());
             Ok::<_, Failure>(archival)
@@ -176,7 +179,8 @@ impl Engine {
     /// Takes stock.
     pub fn status(&self) -> Result<StatusReport, Failure> {
         let config = self.store.config()?;
-        self.store.view(|view| lifecycle::status(view, self.store.project_name(), &config))
+        let rejected = self.store.rejected_lines()?;
+        self.store.view(|view| lifecycle::status(view, self.store.project_name(), &config, rejected))
     }
 
     /// Verifies a scope, and posts what it found.
@@ -202,15 +206,24 @@ impl Engine {
         Ok(context)
     }
 
-    /// Takes in what hooks left. Cheap when there is nothing.
+    /// Takes in what hooks left, where no history is at hand: a commit then archives nothing.
     pub fn drain_queues(&self, caller: &Caller) -> Result<Drained, Failure> {
+        self.drain_queues_with(caller, &NoHistory)
+    }
+
+    /// Takes in what hooks left. Cheap when there is nothing.
+    pub fn drain_queues_with(&self, caller: &Caller, history: &dyn History) -> Result<Drained, Failure> {
         let hook = lifecycle::hook(caller);
         let posts = self.store.drain_posts(&mut |line| pending_post(line, self.store.root(), &self.stamp(&hook)))?;
         let mut wanted: Vec<PendingAction> = Vec::new();
         let actions = self.store.drain_actions(&mut |line| pending_action(line).map(|action| wanted.push(action)))?;
         let mut drained = Drained { posted: posts.taken, archived: 0, rejected: posts.rejected + actions.rejected };
-        if !wanted.is_empty() && wanted.iter().any(|action| action.is_wanted(&self.store.config().unwrap_or_default())) {
-            drained.archived = self.archive(&hook, &ArchiveInput::default())?.archived_count;
+        if wanted.is_empty() {
+            return Ok(drained);
+        }
+        let config = self.store.config().unwrap_or_default();
+        if let Some(before) = lifecycle::cutoff(&wanted, &config, history, self.store.ids().now()) {
+            drained.archived = self.archive_drafted(&hook, &ArchiveDraft::older_than(before))?.archived_count;
         }
         Ok(drained)
     }

@@ -30,6 +30,17 @@ pub enum Failure {
         /// How to find the right one.
         hint: String,
     },
+    /// A decision whose file is there and cannot be read, as after a merge that
+    /// nobody resolved.
+    #[error("decision `{id}` cannot be read: its file `{file}` is there, but {why}")]
+    Unreadable {
+        /// Which decision.
+        id: Id,
+        /// Its file, relative to `.twining`.
+        file: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A name that several entities have.
     #[error("`{name}` names {} entities: {}", candidates.len(), listed(candidates))]
     Ambiguous {
@@ -57,7 +68,7 @@ impl Failure {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Refused(_) => "INVALID_INPUT",
-            Self::NotFound { .. } => "NOT_FOUND",
+            Self::NotFound { .. } | Self::Unreadable { .. } => "NOT_FOUND",
             Self::Ambiguous { .. } => "AMBIGUOUS_ENTITY",
             Self::AmbiguousCommit { .. } => "AMBIGUOUS_COMMIT",
             Self::Store(error) => error.code(),
@@ -70,6 +81,7 @@ impl Failure {
         match self {
             Self::Refused(_) => None,
             Self::NotFound { hint, .. } => Some(hint.clone()),
+            Self::Unreadable { file, .. } => Some(format!("mend `.twining/{file}` by hand; git may have left conflict markers in it")),
             Self::Ambiguous { .. } => Some("give the id of the one you mean".to_owned()),
             Self::AmbiguousCommit { .. } => Some("give more digits of the hash".to_owned()),
             Self::Store(error) => error.hint(),

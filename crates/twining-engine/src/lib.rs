@@ -24,7 +24,7 @@ pub use blackboard::{
 pub use caller::{Caller, Stamp};
 pub use context::{AssembleInput, AssembledContext, ContextDecision, ContextEntity, ContextEntry, Omitted};
 pub use decisions::{
-    CommitDecision, CommitsInput, CommitsOutcome, Conflict, DecideInput, Decided, DecisionHit, Dependent, Impact, ImpactInput,
+    CommitDecision, CommitsInput, CommitsOutcome, Conflict, Contested, DecideInput, Decided, DecisionHit, Dependent, Impact, ImpactInput,
     LinkCommitInput, LinkCommitOutcome, Overridden, OverrideInput, PromoteInput, PromoteOutcome, PromotionRefused, ReconsiderInput,
     Reconsidered, RelatedEntry, Risk, SearchDecisionsInput, SearchDecisionsOutcome, TraceInput, TraceLink, TraceOutcome, WhyDecision,
     WhyInput, WhyOutcome,

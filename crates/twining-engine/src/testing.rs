@@ -11,7 +11,8 @@ use tempfile::TempDir;
 use twining_model::{Authority, Channel, Decision, Entity, Entry, Id, IdSource, Origin, Relation, Time, Trust, World};
 use twining_store::{Place, Store};
 
-use crate::{AddEntityInput, AddRelationInput, Caller, DecideInput, Decided, Engine, History, Overridden, OverrideInput, PostInput};
+pub(crate) use crate::lifecycle::NoHistory;
+use crate::{AddEntityInput, AddRelationInput, Caller, DecideInput, Decided, Engine, Overridden, OverrideInput, PostInput};
 
 /// A clock that only tests move.
 pub(crate) struct Clock {
@@ -188,15 +189,6 @@ pub(crate) fn choice(domain: &str, scope: &str, summary: &str) -> DecideInput {
         context: "it came up".into(),
         rationale: format!("reasons for: {summary}"),
         ..DecideInput::default()
-    }
-}
-
-/// A history in which nothing was ever committed.
-pub(crate) struct NoHistory;
-
-impl History for NoHistory {
-    fn last_commits(&self, _files: &[String]) -> Result<BTreeMap<String, Time>, String> {
-        Ok(BTreeMap::new())
     }
 }
 

@@ -47,7 +47,12 @@ pub fn list(field: &'static str, items: &[String], most: usize, bytes: usize) ->
     limits::at_most(field, items, most)?;
     let mut kept: Vec<String> = Vec::with_capacity(items.len());
     for item in items {
-        bounded(field, item, bytes)?;
+        if item.len() > bytes {
+            return Err(
+                Refused::new(field, format!("must have at most {bytes} bytes in each element")).because(format!("one has {}", item.len()))
+            );
+        }
+        no_nul(field, item)?;
         let item = item.trim();
         if item.is_empty() {
             return Err(Refused::new(field, "must not hold an empty element"));
@@ -139,6 +144,12 @@ mod tests {
         assert_eq!(visible("\u{1b}]52;c;aGk=\u{7}"), "U+001B]52;c;aGk=U+0007");
         assert_eq!(visible("ab\u{202E}cd\r"), "abU+202EcdU+000D");
         assert_eq!(visible("plain\n\ttext é"), "plain\n\ttext é");
+    }
+
+    #[test]
+    fn a_list_with_one_long_element_is_refused_for_the_element() {
+        let refused = list("tags", &["short".into(), "t".repeat(65)], 32, 64).expect_err("too long");
+        assert_eq!(refused.to_string(), "`tags` must have at most 64 bytes in each element; one has 65");
     }
 
     #[test]

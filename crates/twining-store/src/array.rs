@@ -12,6 +12,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use twining_model::document::compact;
 
+/// What an array without elements looks like; a file that is not there counts as one.
+pub const NONE: &[u8] = b"[\n]\n";
+
 /// What stands in an array file.
 #[derive(Debug, Default)]
 pub struct Scanned<'a> {

@@ -95,7 +95,7 @@ fn prepare(room: &Room, record: &Record, lines: &[JournalLine], which: Array) ->
     let current = room.files.array(which)?;
     let from = current.as_ref().map(|(print, _)| *print);
     // No file at all, as on a branch that never had one, is an empty array.
-    let bytes = current.map_or_else(|| b"[]".to_vec(), |(_, bytes)| bytes);
+    let bytes = current.map_or_else(|| array::NONE.to_vec(), |(_, bytes)| bytes);
     let scanned = array::scan(&bytes);
     let puts = if which == Array::DecisionIndex {
         let left_so = from.is_some() && record.checkpointed(which).map(|known| known.to) == from && scanned.unreadable.is_empty();

@@ -164,7 +164,7 @@ fn run_verb(
     };
     let project = Project::open(project)?;
     let (caller, authority) = caller_at_cli(agent);
-    let drained = project.engine.drain_queues(&caller);
+    let drained = project.engine.drain_queues_with(&caller, &project.history);
     // If this fails too, it is for the same reason, and that is told once.
     let answer = (verb.run)(&project.desk(caller, authority), given)?;
     if let Err(failure) = drained {

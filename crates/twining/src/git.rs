@@ -95,6 +95,13 @@ impl History for Git {
         let child = log.spawn().map_err(|error| format!("cannot start git: {error}"))?;
         newest_per_file(child, &wanted.into_iter().map(str::to_owned).collect())
     }
+
+    fn previous_commit(&self) -> Option<Time> {
+        // One commit is looked up, none is walked: this cannot take long.
+        let shown = self.command().args(["log", "-1", "--no-walk", "--format=%ct", "HEAD~1", "--"]).output().ok()?;
+        let seconds: i64 = String::from_utf8_lossy(&shown.stdout).trim().parse().ok()?;
+        Some(Time::from_ms(seconds.saturating_mul(1000)))
+    }
 }
 
 /// Whether a path may be an operand. One that starts with `-` is no file an

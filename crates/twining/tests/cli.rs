@@ -355,3 +355,31 @@ fn an_absolute_path_inside_the_project_is_stored_relative_to_it() {
     project.run(&["post", "finding", "x", "--scope", &inside.display().to_string()]);
     assert_eq!(project.json(&["recent"])["entries"][0]["scope"], "src/auth/jwt.ts");
 }
+
+#[test]
+fn a_commit_archives_what_was_settled_before_the_commit_before() {
+    let project = Project::new();
+    std::fs::remove_dir(project.path().join(".git")).expect("removes the stand-in");
+    let git = |words: &[&str], date: &str| {
+        let mut git = std::process::Command::new("git");
+        git.current_dir(project.path())
+            .args(["-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"])
+            .args(words);
+        git.env("GIT_COMMITTER_DATE", date).env("GIT_AUTHOR_DATE", date).env("GIT_CONFIG_GLOBAL", "/dev/null");
+        assert!(git.output().expect("git runs").status.success(), "{words:?}");
+    };
+    git(&["init", "-q", "."], "2026-01-01T00:00:00Z");
+    project.run(&["post", "finding", "after the first commit"]);
+    let board = project.path().join(".twining/blackboard.jsonl");
+    let old = r#"{"id":"01K9Z3M4E0A1B2C3D4E5F6G7H1","timestamp":"2020-01-01T00:00:00.000Z","entry_type":"finding","summary":"long ago"}"#;
+    let text = std::fs::read_to_string(&board).expect("there");
+    std::fs::write(&board, format!("{old}\n{text}")).expect("writes");
+    git(&["add", "-A"], "2026-01-01T00:00:00Z");
+    git(&["commit", "-q", "-m", "first"], "2021-01-01T00:00:00Z");
+    git(&["commit", "-q", "--allow-empty", "-m", "second"], "2026-01-01T00:00:00Z");
+    std::fs::write(project.path().join(".twining/pending-actions.jsonl"), "{\"action\":\"archive\",\"trigger\":\"commit\"}\n")
+        .expect("writes");
+    let read = project.json(&["read"]);
+    let summaries: Vec<&str> = read["entries"].as_array().expect("a list").iter().filter_map(|entry| entry["summary"].as_str()).collect();
+    assert_eq!(summaries, ["after the first commit", "Archive: 1 entry archived"]);
+}

@@ -50,11 +50,13 @@ pub struct PostDraft {
 impl PostDraft {
     /// Checks every word.
     pub fn parse(input: &PostInput, root: &Root) -> Result<Self, Refused> {
-        let kind = EntryType::parse("entry_type", input.entry_type.trim())?;
-        if kind == EntryType::Decision {
+        let word = input.entry_type.trim();
+        if word == EntryType::Decision.as_str() {
             return Err(Refused::new("entry_type", "must not be `decision`")
                 .because("record a decision with twining_decide, which keeps its reasons and announces it here"));
         }
+        let postable = EntryType::ALL.into_iter().filter(|kind| *kind != EntryType::Decision);
+        let kind = words::one_of("entry_type", word, &postable.map(|kind| (kind.as_str(), kind)).collect::<Vec<_>>())?;
         Ok(Self {
             kind,
             summary: text::summary("summary", &input.summary)?,
@@ -115,6 +117,12 @@ mod tests {
     fn a_decision_cannot_be_posted_without_its_reasons() {
         let message = refusal(&PostInput { entry_type: "decision".into(), ..finding("use redis") });
         assert!(message.contains("`entry_type`") && message.contains("twining_decide"), "{message}");
+    }
+
+    #[test]
+    fn an_unknown_entry_type_is_not_offered_decision() {
+        let message = refusal(&PostInput { entry_type: "rumour".into(), ..finding("x") });
+        assert!(message.contains("must be one of need, offer, finding, constraint,") && !message.contains("decision"), "{message}");
     }
 
     #[test]

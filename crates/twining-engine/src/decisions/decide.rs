@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Map;
-use twining_model::{Change, CommitLink, Decision, Id, Refused, Status, limits};
-use twining_store::View;
+use twining_model::{Change, CommitLink, Decision, Id, Refused, Status, limits, text};
+use twining_store::{StoreError, View};
 
 use crate::answer::is_zero;
 use crate::caller::Stamp;
 use crate::decisions::amend::{amendment, move_to};
-use crate::decisions::{Draft, notices};
+use crate::decisions::{Draft, notices, unreadable};
 use crate::failure::Failure;
 use crate::{graph, words};
 
@@ -55,7 +55,7 @@ pub struct Decided {
 /// Plans a decision, and names the active decisions it disagrees with.
 pub fn plan_decide(view: &View<'_>, draft: &Draft, stamp: &Stamp<'_>) -> Result<(Change, Decided), Failure> {
     let old = match &draft.supersedes {
-        Some(id) => Some(view.decisions().get(id)?.ok_or_else(|| missing("supersedes", id))?),
+        Some(id) => Some(replaceable(view, id)?),
         None => None,
     };
     let mut change = Change::default();
@@ -74,7 +74,7 @@ pub fn plan_decide(view: &View<'_>, draft: &Draft, stamp: &Stamp<'_>) -> Result<
 pub(crate) fn record(change: &mut Change, view: &View<'_>, draft: &Draft, stamp: &Stamp<'_>) -> Result<Decided, Failure> {
     for id in &draft.depends_on {
         if !view.decisions().exists(id)? {
-            return Err(missing("depends_on", id).into());
+            return Err(missing(view, "depends_on", id)?.into());
         }
     }
     let mut rivals = view.decisions().rivals(&draft.domain, &draft.scope)?;
@@ -150,6 +150,28 @@ fn conflict(rival: Decision) -> Conflict {
     Conflict { id: rival.id, summary: rival.summary, scope: rival.scope, rationale }
 }
 
-fn missing(field: &'static str, id: &Id) -> Refused {
-    Refused::new(field, "must name a decision that exists").because(format!("there is no decision `{id}`"))
+/// The decision to be superseded. One that was superseded before is refused: two
+/// successors of one decision would both stand, and neither know of the other.
+fn replaceable(view: &View<'_>, id: &Id) -> Result<Decision, Failure> {
+    let Some(old) = view.decisions().get(id)? else { return Err(missing(view, "supersedes", id)?.into()) };
+    if old.status != Status::Superseded {
+        return Ok(old);
+    }
+    let successor = match &old.superseded_by {
+        Some(by) => Some(text::excerpt(by, 40)),
+        None => view.decisions().successors(id)?.first().map(Id::to_string),
+    };
+    let given = match successor {
+        Some(by) => format!("it was superseded by {by}; supersede that one"),
+        None => format!("`{id}` was superseded already"),
+    };
+    Err(Refused::new("supersedes", "must name a decision that is not superseded yet").because(given).into())
+}
+
+fn missing(view: &View<'_>, field: &'static str, id: &Id) -> Result<Refused, StoreError> {
+    let refused = Refused::new(field, "must name a decision that exists");
+    Ok(match unreadable(view, id)? {
+        Some(bad) => refused.because(format!("the file `{}` is there, but cannot be read: {}", bad.file, text::excerpt(&bad.why, 200))),
+        None => refused.because(format!("there is no decision `{id}`")),
+    })
 }

@@ -19,8 +19,8 @@ mod tests;
 mod trace;
 mod why;
 
-use twining_model::{Decision, Id};
-use twining_store::View;
+use twining_model::{Decision, Folding, Id, Scope, text};
+use twining_store::{StoreError, Unreadable, View};
 
 pub use commits::{
     CommitDecision, CommitsInput, CommitsOutcome, LinkCommitDraft, LinkCommitInput, LinkCommitOutcome, commits, plan_link_commit,
@@ -29,7 +29,7 @@ pub use decide::{Conflict, Decided, plan_decide};
 pub use draft::{DecideInput, Draft};
 pub use impact::{Dependent, Impact, ImpactInput, RelatedEntry, Risk, impact};
 pub use overriding::{Overridden, OverrideDraft, OverrideInput, plan_override};
-pub use promote::{PromoteDraft, PromoteInput, PromoteOutcome, PromotionRefused, plan_promote};
+pub use promote::{Contested, PromoteDraft, PromoteInput, PromoteOutcome, PromotionRefused, plan_promote};
 pub use reconsider::{ReconsiderDraft, ReconsiderInput, Reconsidered, plan_reconsider};
 pub use search::{DecisionHit, SearchDecisionsInput, SearchDecisionsOutcome, search_decisions};
 pub use trace::{TraceInput, TraceLink, TraceOutcome, trace};
@@ -37,10 +37,51 @@ pub(crate) use why::nearest;
 pub use why::{WhyDecision, WhyInput, WhyOutcome, why};
 
 use crate::failure::Failure;
+use crate::words;
+
+/// Where their files are, as the view names them.
+const FOLDER: &str = "decisions/";
+/// Characters of what is wrong with a file.
+const WHY_SHOWN: usize = 200;
 
 /// The decision with this id.
 pub(crate) fn find(view: &View<'_>, id: &Id) -> Result<Decision, Failure> {
-    view.decisions().get(id)?.ok_or_else(|| Failure::no_decision(id))
+    match view.decisions().get(id)? {
+        Some(decision) => Ok(decision),
+        None => Err(match unreadable(view, id)? {
+            Some(bad) => Failure::Unreadable { id: id.clone(), file: bad.file, why: text::excerpt(&bad.why, WHY_SHOWN) },
+            None => Failure::no_decision(id),
+        }),
+    }
+}
+
+/// What is wrong with a decision's file, if it is there and cannot be read.
+pub(crate) fn unreadable(view: &View<'_>, id: &Id) -> Result<Option<Unreadable>, StoreError> {
+    let file = format!("{FOLDER}{id}.json");
+    Ok(unreadable_files(view)?.into_iter().find(|bad| bad.file == file))
+}
+
+/// The decision files that cannot be read.
+pub(crate) fn unreadable_files(view: &View<'_>) -> Result<Vec<Unreadable>, StoreError> {
+    let mut files = view.unreadable()?;
+    files.retain(|bad| bad.file.starts_with(FOLDER));
+    Ok(files)
+}
+
+/// Whether two decisions answer one question differently, wherever they stand.
+pub(crate) fn disagree(left: &Decision, right: &Decision, folding: Folding) -> bool {
+    left.id != right.id
+        && same_domain(&left.domain, &right.domain)
+        && Scope::read(&left.scope).overlaps(&Scope::read(&right.scope), folding)
+        && words::fold(&left.summary) != words::fold(&right.summary)
+}
+
+/// Where a decision that is out of force stands, and what stands in its place.
+pub(crate) fn retired(decision: &Decision) -> String {
+    match &decision.superseded_by {
+        Some(by) => format!("it is {}; {} stands in its place", decision.status.as_str(), text::excerpt(by, 40)),
+        None => format!("it is {}", decision.status.as_str()),
+    }
 }
 
 /// Whether two words name one domain.

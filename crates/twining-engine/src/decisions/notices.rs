@@ -93,6 +93,30 @@ pub(crate) fn overridden(change: &mut Change, decision: &Decision, authority: Au
     });
 }
 
+/// Warns of the rivals of a promoted decision that no warning has named: it met
+/// them while both were provisional. What was said once, even if somebody
+/// dismissed it, is not said again.
+pub(crate) fn still_contested(
+    change: &mut Change,
+    view: &View<'_>,
+    decision: &Decision,
+    rivals: &[Id],
+    stamp: &Stamp<'_>,
+) -> Result<(), StoreError> {
+    let told = view.entries().relating_to(decision.id.as_str(), limits::LIST)?.items;
+    let warned: Vec<&Entry> = told.iter().chain(&change.entries).filter(|entry| is_conflict(entry)).collect();
+    let both =
+        |warning: &Entry, rival: &Id| [rival, &decision.id].iter().all(|id| warning.relates_to.iter().any(|other| other == id.as_str()));
+    let mut untold = Vec::new();
+    for id in rivals.iter().filter(|id| !warned.iter().any(|warning| both(warning, id))) {
+        untold.extend(view.decisions().get(id)?);
+    }
+    if !untold.is_empty() {
+        conflict(change, decision, &untold, 0, stamp);
+    }
+    Ok(())
+}
+
 /// Tells of promotions, and closes the warnings they settle.
 pub(crate) fn promoted(change: &mut Change, view: &View<'_>, decisions: &[Decision], stamp: &Stamp<'_>) -> Result<(), StoreError> {
     let Some(first) = decisions.first() else { return Ok(()) };
@@ -146,28 +170,34 @@ fn is_settled(view: &View<'_>, warning: &Entry, after: &Decision) -> Result<bool
     if tagged(RECONSIDERATION) {
         return Ok(after.status != Status::Provisional);
     }
-    if !tagged(CONFLICT) {
+    if !is_conflict(warning) {
         return Ok(false);
     }
     // A warning of a conflict relates to the newcomer first, then to its rivals.
     let Some((newcomer, rivals)) = warning.relates_to.split_first() else { return Ok(false) };
-    if status_of(view, newcomer, after)? != Some(Status::Provisional) {
+    if !binds(view, newcomer, after)? {
         return Ok(true);
     }
+    // Promoting the newcomer settles nothing while a rival is in force: then two
+    // decisions contradict each other, and this warning is what says so.
     for rival in rivals {
-        if status_of(view, rival, after)?.is_some_and(Status::binds) {
+        if binds(view, rival, after)? {
             return Ok(false);
         }
     }
     Ok(!rivals.is_empty())
 }
 
-fn status_of(view: &View<'_>, id: &str, after: &Decision) -> Result<Option<Status>, StoreError> {
+fn is_conflict(entry: &Entry) -> bool {
+    entry.kind() == Some(EntryType::Warning) && entry.tags.iter().any(|tag| tag == CONFLICT)
+}
+
+fn binds(view: &View<'_>, id: &str, after: &Decision) -> Result<bool, StoreError> {
     if after.id.as_str() == id {
-        return Ok(Some(after.status));
+        return Ok(after.status.binds());
     }
-    let Some(id) = Id::read(id) else { return Ok(None) };
-    Ok(view.decisions().get(&id)?.map(|decision| decision.status))
+    let Some(id) = Id::read(id) else { return Ok(false) };
+    Ok(view.decisions().get(&id)?.is_some_and(|decision| decision.status.binds()))
 }
 
 /// The domain as a tag, unless it is too long for one.

@@ -3,13 +3,16 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_model::{Change, Decision, Id, Refused, Status, text};
-use twining_store::View;
+use twining_store::{StoreError, View};
 
 use crate::caller::Stamp;
 use crate::decisions::amend::{amendment, move_to};
-use crate::decisions::{find, notices};
+use crate::decisions::{disagree, find, notices, retired};
 use crate::failure::Failure;
 use crate::words;
+
+/// Rivals that are named.
+const RIVALS_NAMED: usize = 20;
 
 /// What to promote, in the caller's words.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +32,15 @@ pub struct PromotionRefused {
     pub reason: String,
 }
 
+/// A decision that was promoted although active ones disagree with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Contested {
+    /// Its id.
+    pub id: Id,
+    /// Active decisions that disagree with it, at most 20.
+    pub rivals: Vec<Id>,
+}
+
 /// What was promoted.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct PromoteOutcome {
@@ -38,6 +50,9 @@ pub struct PromoteOutcome {
     pub already_active: Vec<Id>,
     /// Superseded or overridden.
     pub refused: Vec<PromotionRefused>,
+    /// Promoted, but in conflict with active ones; the warning of it stays open.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contested: Vec<Contested>,
 }
 
 /// A promotion to be, every rule checked.
@@ -81,13 +96,23 @@ pub fn plan_promote(view: &View<'_>, draft: &PromoteDraft, stamp: &Stamp<'_>) ->
             }
         }
     }
+    for decision in &promoted {
+        let rivals = rivals(view, decision, &promoted)?;
+        if !rivals.is_empty() {
+            notices::still_contested(&mut change, view, decision, &rivals, stamp)?;
+            outcome.contested.push(Contested { id: decision.id.clone(), rivals });
+        }
+    }
     notices::promoted(&mut change, view, &promoted, stamp)?;
     Ok((change, outcome))
 }
 
-fn retired(decision: &Decision) -> String {
-    match &decision.superseded_by {
-        Some(by) => format!("it is {}; {} stands in its place", decision.status.as_str(), text::excerpt(by, 40)),
-        None => format!("it is {}", decision.status.as_str()),
-    }
+/// Active decisions that disagree with a promoted one, and those that become
+/// active beside it: the view still has these as provisional.
+fn rivals(view: &View<'_>, decision: &Decision, promoted: &[Decision]) -> Result<Vec<Id>, StoreError> {
+    let mut rivals = view.decisions().contesters(decision, &[Status::Active], RIVALS_NAMED)?;
+    rivals.extend(promoted.iter().filter(|other| disagree(decision, other, view.folding())).map(|other| other.id.clone()));
+    rivals.sort_unstable();
+    rivals.truncate(RIVALS_NAMED);
+    Ok(rivals)
 }

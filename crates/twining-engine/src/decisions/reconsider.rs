@@ -7,7 +7,7 @@ use twining_store::View;
 
 use crate::caller::Stamp;
 use crate::decisions::amend::{amendment, move_to};
-use crate::decisions::{find, notices};
+use crate::decisions::{find, notices, retired};
 use crate::failure::Failure;
 
 /// What to reconsider, in the caller's words.
@@ -30,6 +30,9 @@ pub struct Reconsidered {
     pub decision_summary: String,
     /// Decisions that depend on it, unchanged.
     pub dependents: Vec<Id>,
+    /// Why there was nothing to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// A reconsideration to be, every rule checked.
@@ -47,7 +50,7 @@ impl ReconsiderDraft {
 }
 
 /// Plans the doubt: an active decision becomes provisional, and the board is
-/// warned. Decisions that depend on it are named and left alone; to change them
+/// warned. One that is out of force stays as it is. Decisions that depend on it are named and left alone; to change them
 /// without being asked would surprise whoever relies on them.
 pub fn plan_reconsider(view: &View<'_>, draft: &ReconsiderDraft, stamp: &Stamp<'_>) -> Result<(Change, Reconsidered), Failure> {
     let before = find(view, &draft.id)?;
@@ -60,7 +63,12 @@ pub fn plan_reconsider(view: &View<'_>, draft: &ReconsiderDraft, stamp: &Stamp<'
         move_to(&mut after, Status::Provisional, &stamp.caller.agent, &draft.why, stamp);
         change.amendments.push(amendment(&before, &after)?);
     }
-    notices::reconsider(&mut change, &before, &draft.why, &dependents, stamp);
+    // A warning about one that is out of force would stay open for good: no
+    // promotion or override is left to settle it.
+    let note = (!before.status.binds()).then(|| format!("nothing to reconsider: {}", retired(&before)));
+    if note.is_none() {
+        notices::reconsider(&mut change, &before, &draft.why, &dependents, stamp);
+    }
     dependents.truncate(limits::WALK_NODES);
-    Ok((change, Reconsidered { flagged, decision_summary: before.summary, dependents }))
+    Ok((change, Reconsidered { flagged, decision_summary: before.summary, dependents, note }))
 }

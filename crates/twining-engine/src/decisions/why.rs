@@ -1,17 +1,23 @@
 //! Why: the decisions that bear on a scope, nearest and most binding first.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Confidence, Decision, Folding, Id, Root, Scope, Status};
-use twining_store::{Affecting, Via, View};
+use twining_model::{Confidence, Decision, Id, Root, Scope, Status};
+use twining_store::{Affecting, StoreError, Via, View};
 
 use crate::answer::within_answer;
-use crate::decisions::same_domain;
+use crate::decisions::unreadable_files;
 use crate::failure::Failure;
 use crate::words;
+
+/// Contesters that are named; thousands may disagree with one.
+const CONTESTERS_NAMED: usize = 5;
+/// Binding decisions beyond the page that are looked at for a contest.
+const LOOKED_AT_BEYOND: usize = 200;
+/// Unreadable files that are listed.
+const UNREADABLE_LISTED: usize = 20;
 
 /// Which scope to explain.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +59,7 @@ pub struct WhyDecision {
     /// Why it was rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub override_reason: Option<String>,
-    /// Listed decisions that disagree with it.
+    /// Decisions in force that disagree with it, listed or not; at most 5.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contested_by: Vec<Id>,
 }
@@ -71,8 +77,11 @@ pub struct WhyOutcome {
     pub total_count: u64,
     /// Those not listed.
     pub omitted_count: u64,
-    /// Whether listed decisions disagree.
+    /// Whether decisions that bear on the scope are contested.
     pub contested: bool,
+    /// Decision files that cannot be read, at most 20; what they decided is not listed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }
 
 /// The decisions that bear on a scope: a ranked page, with what it left out.
@@ -86,23 +95,27 @@ pub fn why(view: &View<'_>, input: &WhyInput, root: &Root) -> Result<WhyOutcome,
     if !input.include_retired.unwrap_or(true) {
         rows.retain(|row| row.status.binds());
     }
-    nearest(&mut rows, limit);
-    let mut listed: Vec<(Via, Decision)> = Vec::with_capacity(rows.len());
+    nearest(&mut rows, limit + LOOKED_AT_BEYOND);
+    let beyond = rows.split_off(rows.len().min(limit));
+    let mut told: Vec<WhyDecision> = Vec::with_capacity(rows.len());
     for row in rows {
         if let Some(decision) = view.decisions().get(&row.id)? {
-            listed.push((row.via, decision));
+            let contested_by = contesters(view, &decision, CONTESTERS_NAMED)?;
+            told.push(tell(row.via, decision, contested_by));
         }
     }
-    let folding = view.folding();
-    let told = listed.iter().map(|(via, decision)| tell(*via, decision, contesters(decision, &listed, folding))).collect();
-    let (decisions, _) = within_answer::<WhyDecision>(told);
+    let contested = told.iter().any(|decision| !decision.contested_by.is_empty()) || is_any_contested(view, &beyond)?;
+    let (decisions, _) = within_answer(told);
+    let mut unreadable: Vec<String> = unreadable_files(view)?.into_iter().map(|bad| bad.file).collect();
+    unreadable.truncate(UNREADABLE_LISTED);
     Ok(WhyOutcome {
-        contested: decisions.iter().any(|decision| !decision.contested_by.is_empty()),
+        contested,
         active_count,
         provisional_count,
         total_count,
         omitted_count: total_count - decisions.len() as u64,
         decisions,
+        unreadable,
     })
 }
 
@@ -118,38 +131,48 @@ pub(crate) fn nearest(rows: &mut Vec<Affecting>, limit: usize) {
     rows.sort_unstable_by(order);
 }
 
-fn tell(via: Via, decision: &Decision, contested_by: Vec<Id>) -> WhyDecision {
+fn tell(via: Via, decision: Decision, contested_by: Vec<Id>) -> WhyDecision {
     WhyDecision {
-        id: decision.id.clone(),
-        summary: decision.summary.clone(),
-        rationale: decision.rationale.clone(),
+        id: decision.id,
+        summary: decision.summary,
+        rationale: decision.rationale,
         confidence: decision.confidence,
         status: decision.status,
-        timestamp: decision.timestamp.clone(),
+        timestamp: decision.timestamp,
         alternatives_count: decision.alternatives.len() as u64,
-        scope: decision.scope.clone(),
+        scope: decision.scope,
         matched: word(via).to_owned(),
-        commit_hashes: decision.commit_hashes.clone(),
-        superseded_by: decision.superseded_by.clone(),
-        override_reason: decision.override_reason.clone(),
+        commit_hashes: decision.commit_hashes,
+        superseded_by: decision.superseded_by,
+        override_reason: decision.override_reason,
         contested_by,
     }
 }
 
-/// The listed decisions that disagree with this one. At least one of two that
-/// contest each other is active: between provisional ones nothing is settled yet.
-fn contesters(decision: &Decision, listed: &[(Via, Decision)], folding: Folding) -> Vec<Id> {
-    let contests = |other: &Decision| {
-        let in_force = decision.status.binds() && other.status.binds();
-        in_force
-            && (decision.status == Status::Active || other.status == Status::Active)
-            && other.id != decision.id
-            && same_domain(&other.domain, &decision.domain)
-            && Scope::read(&other.scope).overlaps(&Scope::read(&decision.scope), folding)
-            && words::fold(&other.summary) != words::fold(&decision.summary)
+/// Whether one of these is contested; the first that is ends the search.
+fn is_any_contested(view: &View<'_>, rows: &[Affecting]) -> Result<bool, StoreError> {
+    for row in rows.iter().filter(|row| row.status.binds()) {
+        if let Some(decision) = view.decisions().get(&row.id)?
+            && !contesters(view, &decision, 1)?.is_empty()
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Decisions that disagree with this one, wherever they stand. At least one of
+/// two that contest each other is active: between provisional ones nothing is
+/// settled yet.
+fn contesters(view: &View<'_>, decision: &Decision, limit: usize) -> Result<Vec<Id>, StoreError> {
+    let against: &[Status] = match decision.status {
+        Status::Active => &[Status::Active, Status::Provisional],
+        Status::Provisional => &[Status::Active],
+        Status::Superseded | Status::Overridden => return Ok(Vec::new()),
     };
-    let found: BTreeSet<&Id> = listed.iter().map(|(_, other)| other).filter(|other| contests(other)).map(|other| &other.id).collect();
-    found.into_iter().cloned().collect()
+    let mut found = view.decisions().contesters(decision, against, limit)?;
+    found.sort_unstable();
+    Ok(found)
 }
 
 fn word(via: Via) -> &'static str {

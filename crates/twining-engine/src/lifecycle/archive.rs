@@ -64,6 +64,11 @@ impl ArchiveDraft {
         })
     }
 
+    /// What a hook may ask for: what is older than this, with a summary.
+    pub(crate) fn older_than(before: Time) -> Self {
+        Self { before: Some(before), keep_decisions: true, summarize: true }
+    }
+
     /// What to tell of the archive that was made.
     pub(crate) fn outcome(&self, archived: Archived, summary: Option<String>, kept_open: u64) -> ArchiveOutcome {
         let note = "decisions are never archived; `keep_decisions: false` changes nothing";

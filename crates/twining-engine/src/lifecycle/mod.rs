@@ -11,6 +11,7 @@ mod verify;
 pub use archive::{ArchiveDraft, ArchiveInput, ArchiveOutcome, choose};
 pub use export::{ExportFile, ExportInput, ExportOutcome, export};
 pub use queues::Drained;
-pub(crate) use queues::{PendingAction, hook, pending_action, pending_post};
+pub(crate) use queues::{PendingAction, cutoff, hook, pending_action, pending_post};
 pub use status::{StatusReport, StatusWarning, UnreadableFile, status};
+pub(crate) use verify::NoHistory;
 pub use verify::{Check, CheckItem, CheckStatus, History, VerifyDraft, VerifyInput, VerifyOutcome, verify};

@@ -5,11 +5,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use twining_model::{Channel, Entry, Origin, Refused, Root, Trust, text};
+use twining_model::{Channel, Entry, Origin, Refused, Root, Time, Trust, text};
 use twining_store::Config;
 
 use crate::blackboard::{PostDraft, PostInput, plan_post};
 use crate::caller::{Caller, Stamp};
+use crate::lifecycle::History;
 
 /// What came out of the queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -47,23 +48,48 @@ struct ActionLine {
     action: String,
     #[serde(default)]
     trigger: Option<String>,
+    #[serde(default)]
+    before: Option<String>,
 }
 
-/// What a hook asks to be done, and on which occasion.
+/// An archive that a hook asks for: on which occasion, and of what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PendingAction {
-    ArchiveOnCommit,
-    ArchiveOnContextSwitch,
+pub(crate) struct PendingAction {
+    occasion: Occasion,
+    before: Option<Time>,
+}
+
+/// When a hook asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Occasion {
+    None,
+    Commit,
+    ContextSwitch,
 }
 
 impl PendingAction {
-    /// Whether the settings want it done.
-    pub(crate) fn is_wanted(self, config: &Config) -> bool {
-        match self {
-            Self::ArchiveOnCommit => config.archive.auto_archive_on_commit,
-            Self::ArchiveOnContextSwitch => config.archive.auto_archive_on_context_switch,
+    /// Whether the settings want it done. What names no occasion was asked for.
+    fn is_wanted(self, config: &Config) -> bool {
+        match self.occasion {
+            Occasion::None => true,
+            Occasion::Commit => config.archive.auto_archive_on_commit,
+            Occasion::ContextSwitch => config.archive.auto_archive_on_context_switch,
         }
     }
+}
+
+/// Up to when to archive, so that one archive does all that was asked for; none
+/// if there is nothing to do. A commit settles what came before the previous
+/// one; if there is none, everything is still part of the work at hand.
+pub(crate) fn cutoff(actions: &[PendingAction], config: &Config, history: &dyn History, now: Time) -> Option<Time> {
+    let wanted = || actions.iter().filter(|action| action.is_wanted(config));
+    let asks_git = wanted().any(|action| action.occasion == Occasion::Commit && action.before.is_none());
+    let previous_commit = if asks_git { history.previous_commit() } else { None };
+    let of = |action: &PendingAction| match action.occasion {
+        Occasion::Commit => action.before.or(previous_commit),
+        Occasion::None | Occasion::ContextSwitch => Some(action.before.unwrap_or(now)),
+    };
+    wanted().filter_map(of).max()
 }
 
 /// The caller whose words come out of a queue.
@@ -97,10 +123,15 @@ pub(crate) fn pending_post(line: &str, root: &Root, stamp: &Stamp<'_>) -> Result
 /// Takes one queued action, or says why not.
 pub(crate) fn pending_action(line: &str) -> Result<PendingAction, String> {
     let queued: ActionLine = serde_json::from_str(line).map_err(|error| format!("not a queued action: {error}"))?;
-    match (queued.action.as_str(), queued.trigger.as_deref()) {
-        ("archive", None | Some("commit")) => Ok(PendingAction::ArchiveOnCommit),
-        ("archive", Some("context_switch")) => Ok(PendingAction::ArchiveOnContextSwitch),
-        ("archive", Some(_)) => Err("`trigger` must be commit or context_switch".to_owned()),
-        _ => Err("`action` must be archive; nothing else can be queued".to_owned()),
+    if queued.action != "archive" {
+        return Err("`action` must be archive; nothing else can be queued".to_owned());
     }
+    let occasion = match queued.trigger.as_deref() {
+        None => Occasion::None,
+        Some("commit") => Occasion::Commit,
+        Some("context_switch") => Occasion::ContextSwitch,
+        Some(_) => return Err("`trigger` must be commit or context_switch".to_owned()),
+    };
+    let before = queued.before.as_deref().map(|before| Time::parse("before", before)).transpose();
+    Ok(PendingAction { occasion, before: before.map_err(|refused| refused.to_string())? })
 }

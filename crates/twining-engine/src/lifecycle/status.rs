@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_model::Time;
+use twining_store::config::VERSION;
 use twining_store::{Config, EntryFilter, Tally, View};
 
 use crate::failure::Failure;
@@ -80,8 +81,8 @@ pub struct StatusReport {
     pub format_version: u32,
 }
 
-/// Takes stock.
-pub fn status(view: &View<'_>, project: String, config: &Config) -> Result<StatusReport, Failure> {
+/// Takes stock. `rejected` is the number of queued lines that were set aside.
+pub fn status(view: &View<'_>, project: String, config: &Config, rejected: u64) -> Result<StatusReport, Failure> {
     let tally = view.tally()?;
     let stock = Stock {
         stale: view.decisions().stale_provisional(words::earlier(view.now(), STALE_DAYS * DAY_MS), 1)?.total,
@@ -89,6 +90,7 @@ pub fn status(view: &View<'_>, project: String, config: &Config) -> Result<Statu
         duplicates: view.entries().duplicate_ids()?,
         threshold: config.archive.max_blackboard_entries_before_archive,
         permanent: permanent(view, &tally)?,
+        rejected,
         tally,
     };
     let mut unreadable = view.unreadable()?;
@@ -126,6 +128,7 @@ struct Stock {
     duplicates: u64,
     threshold: u64,
     permanent: u64,
+    rejected: u64,
 }
 
 impl Stock {
@@ -175,6 +178,10 @@ fn unanswered(view: &View<'_>, tally: &Tally) -> Result<u64, Failure> {
 fn notices(stock: &Stock, config: &Config) -> Vec<Notice> {
     let tally = &stock.tally;
     let mut notices = Notices(Vec::new());
+    if config.version > VERSION {
+        let message = format!("the folder has format version {}; it can be read but not written", config.version);
+        notices.add(Pressing::Yes, "format_too_new", message, "update twining");
+    }
     notices.count(tally.unreadable, Pressing::Yes, &UNREADABLE);
     notices.count(tally.unconfirmed_overrides, Pressing::Yes, &UNCONFIRMED);
     notices.count(stock.stale, Pressing::Yes, &STALE);
@@ -184,8 +191,9 @@ fn notices(stock: &Stock, config: &Config) -> Vec<Notice> {
     notices.count(tally.provisional - stock.stale.min(tally.provisional), Pressing::No, &PROVISIONAL);
     notices.count(tally.disconnected, Pressing::No, &LONE);
     notices.count(stock.duplicates, Pressing::No, &TWICE);
+    notices.count(stock.rejected, Pressing::No, &REJECTED);
     if stock.needs_archiving() {
-        let message = format!("the board has {} entries, {} or more", tally.entries, stock.threshold);
+        let message = format!("the board has {}, {} or more", words::count(tally.entries, "entry", "entries"), stock.threshold);
         notices.add(Pressing::Yes, "needs_archiving", message, "twining_archive moves what is settled off the board");
     }
     for note in &config.notes {
@@ -270,6 +278,12 @@ const TWICE: Matter = Matter {
     one: "entry stands on more than one line",
     many: "entries stand on more than one line",
     hint: "a merge united both sides; each counts once, and the last line holds",
+};
+const REJECTED: Matter = Matter {
+    code: "rejected_queue_lines",
+    one: "line that a hook queued was set aside",
+    many: "lines that hooks queued were set aside",
+    hint: "`.twining/pending-rejected.jsonl` has each with its reason; mend the hook, then remove the file",
 };
 
 fn summary(tally: &Tally, notices: &[Notice]) -> String {

@@ -156,6 +156,36 @@ fn superseding_links_both_sides_and_is_no_conflict() {
 }
 
 #[test]
+fn a_decision_cannot_be_superseded_twice_and_its_successor_is_named() {
+    let project = Project::new();
+    let old = project.decide(&choice("api", "src/", "use rest"));
+    let supersede = |summary: &str| DecideInput { supersedes: Some(old.id.to_string()), ..choice("api", "src/", summary) };
+    let new = project.decide(&supersede("use grpc"));
+    let failure = project.engine.decide(&caller("bob"), &supersede("use soap")).expect_err("refused");
+    let expected =
+        format!("`supersedes` must name a decision that is not superseded yet; it was superseded by {}; supersede that one", new.id);
+    assert_eq!((failure.code(), failure.to_string()), ("INVALID_INPUT", expected));
+    assert_eq!((project.decision_files(), project.decision(&old.id).superseded_by.as_deref()), (2, Some(new.id.as_str())));
+}
+
+#[test]
+fn a_reference_to_a_decision_whose_file_cannot_be_read_says_so() {
+    let project = Project::new();
+    let torn = "01M7EB3QWY4C5CPJF6982ZJQ18";
+    project.write(&format!("decisions/{torn}.json"), "<<<<<<< HEAD\n{}\n");
+    let cases = [
+        ("supersedes", DecideInput { supersedes: Some(torn.into()), ..choice("api", "src/", "use rest") }),
+        ("depends_on", DecideInput { depends_on: vec![torn.into()], ..choice("api", "src/", "use rest") }),
+    ];
+    for (field, input) in cases {
+        let message = project.engine.decide(&caller("ada"), &input).expect_err("refused").to_string();
+        let expected =
+            format!("`{field}` must name a decision that exists; the file `decisions/{torn}.json` is there, but cannot be read: ");
+        assert!(message.starts_with(&expected), "{message}");
+    }
+}
+
+#[test]
 fn superseding_one_side_of_a_conflict_settles_its_warning() {
     let project = Project::new();
     let first = project.decide(&choice("api", "src/", "use rest"));

@@ -3,7 +3,7 @@
 use twining_model::{Authority, EntryType, Status};
 
 use crate::testing::{Project, caller, choice};
-use crate::{DecideInput, DismissInput, OverrideInput, PromoteInput, ReconsiderInput, WhyInput};
+use crate::{Contested, DecideInput, DismissInput, OverrideInput, PromoteInput, ReconsiderInput, WhyInput};
 
 fn doubt(project: &Project, id: &twining_model::Id) -> crate::Reconsidered {
     let input = ReconsiderInput { decision_id: id.to_string(), new_context: "traffic grew tenfold".into(), agent_id: None };
@@ -52,6 +52,48 @@ fn promoting_settles_the_doubt_and_its_warning() {
     let outcome = promote(&project, &[base.id.as_str()]).expect("promotes");
     assert_eq!(outcome.promoted, std::slice::from_ref(&base.id));
     assert_eq!((project.decision(&base.id).status, open_warnings(&project)), (Status::Active, 0));
+}
+
+#[test]
+fn a_decision_out_of_force_is_not_reconsidered_and_nobody_is_warned() {
+    let project = Project::new();
+    let old = project.decide(&choice("a", "src/", "old"));
+    let new = project.decide(&DecideInput { supersedes: Some(old.id.to_string()), ..choice("a", "src/", "new") });
+    let outcome = doubt(&project, &old.id);
+    assert!(!outcome.flagged);
+    assert_eq!(outcome.note, Some(format!("nothing to reconsider: it is superseded; {} stands in its place", new.id)));
+    project.override_as(Authority::Confirmed, &new.id, None);
+    assert_eq!(doubt(&project, &new.id).note.as_deref(), Some("nothing to reconsider: it is overridden"));
+    assert_eq!((open_warnings(&project), project.entries_tagged("reconsideration").len()), (0, 0));
+}
+
+#[test]
+fn promoting_beside_an_active_rival_says_so_and_leaves_the_warning_open() {
+    let project = Project::new();
+    let first = project.decide(&choice("api", "src/", "use rest"));
+    let second = project.decide(&choice("api", "src/", "use grpc"));
+    let outcome = promote(&project, &[second.id.as_str()]).expect("promotes");
+    assert_eq!(outcome.promoted, std::slice::from_ref(&second.id));
+    assert_eq!(outcome.contested, [Contested { id: second.id, rivals: vec![first.id.clone()] }]);
+    assert_eq!((open_warnings(&project), project.entries_tagged("conflict").len()), (1, 1), "one warning, still open");
+    project.override_as(Authority::Confirmed, &first.id, None);
+    assert_eq!(open_warnings(&project), 0);
+}
+
+#[test]
+fn two_rivals_promoted_at_once_are_named_to_each_other_and_warned_of_once() {
+    let project = Project::new();
+    let first = project.decide(&choice("api", "src/", "use rest"));
+    let left = project.decide(&choice("api", "src/", "use grpc")).id;
+    let right = project.decide(&choice("api", "src/", "use soap")).id;
+    project.override_as(Authority::Confirmed, &first.id, None);
+    assert_eq!(open_warnings(&project), 0, "between provisional ones nothing is settled yet");
+    let outcome = promote(&project, &[left.as_str(), right.as_str()]).expect("promotes");
+    let expected =
+        [Contested { id: left.clone(), rivals: vec![right.clone()] }, Contested { id: right.clone(), rivals: vec![left.clone()] }];
+    assert_eq!((outcome.contested.as_slice(), open_warnings(&project)), (expected.as_slice(), 1));
+    project.override_as(Authority::Confirmed, &left, None);
+    assert_eq!(open_warnings(&project), 0);
 }
 
 #[test]

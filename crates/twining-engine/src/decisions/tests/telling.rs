@@ -10,6 +10,10 @@ fn why(project: &Project, scope: &str) -> WhyOutcome {
     project.engine.why(&WhyInput { scope: scope.into(), ..WhyInput::default() }).expect("explains")
 }
 
+fn page_of_one(project: &Project, scope: &str) -> WhyOutcome {
+    project.engine.why(&WhyInput { scope: scope.into(), limit: Some(1), include_retired: None }).expect("explains")
+}
+
 fn summaries(outcome: &WhyOutcome) -> Vec<&str> {
     outcome.decisions.iter().map(|decision| decision.summary.as_str()).collect()
 }
@@ -89,6 +93,49 @@ fn two_active_decisions_that_a_merge_brought_together_are_contested() {
     assert!(outcome.contested && outcome.active_count == 2);
     let contested: Vec<String> = outcome.decisions.iter().flat_map(|d| &d.contested_by).map(ToString::to_string).collect();
     assert_eq!(contested, [left, right], "each names the other");
+}
+
+#[test]
+fn a_rival_that_falls_off_the_page_still_contests() {
+    let project = Project::new();
+    let (near, far) = ("01M7EB3QWY4C5CPJF6982ZJQ18", "01M7EB3QWY4C5CPJF6982ZJQ19");
+    project.write_decision(near, &json!({"scope": "src/cache/", "summary": "use redis"}));
+    project.write_decision(far, &json!({"scope": "project", "summary": "use sqlite", "status": "provisional"}));
+    let outcome = page_of_one(&project, "src/cache/");
+    assert_eq!((summaries(&outcome), outcome.contested), (vec!["use redis"], true));
+    assert_eq!(outcome.decisions[0].contested_by[0].as_str(), far);
+}
+
+#[test]
+fn a_contest_between_decisions_that_are_not_listed_is_told() {
+    let project = Project::new();
+    project.write_decision("01M7EB3QWY4C5CPJF6982ZJQ18", &json!({"scope": "src/", "domain": "testing"}));
+    project.write_decision("01M7EB3QWY4C5CPJF6982ZJQ19", &json!({"scope": "project", "summary": "use redis"}));
+    project.write_decision("01M7EB3QWY4C5CPJF6982ZJQ1A", &json!({"scope": "project", "summary": "use sqlite"}));
+    let outcome = page_of_one(&project, "src/");
+    assert!(outcome.contested && outcome.decisions[0].contested_by.is_empty());
+}
+
+#[test]
+fn two_provisional_decisions_do_not_contest_each_other() {
+    let project = Project::new();
+    project.write_decision("01M7EB3QWY4C5CPJF6982ZJQ18", &json!({"summary": "use redis", "status": "provisional"}));
+    project.write_decision("01M7EB3QWY4C5CPJF6982ZJQ19", &json!({"summary": "use sqlite", "status": "provisional"}));
+    assert!(!why(&project, "src/").contested);
+}
+
+#[test]
+fn a_decision_torn_by_a_merge_is_said_to_be_there() {
+    let project = Project::new();
+    let torn = project.decide(&choice("a", "src/", "use redis")).id;
+    let file = format!("decisions/{torn}.json");
+    project.write(&file, "<<<<<<< HEAD\n{}\n=======\n{}\n>>>>>>> other\n");
+    let failure = project.engine.trace(&TraceInput { decision_id: torn.to_string(), direction: None }).expect_err("torn");
+    let expected = format!("decision `{torn}` cannot be read: its file `{file}` is there, but ");
+    assert!(failure.code() == "NOT_FOUND" && failure.to_string().starts_with(&expected), "{failure}");
+    assert!(failure.hint().is_some_and(|hint| hint.contains(&file)));
+    let outcome = why(&project, "src/");
+    assert_eq!((outcome.total_count, outcome.unreadable), (0, vec![file]));
 }
 
 #[test]

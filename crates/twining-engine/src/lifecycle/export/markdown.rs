@@ -91,8 +91,8 @@ impl Page {
         if left_out > 0 {
             let _ = writeln!(
                 self.text,
-                "{} did not fit and were left out; export a narrower scope to see them.",
-                words::count(left_out, "record", "records")
+                "{}; export a narrower scope to see more.",
+                words::count(left_out, "record did not fit and was left out", "records did not fit and were left out")
             );
         }
         self.text.truncate(self.text.trim_end().len());

@@ -163,7 +163,15 @@ impl Holdings {
         let filter = DecisionFilter { scope: Some(scope.clone()), ..DecisionFilter::default() };
         let page = view.decisions().page(&filter, ROWS)?;
         let beyond = page.total.saturating_sub(page.items.len() as u64);
-        Ok(Self { scope, at: view.now().to_string(), decisions: page.items, entries: Vec::new(), entities: Vec::new(), relations: Vec::new(), beyond })
+        Ok(Self {
+            scope,
+            at: view.now().to_string(),
+            decisions: page.items,
+            entries: Vec::new(),
+            entities: Vec::new(),
+            relations: Vec::new(),
+            beyond,
+        })
     }
 
     fn add_board_and_graph(&mut self, view: &View<'_>) -> Result<(), Failure> {

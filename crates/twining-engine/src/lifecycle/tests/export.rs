@@ -83,7 +83,27 @@ fn an_export_that_does_not_fit_says_what_it_left_out() {
         assert!(outcome.truncated && outcome.entries < 20, "{format}");
         assert!(outcome.content.len() <= limits::ANSWER_BYTES, "{format}: {}", outcome.content.len());
     }
-    assert!(export(&project, "markdown", None).content.contains("did not fit"));
+    let outcome = export(&project, "markdown", None);
+    let left_out = format!("{} records did not fit and were left out", 20 - outcome.entries);
+    assert!(outcome.content.contains(&left_out), "{left_out}");
+}
+
+#[test]
+fn one_record_that_does_not_fit_is_left_out_in_the_singular() {
+    let project = Project::new();
+    let mut posted = 0;
+    loop {
+        let detail = Some("x".repeat(limits::TEXT_BYTES - 1));
+        let input = PostInput { entry_type: "finding".into(), summary: "long".into(), detail, ..PostInput::default() };
+        project.engine.post(&caller("ada"), &input).expect("posts");
+        posted += 1;
+        let outcome = export(&project, "markdown", None);
+        if outcome.truncated {
+            assert_eq!(outcome.entries, posted - 1);
+            assert!(outcome.content.contains("1 record did not fit and was left out"));
+            return;
+        }
+    }
 }
 
 #[test]

@@ -1,7 +1,41 @@
-use twining_model::{Channel, Trust};
+use std::collections::BTreeMap;
 
-use crate::Drained;
+use twining_model::{Channel, Time, Trust};
+
 use crate::testing::{Project, caller};
+use crate::{Drained, History};
+
+/// A history that knows when the commit before the last one was made.
+struct CommittedBefore(Time);
+
+impl History for CommittedBefore {
+    fn last_commits(&self, _files: &[String]) -> Result<BTreeMap<String, Time>, String> {
+        Ok(BTreeMap::new())
+    }
+
+    fn previous_commit(&self) -> Option<Time> {
+        Some(self.0)
+    }
+}
+
+fn drain_after_commit(project: &Project, previous: Time) -> Drained {
+    project.engine.drain_queues_with(&caller("ada"), &CommittedBefore(previous)).expect("drains")
+}
+
+/// A board with a finding, a moment, and another finding; the moment is returned.
+fn two_findings(project: &Project) -> Time {
+    project.post("finding", "older");
+    project.clock.advance_ms(1000);
+    let between = project.clock.now();
+    project.clock.advance_ms(1000);
+    project.post("finding", "newer");
+    project.clock.advance_ms(1000);
+    between
+}
+
+fn findings(project: &Project) -> Vec<String> {
+    project.board().into_iter().filter(|entry| entry.tags.is_empty()).map(|entry| entry.summary).collect()
+}
 
 fn drain(project: &Project) -> Drained {
     project.engine.drain_queues(&caller("ada")).expect("drains")
@@ -60,7 +94,8 @@ fn a_commit_archives_once_however_often_it_was_queued() {
     project.post("need", "open");
     project.clock.advance_ms(1000);
     project.write("pending-actions.jsonl", &"{\"action\": \"archive\", \"trigger\": \"commit\"}\n".repeat(3));
-    assert_eq!(drain(&project), Drained { posted: 0, archived: 1, rejected: 0 });
+    let drained = drain_after_commit(&project, project.clock.now());
+    assert_eq!(drained, Drained { posted: 0, archived: 1, rejected: 0 });
     assert_eq!(project.board().iter().filter(|entry| entry.summary == "open").count(), 1);
     assert_eq!(project.entries_tagged("archive").len(), 1);
 }
@@ -72,8 +107,61 @@ fn a_project_that_wants_no_archive_on_commit_gets_none() {
     project.post("finding", "settled");
     project.clock.advance_ms(1000);
     project.write("pending-actions.jsonl", "{\"action\": \"archive\", \"trigger\": \"commit\"}\n");
-    assert_eq!(drain(&project), Drained::default());
+    assert_eq!(drain_after_commit(&project, project.clock.now()), Drained::default());
     assert_eq!(project.board().len(), 1);
+    project.write("pending-actions.jsonl", "{\"action\": \"archive\"}\n");
+    assert_eq!(drain(&project).archived, 1, "an archive that no commit triggered was asked for");
+}
+
+#[test]
+fn a_commit_archives_what_is_older_than_the_previous_commit() {
+    let project = Project::new();
+    let between = two_findings(&project);
+    project.write("pending-actions.jsonl", "{\"action\": \"archive\", \"trigger\": \"commit\"}\n");
+    assert_eq!(drain_after_commit(&project, between).archived, 1);
+    assert_eq!(findings(&project), ["newer"]);
+}
+
+#[test]
+fn the_first_commit_of_a_project_archives_nothing() {
+    let project = Project::new();
+    two_findings(&project);
+    project.write("pending-actions.jsonl", "{\"action\": \"archive\", \"trigger\": \"commit\"}\n");
+    assert_eq!(drain(&project), Drained::default());
+    assert_eq!(findings(&project), ["older", "newer"]);
+}
+
+#[test]
+fn a_queued_archive_keeps_to_the_time_it_was_given() {
+    let project = Project::new();
+    let between = two_findings(&project);
+    project.write("pending-actions.jsonl", &format!("{{\"action\": \"archive\", \"before\": \"{between}\"}}\n"));
+    assert_eq!(drain(&project).archived, 1);
+    assert_eq!(findings(&project), ["newer"]);
+}
+
+#[test]
+fn a_queued_archive_before_no_time_at_all_is_set_aside_and_moves_nothing() {
+    let project = Project::new();
+    two_findings(&project);
+    project.write(
+        "pending-actions.jsonl",
+        "{\"action\": \"archive\", \"before\": \"yesterday-ish\"}\n{\"action\": \"archive\", \"before\": 7}\n",
+    );
+    assert_eq!(drain(&project), Drained { posted: 0, archived: 0, rejected: 2 });
+    assert_eq!(findings(&project), ["older", "newer"]);
+    let rejected = std::fs::read_to_string(project.path().join(".twining/pending-rejected.jsonl")).expect("they are kept");
+    assert!(rejected.contains("`before` must be an ISO 8601 time"), "{rejected}");
+}
+
+#[test]
+fn several_queued_archives_are_one_with_the_latest_cutoff() {
+    let project = Project::new();
+    let between = two_findings(&project);
+    let old = format!("{{\"action\": \"archive\", \"before\": \"{between}\"}}\n");
+    project.write("pending-actions.jsonl", &format!("{old}{{\"action\": \"archive\"}}\n{old}"));
+    assert_eq!(drain(&project).archived, 2);
+    assert_eq!((findings(&project).len(), project.entries_tagged("archive").len()), (0, 1));
 }
 
 #[test]

@@ -42,7 +42,11 @@ fn a_provisional_decision_is_stale_after_seven_days_and_a_question_after_one() {
     project.post("question", "which port?");
     let report = status(&project);
     assert_eq!(codes(&report), ["provisional"], "nothing is stale yet");
-    assert!(report.summary.starts_with("Healthy.") && report.summary.contains("1 provisional decision waits for review"), "{}", report.summary);
+    assert!(
+        report.summary.starts_with("Healthy.") && report.summary.contains("1 provisional decision waits for review"),
+        "{}",
+        report.summary
+    );
     project.clock.advance_days(8);
     let report = status(&project);
     assert_eq!(codes(&report), ["stale_provisional", "unanswered_questions"]);
@@ -69,7 +73,7 @@ fn a_full_board_asks_for_an_archive_and_one_full_of_decisions_does_not() {
     assert!(!status(&project).needs_archiving, "no archive would help");
     project.post("finding", "found");
     let report = status(&project);
-    assert!(report.needs_archiving && codes(&report) == ["needs_archiving"]);
+    assert!(report.needs_archiving && codes(&report) == ["needs_archiving"], "{:?}", report.warnings);
     project.clock.advance_ms(1000);
     project.engine.archive(&caller("ada"), &crate::ArchiveInput::default()).expect("archives");
     assert!(!status(&project).needs_archiving, "one archive must not ask for the next");
@@ -119,4 +123,36 @@ fn a_record_from_the_future_is_reported() {
     );
     let report = status(&project);
     assert_eq!(codes(&report), ["future_dated"]);
+}
+
+#[test]
+fn a_board_of_one_entry_is_counted_in_the_singular() {
+    let project = Project::new();
+    project.write("config.yml", "archive:\n  max_blackboard_entries_before_archive: 1\n");
+    project.post("finding", "found");
+    let report = status(&project);
+    assert_eq!(report.summary, "Needs attention: the board has 1 entry, 1 or more.");
+}
+
+#[test]
+fn a_folder_of_a_newer_format_says_that_it_cannot_be_written() {
+    let project = Project::new();
+    project.write("config.yml", "version: 2\n");
+    let report = status(&project);
+    assert_eq!((codes(&report).as_slice(), report.warnings[0].hint.as_str()), (["format_too_new"].as_slice(), "update twining"));
+    assert_eq!(report.summary, "Needs attention: the folder has format version 2; it can be read but not written.");
+}
+
+#[test]
+fn a_queued_line_that_was_set_aside_is_told_and_is_no_illness() {
+    let project = Project::new();
+    project.write("pending-posts.jsonl", "not json\n");
+    project.engine.drain_queues(&caller("ada")).expect("drains");
+    let report = status(&project);
+    assert_eq!(codes(&report), ["rejected_queue_lines"]);
+    assert!(
+        report.summary.starts_with("Healthy.") && report.summary.contains("1 line that a hook queued was set aside"),
+        "{}",
+        report.summary
+    );
 }

@@ -21,6 +21,20 @@ use crate::words;
 pub trait History {
     /// When each file was last committed; files without a commit are left out.
     fn last_commits(&self, files: &[String]) -> Result<BTreeMap<String, Time>, String>;
+
+    /// When the commit before the last one was made, if there is one.
+    fn previous_commit(&self) -> Option<Time> {
+        None
+    }
+}
+
+/// A history in which nothing was ever committed.
+pub(crate) struct NoHistory;
+
+impl History for NoHistory {
+    fn last_commits(&self, _files: &[String]) -> Result<BTreeMap<String, Time>, String> {
+        Ok(BTreeMap::new())
+    }
 }
 
 /// What to verify, in the caller's words.

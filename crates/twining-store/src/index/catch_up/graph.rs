@@ -163,10 +163,10 @@ impl Session<'_> {
         self.withdraw(array.path(), 0)?;
         let (print, bytes) = match files.array(array) {
             Ok(Some((print, bytes))) => (Some(print), bytes),
-            Ok(None) => (None, Vec::new()),
+            Ok(None) => (None, array::NONE.to_vec()),
             Err(error @ (StoreError::Unsafe { .. } | StoreError::Damaged { .. })) => {
                 self.complain(array.path(), 0, None, &error.to_string())?;
-                (files.array_fingerprint(array)?, Vec::new())
+                (files.array_fingerprint(array)?, array::NONE.to_vec())
             }
             Err(error) => return Err(error),
         };
