@@ -1,6 +1,7 @@
 //! Why: the decisions that bear on a scope, nearest and most binding first.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,8 +15,9 @@ use crate::words;
 
 /// Contesters that are named; thousands may disagree with one.
 const CONTESTERS_NAMED: usize = 5;
-/// Binding decisions beyond the page that are looked at for a contest.
-const LOOKED_AT_BEYOND: usize = 200;
+/// Binding decisions beyond the page that are looked at for a contest. Each costs
+/// some 40 µs, and a quiet project has to look at all of them on every call.
+const LOOKED_AT_BEYOND: usize = 50;
 /// Unreadable files that are listed.
 const UNREADABLE_LISTED: usize = 20;
 
@@ -97,14 +99,15 @@ pub fn why(view: &View<'_>, input: &WhyInput, root: &Root) -> Result<WhyOutcome,
     }
     nearest(&mut rows, limit + LOOKED_AT_BEYOND);
     let beyond = rows.split_off(rows.len().min(limit));
+    let mut contests = Contests { view, known: HashMap::new() };
     let mut told: Vec<WhyDecision> = Vec::with_capacity(rows.len());
     for row in rows {
         if let Some(decision) = view.decisions().get(&row.id)? {
-            let contested_by = contesters(view, &decision, CONTESTERS_NAMED)?;
+            let contested_by = contests.contesters(&decision)?;
             told.push(tell(row.via, decision, contested_by));
         }
     }
-    let contested = told.iter().any(|decision| !decision.contested_by.is_empty()) || is_any_contested(view, &beyond)?;
+    let contested = told.iter().any(|decision| !decision.contested_by.is_empty()) || contests.is_any_contested(&beyond)?;
     let (decisions, _) = within_answer(told);
     let mut unreadable: Vec<String> = unreadable_files(view)?.into_iter().map(|bad| bad.file).collect();
     unreadable.truncate(UNREADABLE_LISTED);
@@ -149,30 +152,44 @@ fn tell(via: Via, decision: Decision, contested_by: Vec<Id>) -> WhyDecision {
     }
 }
 
-/// Whether one of these is contested; the first that is ends the search.
-fn is_any_contested(view: &View<'_>, rows: &[Affecting]) -> Result<bool, StoreError> {
-    for row in rows.iter().filter(|row| row.status.binds()) {
-        if let Some(decision) = view.decisions().get(&row.id)?
-            && !contesters(view, &decision, 1)?.is_empty()
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+/// Who contests whom. Decisions alike in status, domain, scope and summary have
+/// the same contesters and are asked about once: a folder may hold thousands.
+struct Contests<'a, 'v> {
+    view: &'a View<'v>,
+    known: HashMap<(&'static str, String, String, String), Vec<Id>>,
 }
 
-/// Decisions that disagree with this one, wherever they stand. At least one of
-/// two that contest each other is active: between provisional ones nothing is
-/// settled yet.
-fn contesters(view: &View<'_>, decision: &Decision, limit: usize) -> Result<Vec<Id>, StoreError> {
-    let against: &[Status] = match decision.status {
-        Status::Active => &[Status::Active, Status::Provisional],
-        Status::Provisional => &[Status::Active],
-        Status::Superseded | Status::Overridden => return Ok(Vec::new()),
-    };
-    let mut found = view.decisions().contesters(decision, against, limit)?;
-    found.sort_unstable();
-    Ok(found)
+impl Contests<'_, '_> {
+    /// Whether one of these is contested; the first that is ends the search.
+    fn is_any_contested(&mut self, rows: &[Affecting]) -> Result<bool, StoreError> {
+        for row in rows.iter().filter(|row| row.status.binds()) {
+            if let Some(decision) = self.view.decisions().get(&row.id)?
+                && !self.contesters(&decision)?.is_empty()
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Decisions that disagree with this one, wherever they stand. At least one
+    /// of two that contest each other is active: between provisional ones
+    /// nothing is settled yet.
+    fn contesters(&mut self, decision: &Decision) -> Result<Vec<Id>, StoreError> {
+        let against: &[Status] = match decision.status {
+            Status::Active => &[Status::Active, Status::Provisional],
+            Status::Provisional => &[Status::Active],
+            Status::Superseded | Status::Overridden => return Ok(Vec::new()),
+        };
+        let alike = (decision.status.as_str(), decision.domain.clone(), decision.scope.clone(), decision.summary.clone());
+        if let Some(found) = self.known.get(&alike) {
+            return Ok(found.clone());
+        }
+        let mut found = self.view.decisions().contesters(decision, against, CONTESTERS_NAMED)?;
+        found.sort_unstable();
+        self.known.insert(alike, found.clone());
+        Ok(found)
+    }
 }
 
 fn word(via: Via) -> &'static str {

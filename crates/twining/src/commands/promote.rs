@@ -7,7 +7,7 @@ use twining_engine::{Failure, PromoteInput, PromoteOutcome};
 
 use super::words;
 use crate::desk::Desk;
-use crate::page::{Page, bad, dim, good, plain};
+use crate::page::{Page, bad, dim, good, plain, warn};
 use crate::verbs::{Effect, Group, Verb};
 
 /// The verb.
@@ -49,5 +49,9 @@ impl Verb for Promote {
         let before = outcome.already_active.iter().map(|id| vec![dim("active before"), plain(id)]);
         let refused = outcome.refused.iter().map(|refused| vec![bad("refused"), plain(&refused.id), plain(&refused.reason)]);
         page.table(0, &promoted.chain(before).chain(refused).collect::<Vec<_>>());
+        for contested in &outcome.contested {
+            let rivals = contested.rivals.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            page.line([warn("contested:"), plain(&contested.id), dim("disagrees with"), plain(rivals)]);
+        }
     }
 }

@@ -45,6 +45,9 @@ impl Verb for Reconsider {
     fn show(outcome: &Reconsidered, page: &mut Page) {
         let standing = if outcome.flagged { good("now provisional:") } else { warn("noted; it was not active:") };
         page.line([standing, plain(&outcome.decision_summary)]);
+        if let Some(note) = &outcome.note {
+            page.block(2, note);
+        }
         page.table(2, &outcome.dependents.iter().map(|id| vec![dim("rests on it:"), plain(id)]).collect::<Vec<_>>());
     }
 }

@@ -57,6 +57,9 @@ impl Verb for Why {
 
     fn show(explained: &Explained, page: &mut Page) {
         let outcome = &explained.outcome;
+        for file in &outcome.unreadable {
+            page.line([warn("cannot be read:"), place(file), dim("`twining status` says why")]);
+        }
         if outcome.total_count == 0 {
             page.line([dim("no decision bears on"), place(&explained.asked), dim("yet")]);
             return;
