@@ -105,8 +105,12 @@ impl Board {
 
     /// Flushes what was appended to the device.
     pub fn sync(&self) -> Result<(), StoreError> {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.data.as_ref().map_or(Ok(()), Handle::sync)
+        // A second handle, so that nobody who wants to append waits for the device.
+        let handle = match &self.open.lock().unwrap_or_else(PoisonError::into_inner).data {
+            Some(handle) => handle.again()?,
+            None => return Ok(()),
+        };
+        handle.sync()
     }
 
     /// Forgets what is open, because the file was replaced by us.

@@ -385,6 +385,12 @@ impl Handle {
         self.file.sync_data().map_err(|e| self.fail("flush", e))
     }
 
+    /// The same open file once more.
+    pub fn again(&self) -> Result<Self, StoreError> {
+        let file = self.file.try_clone().map_err(|e| self.fail("open", e))?;
+        Ok(Self { file, label: self.label.clone(), probe: self.probe.clone() })
+    }
+
     /// Takes the lock if it is free.
     pub fn try_lock(&self) -> Result<bool, StoreError> {
         self.ask(Op::Lock, "lock")?;

@@ -87,8 +87,9 @@ impl Journal {
 
     /// Flushes it to the device.
     pub fn sync(&self) -> Result<(), StoreError> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        self.current(&mut open)?.sync()
+        // A second handle, so that nobody who wants to append waits for the device.
+        let handle = self.current(&mut self.open.lock().unwrap_or_else(PoisonError::into_inner))?.again()?;
+        handle.sync()
     }
 
     /// Cuts off a line that a killed writer left half written. The caller holds the lock.

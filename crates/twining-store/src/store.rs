@@ -465,7 +465,7 @@ impl std::fmt::Debug for Store {
 /// How often one of many processes keeps house for all.
 const TURN_MS: i64 = 400;
 /// How long the index's log may grow while there is much to do.
-const LOG_BYTES: u64 = 16 * 1024 * 1024;
+const LOG_BYTES: u64 = 64 * 1024 * 1024;
 /// Arrays up to this size are written within a few milliseconds.
 const QUICK_BYTES: u64 = 2 * 1024 * 1024;
 
