@@ -13,13 +13,16 @@ use std::process::{Command, Stdio};
 use crate::layout::FOLDER;
 
 /// How far back the positions of HEAD are looked at.
-const POSITIONS: &str = "12";
+const POSITIONS: &str = "4";
+/// git compares every line with every text: for more than this it would take
+/// seconds, under the write lock. So many at once are brought back unasked.
+const TEXTS: usize = 64;
 
 /// Which of these texts stand in a recent commit or in the stash, under
 /// `.twining`. If git cannot be asked, none: bringing a record back twice is
 /// better than losing it.
 pub fn holding(project: &Path, texts: &HashSet<String>) -> HashSet<String> {
-    if texts.is_empty() {
+    if texts.is_empty() || texts.len() > TEXTS {
         return HashSet::new();
     }
     let mut commits = lines(project, &["log", "-g", "-n", POSITIONS, "--format=%H", "HEAD", "--"]);
