@@ -81,7 +81,8 @@ impl Scope {
         let path = slashes(trimmed);
         let relative = if is_absolute(&path) { root.relative(&path).ok_or_else(outside)? } else { path.as_str() };
         let mut kept: Vec<&str> = Vec::new();
-        for part in relative.split('/') {
+        // Trimmed as keys are: a component of blanks alone would make the next one look absolute.
+        for part in relative.split('/').map(str::trim) {
             match part {
                 "" | "." => {}
                 ".." => {
