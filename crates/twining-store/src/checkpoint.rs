@@ -196,10 +196,10 @@ fn shorten(room: &Room, now: Time) -> Result<(), StoreError> {
     let lines = room.journal.since(0, u64::MAX)?;
     let settled = |line: &JournalLine| line.seq <= record.checkpoint_seq && now.since(line.at).as_millis() as i64 > RECENT_MS;
     let old: Vec<&JournalLine> = lines.iter().filter(|line| settled(line)).collect();
-    if lines.is_empty() || (old.len() < lines.len() && room.journal.bytes()? < JOURNAL_BYTES) || old.is_empty() {
-        return sync_lines(room, &record, &lines);
-    }
     sync_lines(room, &record, &lines)?;
+    if old.is_empty() || (old.len() < lines.len() && room.journal.bytes()? < JOURNAL_BYTES) {
+        return Ok(());
+    }
     let held = room.lock.take()?;
     let kept: Vec<JournalLine> = room.journal.since(0, u64::MAX)?.into_iter().filter(|line| !settled(line)).collect();
     room.journal.rewrite(&room.layout, &kept)?;

@@ -351,7 +351,7 @@ fn s43_a_cloned_queue_has_no_authority() {
     ];
     std::fs::write(folder.join("pending-posts.jsonl"), lines.join("\n") + "\n").expect("writes");
     let actions =
-        [json!({"action": "override", "decision_id": id}).to_string(), json!({"action": "run", "command": "touch /tmp/pwned"}).to_string()];
+        [json!({"action": "override", "decision_id": id}).to_string(), json!({"action": "run", "command": "touch pwned"}).to_string()];
     std::fs::write(folder.join("pending-actions.jsonl"), actions.join("\n") + "\n").expect("writes");
     let recent = bench.good("twining_recent", &json!({"n": 20}));
     let fine = recent["entries"].as_array().expect("a list").iter().find(|e| e["summary"] == "fine").expect("the good line is posted");
