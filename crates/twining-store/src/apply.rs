@@ -170,7 +170,8 @@ impl Room {
         let replaced = self.arrays_were_replaced(record)?;
         recent.retain(|line| replaced || !self.stands(line));
         let witnesses: HashSet<String> = recent.iter().flat_map(|line| witnesses(&line.change)).collect();
-        let safe = self.board.in_history(&witnesses);
+        let decisions = recent.iter().flat_map(JournalLine::touched_decisions).cloned().collect();
+        let safe = self.board.in_history(&witnesses, &decisions);
         let mut graph = Change::default();
         for line in &recent {
             let lost = without_safe(&line.change, &safe);

@@ -6,13 +6,13 @@
 //! stash` and a failing `git merge` take a snapshot and reset the tree later, in
 //! separate steps, and what was appended between them would be gone.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use memchr::memmem;
-use twining_model::{Time, limits};
+use twining_model::{Id, Time, limits};
 
 use crate::commits;
 use crate::disk::{Dir, Fingerprint, Handle};
@@ -129,9 +129,10 @@ impl Board {
         Ok(missing)
     }
 
-    /// Which of these texts are safe in a commit or a stash, and so not lost.
-    pub fn in_history(&self, texts: &HashSet<String>) -> HashSet<String> {
-        if self.git.is_some() { commits::holding(&self.project, texts) } else { HashSet::new() }
+    /// Which of these texts, of these decisions among others, are safe in a
+    /// commit or a stash, and so not lost.
+    pub fn in_history(&self, texts: &HashSet<String>, decisions: &BTreeSet<Id>) -> HashSet<String> {
+        if self.git.is_some() { commits::holding(&self.project, texts, decisions) } else { HashSet::new() }
     }
 
     /// Whether git is in the middle of something.
@@ -253,7 +254,7 @@ impl Board {
         let mut missing: HashSet<String> = lost.iter().map(|(_, id)| id.clone()).collect();
         if !missing.is_empty() {
             strike_out_present(data(open), &mut missing)?;
-            for safe in self.in_history(&missing) {
+            for safe in self.in_history(&missing, &BTreeSet::new()) {
                 missing.remove(&safe);
             }
         }

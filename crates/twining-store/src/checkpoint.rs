@@ -151,7 +151,7 @@ enum Which {
 }
 
 fn listed_decisions(files: &Files, lines: &[JournalLine], which: Which) -> Result<Puts, StoreError> {
-    let touched = lines.iter().flat_map(touched_decisions);
+    let touched = lines.iter().flat_map(JournalLine::touched_decisions).cloned();
     let ids: BTreeSet<Id> = match which {
         Which::Touched => touched.collect(),
         Which::All => files.decision_names()?.into_iter().map(|(id, _)| id).chain(touched).collect(),
@@ -173,11 +173,6 @@ fn listed_decisions(files: &Files, lines: &[JournalLine], which: Which) -> Resul
         }
     }
     Ok(made)
-}
-
-fn touched_decisions(line: &JournalLine) -> impl Iterator<Item = Id> {
-    let made = line.change.decisions.iter().map(|decision| decision.id.clone());
-    made.chain(line.change.amendments.iter().map(|amendment| amendment.id.clone()))
 }
 
 fn listing(decision: &Decision) -> serde_json::Value {
@@ -211,7 +206,7 @@ fn shorten(room: &Room, now: Time) -> Result<(), StoreError> {
 fn sync_lines(room: &Room, record: &Record, lines: &[JournalLine]) -> Result<(), StoreError> {
     let fresh: Vec<&JournalLine> = lines.iter().filter(|line| line.seq > record.synced_seq && line.seq <= record.checkpoint_seq).collect();
     let Some(last) = fresh.last() else { return Ok(()) };
-    let ids: BTreeSet<Id> = fresh.iter().flat_map(|line| touched_decisions(line)).collect();
+    let ids: BTreeSet<&Id> = fresh.iter().flat_map(|line| line.touched_decisions()).collect();
     for id in &ids {
         if let Some(handle) = room.layout.decisions.open(&format!("{id}.json"))? {
             handle.sync()?;

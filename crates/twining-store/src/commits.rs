@@ -5,53 +5,90 @@
 //! steps. Only git can tell. This runs the `git` program, which is slow and rare:
 //! never for a write that finds the tree as it left it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io::Write;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use memchr::memchr;
+use twining_model::Id;
 
 use crate::layout::FOLDER;
 
 /// How far back the positions of HEAD are looked at.
 const POSITIONS: &str = "4";
-/// git compares every line with every text: for more than this it would take
-/// seconds, under the write lock. So many at once are brought back unasked.
-const TEXTS: usize = 64;
+/// The files in which a record may stand, beside a decision's own.
+const SHARED: [&str; 3] = ["blackboard.jsonl", "graph/entities.json", "graph/relations.json"];
 
-/// Which of these texts stand in a recent commit or in the stash, under
-/// `.twining`. If git cannot be asked, none: bringing a record back twice is
-/// better than losing it.
-pub fn holding(project: &Path, texts: &HashSet<String>) -> HashSet<String> {
-    if texts.is_empty() || texts.len() > TEXTS {
+/// How long an id or a time is, in its longest and its shortest spelling.
+const QUOTED: RangeInclusive<usize> = 20..=36;
+
+/// Which of these texts stand in a recent commit or in the stash: in the shared
+/// files, or in the file of one of these decisions. If git cannot be asked,
+/// none: bringing a record back twice is better than losing it.
+pub fn holding(project: &Path, texts: &HashSet<String>, decisions: &BTreeSet<Id>) -> HashSet<String> {
+    if texts.is_empty() {
         return HashSet::new();
     }
     let mut commits = lines(project, &["log", "-g", "-n", POSITIONS, "--format=%H", "HEAD", "--"]);
     commits.extend(lines(project, &["rev-parse", "--verify", "--quiet", "refs/stash"]));
     commits.sort();
     commits.dedup();
-    if commits.is_empty() {
-        return HashSet::new();
-    }
-    found(project, &commits, texts).unwrap_or_default()
+    found(project, &commits, texts, decisions).unwrap_or_default()
 }
 
-fn found(project: &Path, commits: &[String], texts: &HashSet<String>) -> Option<HashSet<String>> {
-    let mut child = git(project)
-        .args(["grep", "--no-color", "-h", "-o", "-F", "-f", "-"])
-        .args(commits)
-        .args(["--", FOLDER])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .ok()?;
-    let patterns: String = texts.iter().map(|text| format!("{text}\n")).collect();
-    let mut input = child.stdin.take()?;
-    // On its own thread: git may answer before it has read every pattern.
-    let writer = std::thread::spawn(move || input.write_all(patterns.as_bytes()));
+fn found(project: &Path, commits: &[String], texts: &HashSet<String>, decisions: &BTreeSet<Id>) -> Option<HashSet<String>> {
+    let mut names = String::new();
+    for commit in commits {
+        let own = decisions.iter().map(|id| format!("decisions/{id}.json"));
+        for file in SHARED.iter().map(|&file| file.to_owned()).chain(own) {
+            names.push_str(&format!("{commit}:./{FOLDER}/{file}\n"));
+        }
+    }
+    // Neighbouring commits share most of their files: each content is read once.
+    let known = fed(project, &["cat-file", "--batch-check=%(objectname) %(objecttype)"], names)?;
+    let contents: BTreeSet<&str> = std::str::from_utf8(&known).ok()?.lines().filter_map(|line| line.strip_suffix(" blob")).collect();
+    let wanted = contents.iter().map(|object| format!("{object}\n")).collect();
+    let bytes = fed(project, &["cat-file", "--batch"], wanted)?;
+
+    let mut found = HashSet::new();
+    let mut rest = bytes.as_slice();
+    // `object type size`, then so many bytes and a newline.
+    while let Some(end) = memchr(b'\n', rest) {
+        let size: usize = std::str::from_utf8(&rest[..end]).ok()?.rsplit(' ').next()?.parse().ok()?;
+        strike(rest.get(end + 1..end + 1 + size)?, texts, &mut found);
+        rest = rest.get(end + 2 + size..).unwrap_or_default();
+    }
+    Some(found)
+}
+
+/// Notes which of the texts stand in a file: as an element on a line of its own,
+/// or, if it is short, between quotation marks.
+fn strike(content: &[u8], texts: &HashSet<String>, found: &mut HashSet<String>) {
+    let mut look_up = |bytes: &[u8]| {
+        if let Some(text) = std::str::from_utf8(bytes).ok().and_then(|text| texts.get(text)) {
+            found.insert(text.clone());
+        }
+    };
+    for line in content.split(|&byte| byte == b'\n') {
+        let element = line.trim_ascii();
+        look_up(element.strip_prefix(b",").unwrap_or(element).trim_ascii());
+        for quoted in line.split(|&byte| byte == b'"').filter(|quoted| QUOTED.contains(&quoted.len())) {
+            look_up(quoted);
+        }
+    }
+}
+
+/// What git says to this input.
+fn fed(project: &Path, args: &[&str], input: String) -> Option<Vec<u8>> {
+    let mut child = git(project).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
+    let mut stdin = child.stdin.take()?;
+    // On its own thread: git answers before it has read everything.
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
     let output = child.wait_with_output().ok()?;
     drop(writer.join());
-    let found: HashSet<String> = String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
-    Some(texts.iter().filter(|text| found.contains(*text)).cloned().collect())
+    output.status.success().then_some(output.stdout)
 }
 
 fn lines(project: &Path, args: &[&str]) -> Vec<String> {

@@ -7,7 +7,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use twining_model::{Change, Time};
+use twining_model::{Change, Id, Time};
 
 use crate::disk::{Dir, Handle};
 use crate::error::StoreError;
@@ -27,6 +27,14 @@ pub struct JournalLine {
     /// A drained queue file that goes with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drained: Option<Drained>,
+}
+
+impl JournalLine {
+    /// The decisions it makes or amends.
+    pub fn touched_decisions(&self) -> impl Iterator<Item = &Id> {
+        let made = self.change.decisions.iter().map(|decision| &decision.id);
+        made.chain(self.change.amendments.iter().map(|amendment| &amendment.id))
+    }
 }
 
 /// A queue file whose lines up to `through` became entries of this change.

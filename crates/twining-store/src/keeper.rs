@@ -17,7 +17,7 @@ const QUIET_LOG_BYTES: u64 = 512 * 1024;
 /// How long an ending process waits for a pass that is under way.
 const PARTING: Duration = Duration::from_millis(50);
 /// Housekeeping takes at most this share of the time: one part in so many.
-const SHARE: u32 = 20;
+const SHARE: u32 = 50;
 
 /// Whether there is something to do, and a bell that rings when there is.
 #[derive(Debug, Default)]

@@ -186,9 +186,13 @@ impl Layout {
             .create_new_like(&temp, dir)?
             .ok_or_else(|| StoreError::Damaged { what: format!("a temporary file `{temp}` was there before us") })?;
         let staged = Staged { local: self.local.clone(), temp, placed: false };
-        handle.write(bytes)?;
         if durable {
-            handle.sync()?;
+            for piece in bytes.chunks(PIECE) {
+                handle.write(piece)?;
+                handle.sync()?;
+            }
+        } else {
+            handle.write(bytes)?;
         }
         Ok((staged, handle.fingerprint()?))
     }
@@ -204,6 +208,10 @@ impl Layout {
         Ok(())
     }
 }
+
+/// A large file is flushed in pieces: whoever flushes a line meanwhile waits for
+/// one piece, not for all of it.
+const PIECE: usize = 1024 * 1024;
 
 /// Bytes on disk that no reader knows yet; removed again unless put in place.
 pub struct Staged {

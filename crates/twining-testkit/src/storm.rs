@@ -65,6 +65,8 @@ pub struct Aftermath {
     pub lost: Vec<String>,
     /// Board lines that are not JSON.
     pub corrupt: usize,
+    /// Conflict markers that git left on the board.
+    pub markers: usize,
     /// Ids that stand twice on the board.
     pub doubled: usize,
     /// Git operations that went through.
@@ -241,6 +243,8 @@ fn look_around(project: &Path, acks: &Path, storm: &Storm, aftermath: &mut After
     for line in text.lines().filter(|line| !line.is_empty()) {
         match serde_json::from_str::<Value>(line) {
             Ok(value) => on_board.push(value["id"].as_str().unwrap_or_default().to_owned()),
+            // Left by git where two branches differ and no driver is installed.
+            Err(_) if is_marker(line) => aftermath.markers += 1,
             Err(_) => aftermath.corrupt += 1,
         }
     }
@@ -271,6 +275,10 @@ fn look_around(project: &Path, acks: &Path, storm: &Storm, aftermath: &mut After
             }
         }
     }
+}
+
+fn is_marker(line: &str) -> bool {
+    ["<<<<<<< ", "||||||| ", "=======", ">>>>>>> "].iter().any(|mark| line.starts_with(mark))
 }
 
 fn overridden_somewhere(project: &Path, id: &str, with_git: bool) -> bool {

@@ -47,7 +47,7 @@ fn r4_git_at_work_underneath_takes_nothing_away() {
     let storm = Storm { writers: 3, writes: 60, think: Duration::from_millis(20), git_rounds: 8, ..calm() };
     let aftermath = rage(program(), &project.path(), &storm);
     assert!(aftermath.git_operations > 20, "{aftermath:?}");
-    assert_eq!(aftermath.lost, Vec::<String>::new());
+    assert_eq!((aftermath.lost, aftermath.corrupt), (vec![], 0));
 }
 
 #[test]
@@ -57,5 +57,5 @@ fn r4_git_takes_no_decision_and_no_entity_away_either() {
     let storm = Storm { writers: 2, writes: 60, mixed: true, think: Duration::from_millis(30), git_rounds: 8, ..calm() };
     let aftermath = rage(program(), &project.path(), &storm);
     assert!(aftermath.git_operations > 20, "{aftermath:?}");
-    assert_eq!(aftermath.lost, Vec::<String>::new());
+    assert_eq!((aftermath.lost, aftermath.corrupt), (vec![], 0));
 }

@@ -85,15 +85,16 @@ fn main() -> ExitCode {
             };
             let started = Instant::now();
             let aftermath = storm::rage(&program, &project.path(), &storm);
-            println!("| writers | acked | killed | git operations | lost | corrupt lines | doubled ids | seconds |");
-            println!("|---|---|---|---|---|---|---|---|");
+            println!("| writers | acked | killed | git operations | lost | corrupt lines | conflict markers | doubled ids | seconds |");
+            println!("|---|---|---|---|---|---|---|---|---|");
             println!(
-                "| {writers} | {} | {} | {} | {} | {} | {} | {:.1} |",
+                "| {writers} | {} | {} | {} | {} | {} | {} | {} | {:.1} |",
                 aftermath.acked,
                 aftermath.killed,
                 aftermath.git_operations,
                 aftermath.lost.len(),
                 aftermath.corrupt,
+                aftermath.markers,
                 aftermath.doubled,
                 started.elapsed().as_secs_f64()
             );
