@@ -1,0 +1,89 @@
+//! One pass through the model.
+//!
+//! Several texts may share a pass: each weight is then read from memory once for
+//! all of them. Tokens only meet those of their own text, in attention, so a text's
+//! vector does not depend on its company.
+
+use crate::aligned::Aligned;
+use crate::attention::{self, attend};
+use crate::layout::{INNER, WIDTH};
+use crate::level::Level;
+use crate::linear::{Quantised, apply};
+use crate::math::{add_and_normalise, embed_tokens, gelu, quantise};
+use crate::vector::{DIMENSIONS, Vector};
+use crate::weights::{Linear, Weights};
+
+/// Rows that go through the feed-forward half at a time, which is four times as wide.
+const INNER_ROWS: usize = 96;
+
+/// Room for one pass, kept between passes.
+#[derive(Default)]
+pub struct Scratch {
+    /// A row per token: what the layers work on.
+    rows: Aligned<f32>,
+    qkv: Aligned<f32>,
+    /// What attention or feed-forward adds to the rows.
+    added: Aligned<f32>,
+    inner: Aligned<f32>,
+    quantised: Quantised,
+    attention: attention::Scratch,
+}
+
+/// The vector of each sequence of tokens, opening and closing tokens included.
+///
+/// Sequences have 1 to 256 tokens, each below the number of pieces.
+pub fn forward(level: Level, weights: &Weights<'_>, sequences: &[&[u32]], scratch: &mut Scratch) -> Vec<Vector> {
+    let total: usize = sequences.iter().map(|tokens| tokens.len()).sum();
+    let Scratch { rows, qkv, added, inner, quantised, attention } = scratch;
+    rows.resize(total * WIDTH);
+    qkv.resize(total * 3 * WIDTH);
+    added.resize(total * WIDTH);
+    inner.resize(total.min(INNER_ROWS) * INNER);
+
+    let mut first = 0;
+    for &tokens in sequences {
+        let rows = &mut rows[first * WIDTH..][..tokens.len() * WIDTH];
+        embed_tokens(level, tokens, weights.words, weights.word_scales, weights.positions, weights.norm, rows);
+        first += tokens.len();
+    }
+    for layer in &weights.layers {
+        linear(level, layer.qkv, rows, quantised, qkv);
+        let mut first = 0;
+        for tokens in sequences {
+            let (start, end) = (first, first + tokens.len());
+            attend(level, &qkv[start * 3 * WIDTH..end * 3 * WIDTH], tokens.len(), attention, &mut added[start * WIDTH..end * WIDTH]);
+            first = end;
+        }
+        // The queries are done with; their room takes what comes out.
+        linear(level, layer.out, added, quantised, &mut qkv[..total * WIDTH]);
+        add_and_normalise(level, rows, &qkv[..total * WIDTH], layer.first_norm);
+        for rows in rows.chunks_mut(INNER_ROWS * WIDTH) {
+            let (inner, added) = (&mut inner[..rows.len() / WIDTH * INNER], &mut added[..rows.len()]);
+            linear(level, layer.up, rows, quantised, inner);
+            gelu(level, inner);
+            linear(level, layer.down, inner, quantised, added);
+            add_and_normalise(level, rows, added, layer.second_norm);
+        }
+    }
+    pool(rows, sequences)
+}
+
+fn linear(level: Level, map: Linear<'_>, rows: &[f32], quantised: &mut Quantised, out: &mut [f32]) {
+    quantise(level, rows, map, quantised);
+    apply(level, map, quantised, out);
+}
+
+/// The mean over each sequence's tokens; its length is evened out anyway.
+fn pool(rows: &[f32], sequences: &[&[u32]]) -> Vec<Vector> {
+    let mut rows = rows.chunks_exact(WIDTH);
+    let vector_of = |tokens: &&[u32]| {
+        let mut sums = [0.0; DIMENSIONS];
+        for row in rows.by_ref().take(tokens.len()) {
+            for (sum, number) in sums.iter_mut().zip(row) {
+                *sum += number;
+            }
+        }
+        Vector::normalised(sums)
+    };
+    sequences.iter().map(vector_of).collect()
+}

@@ -1,0 +1,51 @@
+//! Text to vector, offline and in process.
+//!
+//! Two texts that mean similar things get vectors that point in similar
+//! directions, even when they share no word. The model is all-MiniLM-L6-v2: text
+//! becomes tokens ([`Model::tokens`]), six layers of attention and feed-forward
+//! turn each token into 384 numbers, and their mean, scaled to length one, is the
+//! [`Vector`]. The model is fixed, so its forward pass is written out here; no
+//! framework is needed, nothing is downloaded, and loading costs a checksum.
+//!
+//! ```
+//! # #[cfg(feature = "weights")] {
+//! use twining_embed::{Matrix, Model};
+//!
+//! let model = Model::built_in()?;
+//! let mut matrix = Matrix::new();
+//! for text in ["use redis for the session cache", "bread needs yeast"] {
+//!     matrix.push(&model.embed(text).pack());
+//! }
+//! let found = matrix.nearest(&model.embed("where do we keep sessions?"), 1, |_| true);
+//! assert_eq!(found[0].row, 0);
+//! # }
+//! # Ok::<(), twining_embed::Damaged>(())
+//! ```
+//!
+//! Weights are int8 with a scale per row, activations are 8 bits per token; sums
+//! are exact integers and the rest is `f32` in an order the source fixes. The same
+//! text therefore gives the same bits on every processor, whichever instructions
+//! it offers (`level`).
+//!
+//! The crate touches no disk, no clock and no environment: it takes bytes.
+
+mod aligned;
+mod attention;
+mod damaged;
+mod forward;
+mod layout;
+mod level;
+mod linear;
+mod lookup;
+mod math;
+mod matrix;
+mod model;
+mod pieces;
+mod vector;
+mod weights;
+mod words;
+
+pub use damaged::Damaged;
+pub use matrix::{Hit, Matrix};
+pub use model::{Bulk, Long, MOST_WINDOWS, Model, WINDOW, WINDOW_OVERLAP};
+pub use vector::{DIMENSIONS, PACKED_BYTES, Packed, Unpackable, Vector};

@@ -1,0 +1,125 @@
+//! Vectors: as computed, and packed for the index.
+
+/// Numbers in a vector.
+pub const DIMENSIONS: usize = crate::layout::WIDTH;
+/// Bytes of a packed vector: one per number, and the scale.
+pub const PACKED_BYTES: usize = DIMENSIONS + size_of::<f32>();
+
+/// Where a text points to, at length one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vector([f32; DIMENSIONS]);
+
+/// A vector with a byte per number.
+///
+/// Invariant: the scale is finite and not negative.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Packed {
+    scale: f32,
+    numbers: [i8; DIMENSIONS],
+}
+
+/// Bytes that are no packed vector.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unpackable {
+    /// Too few or too many.
+    #[error("a packed vector has {PACKED_BYTES} bytes, not {found}")]
+    Length {
+        /// How many there are.
+        found: usize,
+    },
+    /// The scale cannot be one.
+    #[error("a packed vector's scale is a finite number that is not negative")]
+    Scale,
+}
+
+impl Vector {
+    /// Scales numbers to length one; all zeros, and numbers that are none, become zeros.
+    #[must_use]
+    pub fn normalised(mut numbers: [f32; DIMENSIONS]) -> Self {
+        let length = numbers.iter().map(|number| number * number).sum::<f32>().sqrt();
+        if !length.is_normal() {
+            return Self([0.0; DIMENSIONS]);
+        }
+        for number in &mut numbers {
+            *number /= length;
+        }
+        Self(numbers)
+    }
+
+    /// The numbers.
+    #[must_use]
+    pub fn as_slice(&self) -> &[f32] {
+        &self.0
+    }
+
+    /// How alike two vectors are: one for the same direction, zero for nothing in common.
+    #[must_use]
+    pub fn dot(&self, other: &Self) -> f32 {
+        self.0.iter().zip(&other.0).map(|(a, b)| a * b).sum()
+    }
+
+    /// A byte per number.
+    #[must_use]
+    pub fn pack(&self) -> Packed {
+        let (scale, numbers) = quantise(&self.0, i8::MAX.into());
+        Packed { scale, numbers: numbers.map(|number| number as i8) }
+    }
+
+    /// Finer than packed, for the query side of a search: 16 bits per number.
+    pub(crate) fn finely(&self) -> (f32, [i16; DIMENSIONS]) {
+        let (scale, numbers) = quantise(&self.0, i16::MAX.into());
+        (scale, numbers.map(|number| number as i16))
+    }
+}
+
+fn quantise(numbers: &[f32; DIMENSIONS], most: f32) -> (f32, [i32; DIMENSIONS]) {
+    let greatest = numbers.iter().fold(0.0_f32, |greatest, number| greatest.max(number.abs()));
+    // A vector of zeros keeps a scale of zero.
+    let per_step = if greatest > 0.0 { most / greatest } else { 0.0 };
+    (greatest / most, numbers.map(|number| (number * per_step).round_ties_even() as i32))
+}
+
+impl Packed {
+    /// What each number is multiplied by.
+    #[must_use]
+    pub fn scale(&self) -> f32 {
+        self.scale
+    }
+
+    /// The numbers.
+    #[must_use]
+    pub fn numbers(&self) -> &[i8] {
+        &self.numbers
+    }
+
+    pub(crate) fn array(&self) -> &[i8; DIMENSIONS] {
+        &self.numbers
+    }
+
+    /// Scale first, little-endian, then the numbers.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; PACKED_BYTES] {
+        let mut bytes = [0; PACKED_BYTES];
+        let (scale, numbers) = bytes.split_at_mut(size_of::<f32>());
+        scale.copy_from_slice(&self.scale.to_le_bytes());
+        numbers.copy_from_slice(bytemuck::cast_slice(&self.numbers));
+        bytes
+    }
+
+    /// Reads what [`Packed::to_bytes`] wrote.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Unpackable> {
+        let bytes: &[u8; PACKED_BYTES] = bytes.try_into().map_err(|_| Unpackable::Length { found: bytes.len() })?;
+        let [a, b, c, d, ..] = *bytes;
+        let scale = f32::from_le_bytes([a, b, c, d]);
+        if !scale.is_finite() || scale.is_sign_negative() {
+            return Err(Unpackable::Scale);
+        }
+        Ok(Self { scale, numbers: std::array::from_fn(|at| bytes[at + 4] as i8) })
+    }
+
+    /// The vector again, less what a byte cannot hold.
+    #[must_use]
+    pub fn unpack(&self) -> Vector {
+        Vector::normalised(self.numbers.map(f32::from))
+    }
+}
