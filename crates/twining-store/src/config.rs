@@ -26,6 +26,8 @@ pub struct Config {
     pub archive: Archive,
     /// How context is put together.
     pub context_assembly: ContextAssembly,
+    /// How records are searched.
+    pub search: Search,
     /// `human`: contradictions are shown to a person.
     pub conflict_resolution: String,
     /// Which tools are offered.
@@ -59,6 +61,16 @@ pub struct ContextAssembly {
     pub priority_weights: BTreeMap<String, f64>,
 }
 
+/// How records are searched.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Search {
+    /// Whether also by meaning, or by words alone.
+    pub embeddings: bool,
+    /// How long a question waits until every record can be found by its meaning.
+    pub wait_ms: u64,
+}
+
 /// Which tools are offered.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default)]
@@ -74,6 +86,7 @@ impl Default for Config {
             project_name: String::new(),
             archive: Archive::default(),
             context_assembly: ContextAssembly::default(),
+            search: Search::default(),
             conflict_resolution: "human".to_owned(),
             tools: Tools::default(),
             worktrees: "shared".to_owned(),
@@ -92,6 +105,12 @@ impl Default for ContextAssembly {
     fn default() -> Self {
         let weights = [("recency", 0.3), ("relevance", 0.4), ("decision_confidence", 0.2), ("warning_boost", 0.1)];
         Self { default_max_tokens: 4000, priority_weights: weights.map(|(name, weight)| (name.to_owned(), weight)).into() }
+    }
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self { embeddings: true, wait_ms: 10_000 }
     }
 }
 

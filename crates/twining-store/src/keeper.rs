@@ -19,6 +19,12 @@ const PARTING: Duration = Duration::from_millis(50);
 /// Housekeeping takes at most this share of the time: one part in so many.
 const SHARE: u32 = 50;
 
+/// Lets every other thread of the machine go first from now on.
+pub fn step_back() {
+    // Where it is refused, the work is only a little more noticeable.
+    let _refused = rustix::process::nice(10).is_err();
+}
+
 /// Whether there is something to do, and a bell that rings when there is.
 #[derive(Debug, Default)]
 pub struct Work {

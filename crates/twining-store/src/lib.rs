@@ -24,6 +24,7 @@ mod queue;
 mod record;
 mod room;
 mod store;
+mod vectors;
 mod watch;
 
 pub use archive::{Archival, Archived};
@@ -32,7 +33,9 @@ pub use error::StoreError;
 pub use files::{Array, Checkpointed, DataFile, DecisionsChanged, Files, Fingerprint};
 pub use index::*;
 pub use journal::JournalLine;
-pub use keeper::Keeper;
+pub use keeper::{Keeper, step_back};
 pub use layout::Place;
+pub use lock::Held;
 pub use queue::DrainCount;
 pub use store::{Durability, Rebuilt, Store};
+pub use vectors::{ReadOn, VECTOR_BYTES, VectorBytes, VectorCursor, Vectors, meaning_of};

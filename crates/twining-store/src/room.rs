@@ -17,6 +17,7 @@ use crate::layout::{DECISIONS, FOLDER, GRAPH, LOCAL, Layout, Place};
 use crate::lock::{Held, Lock};
 use crate::record::Record;
 use crate::store::WRITE_LOCK;
+use crate::vectors::Vectors;
 
 /// What a reader may wait for the write lock, to do something that can wait.
 const MOMENT: Duration = Duration::from_millis(50);
@@ -33,6 +34,7 @@ pub struct Room {
     pub(crate) journal: Journal,
     pub(crate) files: Files,
     pub(crate) index: Mutex<Option<Index>>,
+    pub(crate) vectors: Vectors,
     pub(crate) folding: Folding,
 }
 

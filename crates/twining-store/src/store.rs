@@ -22,6 +22,7 @@ use crate::lock::{Held, Lock};
 use crate::queue::{self, DrainCount, Queue};
 use crate::record::Record;
 use crate::room::{INDEX_PATIENCE, Room};
+use crate::vectors::Vectors;
 
 /// The lock file of writers.
 pub const WRITE_LOCK: &str = "lock";
@@ -280,6 +281,11 @@ impl Store {
         }
     }
 
+    /// Works on the file of vectors; nothing if there is no `.twining`.
+    pub fn vectors<T>(&self, work: impl FnOnce(&Vectors) -> Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+        self.reading_room()?.map(|room| work(&room.vectors)).transpose()
+    }
+
     /// Whether `.twining` is there.
     pub fn exists(&self) -> Result<bool, StoreError> {
         Ok(self.reading_room()?.is_some())
@@ -447,6 +453,7 @@ impl Store {
             journal: Journal::new(&layout.local),
             files: Files::new(&layout),
             index: Mutex::new(None),
+            vectors: Vectors::new(&layout),
             folding: layout.folding(),
             layout,
         });

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, Row, named_params, params};
+use rusqlite::{Connection, OptionalExtension, Row as SqlRow, named_params, params};
 use twining_model::scope::{Folding, covering_keys};
 use twining_model::{Confidence, Decision, Id, Scope, Status, Time, limits};
 
 use super::catch_up::domain_key;
-use super::search::{self, COMMON, ENOUGH, Shelf};
+use super::search::{self, COMMON, ENOUGH, Shelf, Term};
+use super::sense::{self, Card, Row, Sense};
 use super::tally::{self, Count, horizon};
-use super::view::{Hit, Page, Reach, corrupt, first_column, json_list, record_at, row_limit};
+use super::view::{Page, Reach, corrupt, first_column, json_list, record_at, row_limit};
 use crate::error::StoreError;
 
 /// Which decisions.
@@ -23,6 +24,17 @@ pub struct DecisionFilter {
     pub confidence: Option<Confidence>,
     /// Whose scope overlaps this one.
     pub scope: Option<Scope>,
+    /// Not made before this time.
+    pub since: Option<Time>,
+}
+
+impl DecisionFilter {
+    /// Whether it keeps anything out.
+    #[must_use]
+    pub fn is_some(&self) -> bool {
+        let Self { domain, statuses, confidence, scope, since } = self;
+        domain.is_some() || !statuses.is_empty() || confidence.is_some() || scope.is_some() || since.is_some()
+    }
 }
 
 /// A decision that bears on a scope, and how.
@@ -69,6 +81,7 @@ macro_rules! sieve {
         " (:domain IS NULL OR d.domain_key = :domain)
         AND (:statuses IS NULL OR d.status IN (SELECT value FROM json_each(:statuses)))
         AND (:confidence IS NULL OR d.confidence = :confidence)
+        AND (:made IS NULL OR d.at >= :made)
         AND ((d.scope_key >= :low AND d.scope_key < :high) OR d.scope_key IN (SELECT value FROM json_each(:covering))) "
     };
 }
@@ -137,11 +150,18 @@ const PASSING: &str = concat!(
     "ORDER BY x.rowid DESC LIMIT :limit"
 );
 const SCORED: &str = concat!(
-    "SELECT x.rowid, -bm25(decision_text, 4.0, 1.5, 1.0, 2.0, 0.5)
+    "SELECT x.rowid, -bm25(decision_text, 2.0, 1.0, 0.5, 0.5)
     FROM decision_text x CROSS JOIN decision d ON d.num = x.rowid WHERE decision_text MATCH :match AND",
     sieve!()
 );
-const SCORED_ANY: &str = "SELECT rowid, -bm25(decision_text, 4.0, 1.5, 1.0, 2.0, 0.5) FROM decision_text WHERE decision_text MATCH ?1";
+const SCORED_ANY: &str = "SELECT rowid, -bm25(decision_text, 2.0, 1.0, 0.5, 0.5) FROM decision_text WHERE decision_text MATCH ?1";
+const SCORED_AT: &str = "SELECT -bm25(decision_text, 2.0, 1.0, 0.5, 0.5) FROM decision_text WHERE decision_text MATCH ?1 AND rowid = ?2";
+const OF_MEANING: &str =
+    concat!("SELECT d.num FROM decision_line l CROSS JOIN decision d ON d.num = l.num WHERE l.meaning = :name AND", sieve!());
+const OF_GIST: &str =
+    concat!("SELECT d.num FROM decision_line l CROSS JOIN decision d ON d.num = l.num WHERE l.gist = :name AND", sieve!());
+const CARD: &str = "SELECT meaning, gist, agent FROM decision_line WHERE num = ?1";
+const SENSES: &str = "SELECT num, meaning, gist FROM decision_line WHERE num > ?1 ORDER BY num LIMIT ?2";
 const LAST: &str = "SELECT coalesce(max(num), 0) FROM decision";
 
 const EVERY_STATUS: [Status; 4] = [Status::Active, Status::Provisional, Status::Superseded, Status::Overridden];
@@ -269,7 +289,7 @@ impl<'v> Decisions<'v> {
         if prefix.is_empty() {
             return Ok(Vec::new());
         }
-        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let read = |row: &SqlRow<'_>| Ok((row.get(0)?, row.get(1)?));
         let mut statement = self.conn.prepare_cached(COMMITS_AT)?;
         let mut found: Vec<(String, String)> = Vec::new();
         // Someone may have linked by a short hash what is now asked for by the long one.
@@ -283,11 +303,35 @@ impl<'v> Decisions<'v> {
         found.into_iter().map(|(hash, id)| Ok((hash, parse_id(&id)?))).collect()
     }
 
-    /// Those in which words of the query stand, best first.
-    pub fn search(&self, query: &str, filter: &DecisionFilter, limit: usize) -> Result<Vec<Hit<Decision>>, StoreError> {
-        let sieve = Sieve::new(self, filter);
-        let ranked = search::rank(&sieve, query)?;
-        ranked.into_iter().take(limit).map(|(num, relevance)| Ok(Hit { item: self.at(num)?, relevance })).collect()
+    /// Those in which one of the words stands, best first, with their BM25.
+    pub fn by_words(&self, terms: &[Term], filter: &DecisionFilter, most: usize) -> Result<Vec<(Row, f64)>, StoreError> {
+        let ranked = search::rank(&Sieve::new(self, filter), terms)?;
+        Ok(ranked.into_iter().take(most).map(|(num, score)| (Row(num), score)).collect())
+    }
+
+    /// Those that pass the filter and whose text, or whose summary, has this name.
+    pub fn by_meaning(&self, name: u64, filter: &DecisionFilter) -> Result<Vec<Row>, StoreError> {
+        Ok(Sieve::new(self, filter).of_meaning(name)?.into_iter().map(Row).collect())
+    }
+
+    /// What is known of one without reading it.
+    pub fn card(&self, row: Row) -> Result<Card, StoreError> {
+        sense::card(self.conn, CARD, row)
+    }
+
+    /// The names of its vectors, if there is something in this row.
+    pub fn sense_at(&self, row: Row) -> Result<Option<Sense>, StoreError> {
+        sense::sense_at(self.conn, CARD, row)
+    }
+
+    /// The one in this row.
+    pub fn at_row(&self, row: Row) -> Result<Decision, StoreError> {
+        self.at(row.0)
+    }
+
+    /// The names of the vectors of the rows after `after`, of all before the first if none.
+    pub fn senses_after(&self, after: Option<Row>, most: usize) -> Result<Vec<(Row, Sense)>, StoreError> {
+        sense::senses_after(self.conn, SENSES, after.unwrap_or(Row(-1)), most)
     }
 
     /// The newest that pass the filter; those dated ahead of the clock last.
@@ -332,6 +376,7 @@ struct Sieve<'s> {
     domain: Option<String>,
     statuses: Option<String>,
     confidence: Option<&'static str>,
+    made: Option<i64>,
     reach: Reach,
     covering: String,
     is_scoped: bool,
@@ -340,17 +385,18 @@ struct Sieve<'s> {
 
 impl<'s> Sieve<'s> {
     fn new(decisions: &Decisions<'s>, filter: &DecisionFilter) -> Self {
-        let DecisionFilter { domain, statuses, confidence, scope } = filter;
+        let DecisionFilter { domain, statuses, confidence, scope, since } = filter;
         let key = scope.as_ref().map(|scope| scope.key(decisions.folding)).unwrap_or_default();
         Self {
             conn: decisions.conn,
             domain: domain.as_deref().map(domain_key),
             statuses: (!statuses.is_empty()).then(|| json_list(statuses.iter().map(|status| status.as_str()))),
             confidence: confidence.map(Confidence::as_str),
+            made: since.map(Time::as_ms),
             reach: Reach::under(&key),
             covering: json_list(covering_keys(&key).skip(1)),
             is_scoped: !key.is_empty(),
-            is_empty: domain.is_none() && statuses.is_empty() && confidence.is_none() && key.is_empty(),
+            is_empty: domain.is_none() && statuses.is_empty() && confidence.is_none() && key.is_empty() && since.is_none(),
         }
     }
 
@@ -360,7 +406,7 @@ impl<'s> Sieve<'s> {
             let mut statement = self.conn.prepare_cached(sql)?;
             let params = named_params! {
                 ":since": since, ":before": before, ":limit": row_limit(limit),
-                ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence,
+                ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence, ":made": self.made,
                 ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
             };
             found.extend(statement.query_map(params, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect::<Result<Vec<_>, _>>()?);
@@ -370,13 +416,26 @@ impl<'s> Sieve<'s> {
         Ok(found.into_iter().map(|(_, _, num)| num).collect())
     }
 
+    fn of_meaning(&self, name: u64) -> Result<Vec<i64>, StoreError> {
+        let mut found = Vec::new();
+        for sql in [OF_MEANING, OF_GIST] {
+            let params = named_params! {
+                ":name": name.cast_signed(),
+                ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence, ":made": self.made,
+                ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
+            };
+            found.extend(first_column::<i64>(self.conn, sql, params)?);
+        }
+        Ok(found)
+    }
+
     fn total(&self) -> Result<u64, StoreError> {
         if self.is_empty {
             return every(self.conn);
         }
         let n: i64 = self.conn.prepare_cached(COUNT)?.query_row(
             named_params! {
-                ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence,
+                ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence, ":made": self.made,
                 ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
             },
             |row| row.get(0),
@@ -399,24 +458,28 @@ impl Shelf for Sieve<'_> {
             PASSING,
             named_params! {
                 ":match": term, ":limit": row_limit(ENOUGH),
-                ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence,
+                ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence, ":made": self.made,
                 ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
             },
         )
     }
 
     fn scored(&self, term: &str) -> Result<Vec<(i64, f64)>, StoreError> {
-        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let read = |row: &SqlRow<'_>| Ok((row.get(0)?, row.get(1)?));
         if self.is_empty {
             return Ok(self.conn.prepare_cached(SCORED_ANY)?.query_map([term], read)?.collect::<Result<_, _>>()?);
         }
         let mut statement = self.conn.prepare_cached(SCORED)?;
         let params = named_params! {
             ":match": term,
-            ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence,
+            ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence, ":made": self.made,
             ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
         };
         Ok(statement.query_map(params, read)?.collect::<Result<_, _>>()?)
+    }
+
+    fn score_of(&self, term: &str, row: i64) -> Result<Option<f64>, StoreError> {
+        Ok(self.conn.prepare_cached(SCORED_AT)?.query_row(params![term, row], |row| row.get(0)).optional()?)
     }
 
     fn extent(&self) -> Result<(u64, i64), StoreError> {
@@ -432,7 +495,7 @@ fn every(conn: &Connection) -> Result<u64, StoreError> {
     Ok(total)
 }
 
-fn light_row(row: &Row<'_>, via: Via) -> Result<Affecting, StoreError> {
+fn light_row(row: &SqlRow<'_>, via: Via) -> Result<Affecting, StoreError> {
     let text = |column: usize| row.get_ref(column)?.as_str().map_err(|_| corrupt("a row with a column that is no text"));
     Ok(Affecting {
         id: parse_id(text(1)?)?,

@@ -4,10 +4,11 @@ use rusqlite::{Connection, OptionalExtension, params};
 use twining_model::scope::Folding;
 use twining_model::{Entry, EntryType, Scope, Time, limits};
 
-use super::search;
+use super::search::{self, Term};
+use super::sense::{self, Card, Row, Sense};
 use super::sieve::{Around, EntryFilter, Sieve};
 use super::tally::{self, Count, horizon};
-use super::view::{Hit, Page, first_column, record_at, row_limit};
+use super::view::{Page, first_column, record_at, row_limit};
 use crate::error::StoreError;
 
 /// The blackboard, as of one moment.
@@ -19,6 +20,8 @@ pub struct Entries<'v> {
 
 const GET: &str = "SELECT l.raw, l.sum FROM entry e JOIN line l ON l.pos = e.pos WHERE e.id = ?1 AND e.shadowed = 0";
 const AT_POS: &str = "SELECT raw, sum FROM line WHERE pos = ?1";
+const CARD: &str = "SELECT meaning, gist, agent FROM line WHERE pos = ?1";
+const SENSES: &str = "SELECT pos, meaning, gist FROM line WHERE pos > ?1 ORDER BY pos LIMIT ?2";
 const IS_OPEN: &str = "SELECT open FROM entry WHERE id = ?1 AND shadowed = 0";
 const CLOSERS: &str = "SELECT pos FROM relates WHERE target = ?1 AND closes = 1 ORDER BY at DESC, pos DESC LIMIT ?2";
 const RELATING: &str = "SELECT pos FROM relates WHERE target = ?1 ORDER BY at DESC, pos DESC LIMIT ?2";
@@ -39,8 +42,7 @@ impl<'v> Entries<'v> {
 
     /// The newest that pass the filter, newest first.
     pub fn newest(&self, filter: &EntryFilter, limit: usize) -> Result<Page<Entry>, StoreError> {
-        let key = filter.scope.as_ref().map(|scope| scope.key(self.folding)).unwrap_or_default();
-        self.page(&Sieve::new(self.conn, self.now, filter, &key, Around::Not), limit)
+        self.page(&self.sieve(filter), limit)
     }
 
     /// The newest that speak of this scope: theirs covers it or lies under it.
@@ -56,12 +58,35 @@ impl<'v> Entries<'v> {
         rows.next()?.map(|row| record_at(row, 0)).transpose()
     }
 
-    /// Those in which words of the query stand, best first.
-    pub fn search(&self, query: &str, filter: &EntryFilter, limit: usize) -> Result<Vec<Hit<Entry>>, StoreError> {
-        let key = filter.scope.as_ref().map(|scope| scope.key(self.folding)).unwrap_or_default();
-        let sieve = Sieve::new(self.conn, self.now, filter, &key, Around::Not);
-        let ranked = search::rank(&sieve, query)?;
-        ranked.into_iter().take(limit).map(|(pos, relevance)| Ok(Hit { item: self.at(pos)?, relevance })).collect()
+    /// Those in which one of the words stands, best first, with their BM25.
+    pub fn by_words(&self, terms: &[Term], filter: &EntryFilter, most: usize) -> Result<Vec<(Row, f64)>, StoreError> {
+        let ranked = search::rank(&self.sieve(filter), terms)?;
+        Ok(ranked.into_iter().take(most).map(|(pos, score)| (Row(pos), score)).collect())
+    }
+
+    /// Those that pass the filter and whose text, or whose summary, has this name.
+    pub fn by_meaning(&self, name: u64, filter: &EntryFilter) -> Result<Vec<Row>, StoreError> {
+        Ok(self.sieve(filter).of_meaning(name)?.into_iter().map(Row).collect())
+    }
+
+    /// What is known of one without reading it.
+    pub fn card(&self, row: Row) -> Result<Card, StoreError> {
+        sense::card(self.conn, CARD, row)
+    }
+
+    /// The names of its vectors, if there is something in this row.
+    pub fn sense_at(&self, row: Row) -> Result<Option<Sense>, StoreError> {
+        sense::sense_at(self.conn, CARD, row)
+    }
+
+    /// The one in this row.
+    pub fn at_row(&self, row: Row) -> Result<Entry, StoreError> {
+        self.at(row.0)
+    }
+
+    /// The names of the vectors of the rows after `after`, of all before the first if none.
+    pub fn senses_after(&self, after: Option<Row>, most: usize) -> Result<Vec<(Row, Sense)>, StoreError> {
+        sense::senses_after(self.conn, SENSES, after.unwrap_or(Row(-1)), most)
     }
 
     /// Whether this one waits for an answer.
@@ -117,6 +142,11 @@ impl<'v> Entries<'v> {
     /// How many lines repeat the id of a later one.
     pub fn duplicate_ids(&self) -> Result<u64, StoreError> {
         Ok(tally::count(self.conn, Count::Shadowed)?)
+    }
+
+    fn sieve<'f>(&'f self, filter: &'f EntryFilter) -> Sieve<'f> {
+        let key = filter.scope.as_ref().map(|scope| scope.key(self.folding)).unwrap_or_default();
+        Sieve::new(self.conn, self.now, filter, &key, Around::Not)
     }
 
     fn page(&self, sieve: &Sieve<'_>, limit: usize) -> Result<Page<Entry>, StoreError> {

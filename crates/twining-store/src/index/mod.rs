@@ -12,11 +12,13 @@ mod graph;
 mod known;
 mod schema;
 mod search;
+mod sense;
 mod side;
 mod sieve;
 mod tally;
 mod verify;
 mod view;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -38,9 +40,12 @@ use crate::files::{Array, DecisionsChanged, Files};
 pub use decisions::{Affecting, DecisionFilter, Decisions, Via};
 pub use entries::Entries;
 pub use graph::{Edge, Graph};
+pub use search::Term;
+pub use sense::{Card, Row, Sense, decision_text, entry_text};
 pub use sieve::EntryFilter;
 pub use tally::Tally;
-pub use view::{Hit, Page, Unreadable, View};
+pub use view::{Page, Unreadable, View};
+pub use words::{is_stop_word, terms};
 
 /// The index over one project's files.
 pub struct Index {

@@ -10,12 +10,13 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 /// Grows with every change to the tables or to what is put into them.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// Tables, and those indexes that writing needs.
 ///
 /// `entry` is thin and `line` holds the text, so that filters walk rows of sixty
-/// bytes. What a shadowed entry would be found by (`tag`, `relates`,
+/// bytes. `meaning` and `gist` name the vectors of the whole text and of its
+/// summary, where that is not the whole. What a shadowed entry would be found by (`tag`, `relates`,
 /// `entry_text`, `census`) holds the live ones only.
 const TABLES: &str = "
 CREATE TABLE known(
@@ -37,7 +38,9 @@ CREATE TABLE entry(
     open INTEGER NOT NULL, shadowed INTEGER NOT NULL
 );
 CREATE INDEX entry_id ON entry(id);
-CREATE TABLE line(pos INTEGER PRIMARY KEY, raw TEXT NOT NULL, sum INTEGER NOT NULL);
+CREATE TABLE line(
+    pos INTEGER PRIMARY KEY, meaning INTEGER NOT NULL, gist INTEGER, agent TEXT NOT NULL, raw TEXT NOT NULL, sum INTEGER NOT NULL
+);
 CREATE TABLE tag(
     tag TEXT NOT NULL, at INTEGER NOT NULL, pos INTEGER NOT NULL, kind TEXT NOT NULL,
     PRIMARY KEY(tag, at, pos)
@@ -51,7 +54,7 @@ CREATE TABLE census(
     PRIMARY KEY(scope_key, kind)
 ) WITHOUT ROWID;
 CREATE VIRTUAL TABLE entry_text USING fts5(
-    summary, detail, tags, kind,
+    summary, detail, tags, paths, kind,
     content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
 );
 
@@ -61,13 +64,15 @@ CREATE TABLE decision(
     status TEXT NOT NULL, confidence TEXT NOT NULL, scope_key TEXT NOT NULL, domain_key TEXT NOT NULL,
     unconfirmed INTEGER NOT NULL, supersedes TEXT, scope TEXT NOT NULL, summary TEXT NOT NULL
 );
-CREATE TABLE decision_line(num INTEGER PRIMARY KEY, raw TEXT NOT NULL, sum INTEGER NOT NULL);
+CREATE TABLE decision_line(
+    num INTEGER PRIMARY KEY, meaning INTEGER NOT NULL, gist INTEGER, agent TEXT NOT NULL, raw TEXT NOT NULL, sum INTEGER NOT NULL
+);
 CREATE TABLE affected_file(file_key TEXT NOT NULL, num INTEGER NOT NULL, PRIMARY KEY(file_key, num)) WITHOUT ROWID;
 CREATE TABLE affected_symbol(symbol TEXT NOT NULL, num INTEGER NOT NULL, PRIMARY KEY(symbol, num)) WITHOUT ROWID;
 CREATE TABLE rests_on(target TEXT NOT NULL, num INTEGER NOT NULL, PRIMARY KEY(target, num)) WITHOUT ROWID;
 CREATE TABLE carried_out(folded TEXT NOT NULL, num INTEGER NOT NULL, hash TEXT NOT NULL, PRIMARY KEY(folded, num)) WITHOUT ROWID;
 CREATE VIRTUAL TABLE decision_text USING fts5(
-    summary, rationale, context, domain, alternatives,
+    summary, reasons, others, paths,
     content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
 );
 
@@ -92,6 +97,10 @@ CREATE INDEX entry_at ON entry(at) WHERE shadowed = 0;
 CREATE INDEX entry_kind ON entry(kind, at) WHERE shadowed = 0;
 CREATE INDEX entry_scope ON entry(scope_key, kind, at) WHERE shadowed = 0;
 CREATE INDEX entry_open ON entry(at, kind, scope_key) WHERE open = 1;
+CREATE INDEX line_meaning ON line(meaning);
+CREATE INDEX line_gist ON line(gist) WHERE gist IS NOT NULL;
+CREATE INDEX decision_meaning ON decision_line(meaning);
+CREATE INDEX decision_gist ON decision_line(gist) WHERE gist IS NOT NULL;
 CREATE INDEX decision_at ON decision(at, id);
 CREATE INDEX decision_facets ON decision(domain_key, status, confidence, scope_key);
 CREATE INDEX decision_scope ON decision(scope_key, id, status, confidence, at);

@@ -1,9 +1,9 @@
 //! Searching by words: which rows, and how well each fits.
 //!
-//! A row is scored term by term: a term counts as much as it is rare, and within
-//! one term BM25 tells the better row. So a search stays quick when a word stands
-//! everywhere: of such a word only the newest rows are looked at, since it tells
-//! little about any of them.
+//! A row's score is its BM25 over the words asked for. It is added up word by
+//! word, so that a search stays quick when a word stands everywhere: of such a
+//! word only the newest rows, and those that other words found, are looked at,
+//! since it tells little about any of them.
 
 use std::collections::HashMap;
 
@@ -13,10 +13,19 @@ use crate::error::StoreError;
 pub(super) const COMMON: usize = 1000;
 /// Of a common term, so many rows that pass a filter are enough.
 pub(super) const ENOUGH: usize = 300;
-/// What a common term counts in a row that has it.
-const COMMON_FIT: f64 = 0.5;
-const TERMS: usize = 24;
-const TERM_CHARS: usize = 64;
+/// So many of the best rows by rarer terms are looked up for the common ones.
+const LOOKED_UP: usize = 64;
+/// Of the terms of a long question, so many of the rarest are asked for.
+const ASKED: usize = 32;
+
+/// A word that is asked for, and how much it counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// In lower case.
+    pub text: String,
+    /// As often as it counts.
+    pub weight: f64,
+}
 
 /// Where to search.
 pub(super) trait Shelf {
@@ -28,52 +37,69 @@ pub(super) trait Shelf {
     /// Every row with the term that passes the filter, and its BM25 score; higher
     /// is better.
     fn scored(&self, term: &str) -> Result<Vec<(i64, f64)>, StoreError>;
+    /// The BM25 score of one row, none if the term is not in it.
+    fn score_of(&self, term: &str, row: i64) -> Result<Option<f64>, StoreError>;
     /// How many rows there are, and the number of the last one.
     fn extent(&self) -> Result<(u64, i64), StoreError>;
 }
 
+/// A term with what the shelf says about it.
+struct Spread {
+    term: String,
+    rows: Vec<i64>,
+    weight: f64,
+    rarity: f64,
+}
+
 /// The rows that fit, best first, newer before older.
-pub(super) fn rank(shelf: &impl Shelf, query: &str) -> Result<Vec<(i64, f64)>, StoreError> {
+pub(super) fn rank(shelf: &impl Shelf, terms: &[Term]) -> Result<Vec<(i64, f64)>, StoreError> {
     let (total, last) = shelf.extent()?;
-    let mut fits: HashMap<i64, f64> = HashMap::new();
-    let mut most = 0.0;
-    for term in terms(query) {
-        let term = quoted(&term);
-        let spread = shelf.spread(&term)?;
-        let weight = weight(estimate(&spread, last), total);
-        most += weight;
-        if spread.len() > COMMON {
-            for row in shelf.passing(&term, spread)? {
-                *fits.entry(row).or_default() += weight * COMMON_FIT;
-            }
-            continue;
-        }
-        let scored = if spread.is_empty() { Vec::new() } else { shelf.scored(&term)? };
-        let best = scored.iter().map(|(_, score)| *score).fold(f64::MIN_POSITIVE, f64::max);
-        for (row, score) in scored {
-            *fits.entry(row).or_default() += weight * (score / best).clamp(0.0, 1.0);
+    let mut asked = Vec::new();
+    for term in terms {
+        let text = quoted(&term.text);
+        let rows = shelf.spread(&text)?;
+        if !rows.is_empty() {
+            let rarity = rarity(estimate(&rows, last), total);
+            asked.push(Spread { term: text, rows, weight: term.weight, rarity });
         }
     }
-    let mut ranked: Vec<(i64, f64)> = fits.into_iter().map(|(row, fit)| (row, (fit / most).clamp(0.0, 1.0))).collect();
+    asked.sort_by(|a, b| (b.weight * b.rarity).total_cmp(&(a.weight * a.rarity)));
+    asked.truncate(ASKED);
+    let (common, rare): (Vec<Spread>, Vec<Spread>) = asked.into_iter().partition(|spread| spread.rows.len() > COMMON);
+
+    let mut fits: HashMap<i64, f64> = HashMap::new();
+    for spread in &rare {
+        for (row, score) in shelf.scored(&spread.term)? {
+            *fits.entry(row).or_default() += spread.weight * score;
+        }
+    }
+    let best: Vec<i64> = in_order(&fits).into_iter().take(LOOKED_UP).map(|(row, _)| row).collect();
+    for spread in common {
+        for &row in &best {
+            if let Some(score) = shelf.score_of(&spread.term, row)? {
+                *fits.entry(row).or_default() += spread.weight * score;
+            }
+        }
+        // What BM25 gives to a row of middling length that has the word once.
+        let middling = spread.weight * spread.rarity;
+        for row in shelf.passing(&spread.term, spread.rows)? {
+            if !best.contains(&row) {
+                *fits.entry(row).or_default() += middling;
+            }
+        }
+    }
+    Ok(in_order(&fits))
+}
+
+fn in_order(fits: &HashMap<i64, f64>) -> Vec<(i64, f64)> {
+    let mut ranked: Vec<(i64, f64)> = fits.iter().map(|(row, fit)| (*row, *fit)).collect();
     ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
-    Ok(ranked)
+    ranked
 }
 
 /// A text as one FTS5 phrase: nothing in it is syntax.
 pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
-}
-
-/// The words of a query, each once.
-fn terms(query: &str) -> Vec<String> {
-    let mut terms: Vec<String> = Vec::new();
-    for word in query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-        let term: String = word.chars().take(TERM_CHARS).collect::<String>().to_lowercase();
-        if terms.len() < TERMS && !terms.contains(&term) {
-            terms.push(term);
-        }
-    }
-    terms
 }
 
 /// How many rows have the term, judged by how far back the newest of them reach.
@@ -86,12 +112,13 @@ fn estimate(newest: &[i64], last: i64) -> f64 {
     }
 }
 
-/// How much a term says: much if it is rare, little if it stands everywhere.
+/// How much a term says, as BM25 has it: much if it is rare, nothing if it
+/// stands in every other row.
 #[expect(clippy::cast_precision_loss, reason = "a weight")]
-fn weight(found: f64, total: u64) -> f64 {
+fn rarity(found: f64, total: u64) -> f64 {
     let total = (total as f64).max(1.0);
     let found = found.min(total);
-    (1.0 + (total - found + 0.5) / (found + 0.5)).ln()
+    ((total - found + 0.5) / (found + 0.5)).ln().max(1e-6)
 }
 
 #[cfg(test)]
@@ -99,15 +126,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn punctuation_parts_words_and_is_never_syntax() {
-        assert_eq!(terms("src/auth.rs NEAR(\"x\" -y) auth"), ["src", "auth", "rs", "near", "x", "y"]);
-        assert_eq!(terms(" \" * ( ) "), [] as [&str; 0]);
+    fn a_quotation_mark_does_not_end_a_phrase() {
         assert_eq!(quoted("a\"b"), "\"a\"\"b\"");
     }
 
     #[test]
     fn a_rare_term_weighs_more() {
-        assert!(weight(1.0, 1000) > weight(900.0, 1000));
-        assert!(weight(2.0, 2) > 0.0);
+        assert!(rarity(1.0, 1000) > rarity(400.0, 1000));
+        assert!(rarity(2.0, 2) > 0.0);
     }
 }

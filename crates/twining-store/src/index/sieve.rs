@@ -6,7 +6,7 @@
 //! one with a wrong date would stay on top for ever.
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, Statement, named_params, params};
+use rusqlite::{Connection, OptionalExtension, Statement, named_params, params};
 use twining_model::scope::covering_keys;
 use twining_model::{Scope, Time};
 
@@ -30,6 +30,15 @@ pub struct EntryFilter {
     pub before: Option<Time>,
     /// Only those that wait for an answer.
     pub only_open: bool,
+}
+
+impl EntryFilter {
+    /// Whether it keeps anything out.
+    #[must_use]
+    pub fn is_some(&self) -> bool {
+        let Self { types, tags, scope, since, before, only_open } = self;
+        !types.is_empty() || !tags.is_empty() || scope.is_some() || since.is_some() || before.is_some() || *only_open
+    }
 }
 
 /// Sieve: which rows of `entry e` pass.
@@ -102,14 +111,29 @@ const PASSING: &str = concat!(
     " ORDER BY x.rowid DESC LIMIT :limit"
 );
 const SCORED: &str = concat!(
-    "SELECT x.rowid, -bm25(entry_text, 4.0, 1.0, 3.0, 0.0) FROM entry_text x CROSS JOIN entry e ON e.pos = x.rowid
+    "SELECT x.rowid, -bm25(entry_text, 2.0, 1.0, 0.5, 0.5, 0.0) FROM entry_text x CROSS JOIN entry e ON e.pos = x.rowid
     WHERE entry_text MATCH :match AND (:tags IS NULL OR EXISTS(
         SELECT 1 FROM tag t WHERE t.tag IN (SELECT value FROM json_each(:tags)) AND t.at = e.at AND t.pos = e.pos))
     AND (:open = 0 OR e.open = 1) AND",
     sieve!()
 );
 const SPREAD: &str = "SELECT rowid FROM entry_text WHERE entry_text MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
-const SCORED_ANY: &str = "SELECT rowid, -bm25(entry_text, 4.0, 1.0, 3.0, 0.0) FROM entry_text WHERE entry_text MATCH :match";
+const SCORED_ANY: &str = "SELECT rowid, -bm25(entry_text, 2.0, 1.0, 0.5, 0.5, 0.0) FROM entry_text WHERE entry_text MATCH :match";
+const SCORED_AT: &str = "SELECT -bm25(entry_text, 2.0, 1.0, 0.5, 0.5, 0.0) FROM entry_text WHERE entry_text MATCH ?1 AND rowid = ?2";
+const OF_MEANING: &str = concat!(
+    "SELECT e.pos FROM line l CROSS JOIN entry e ON e.pos = l.pos
+    WHERE l.meaning = :name AND (:tags IS NULL OR EXISTS(
+        SELECT 1 FROM tag t WHERE t.tag IN (SELECT value FROM json_each(:tags)) AND t.at = e.at AND t.pos = e.pos))
+    AND (:open = 0 OR e.open = 1) AND",
+    sieve!()
+);
+const OF_GIST: &str = concat!(
+    "SELECT e.pos FROM line l CROSS JOIN entry e ON e.pos = l.pos
+    WHERE l.gist = :name AND (:tags IS NULL OR EXISTS(
+        SELECT 1 FROM tag t WHERE t.tag IN (SELECT value FROM json_each(:tags)) AND t.at = e.at AND t.pos = e.pos))
+    AND (:open = 0 OR e.open = 1) AND",
+    sieve!()
+);
 const LAST_POS: &str = "SELECT coalesce(max(pos), 0) FROM entry";
 
 /// Up to so many entries of a scope are sorted; above, the newest are walked
@@ -288,6 +312,21 @@ impl<'s> Sieve<'s> {
         Ok(total.cast_unsigned())
     }
 
+    /// Those whose text or whose summary has this name.
+    pub fn of_meaning(&self, name: u64) -> Result<Vec<i64>, StoreError> {
+        let mut found = Vec::new();
+        for sql in [OF_MEANING, OF_GIST] {
+            let mut statement = self.conn.prepare_cached(sql)?;
+            self.bind(&mut statement, "", self.window())?;
+            bind_if_used(&mut statement, ":name", name.cast_signed())?;
+            let mut rows = statement.raw_query();
+            while let Some(row) = rows.next()? {
+                found.push(row.get(0)?);
+            }
+        }
+        Ok(found)
+    }
+
     fn bind(&self, statement: &mut Statement<'_>, one: &str, (since, before): (i64, i64)) -> Result<(), StoreError> {
         let text = |text: &Option<String>| text.clone().map_or(Value::Null, Value::Text);
         let values = [
@@ -358,6 +397,10 @@ impl Shelf for Sieve<'_> {
         Ok(found)
     }
 
+    fn score_of(&self, term: &str, row: i64) -> Result<Option<f64>, StoreError> {
+        Ok(self.conn.prepare_cached(SCORED_AT)?.query_row(params![in_words(term), row], |row| row.get(0)).optional()?)
+    }
+
     fn extent(&self) -> Result<(u64, i64), StoreError> {
         let total = tally::count(self.conn, Count::Entries)?;
         Ok((total, self.conn.prepare_cached(LAST_POS)?.query_row([], |row| row.get(0))?))
@@ -366,7 +409,7 @@ impl Shelf for Sieve<'_> {
 
 /// The term in an entry's words, and not in the name of its kind.
 fn in_words(term: &str) -> String {
-    format!("{{summary detail tags}} : {term}")
+    format!("{{summary detail tags paths}} : {term}")
 }
 
 /// Each statement uses some of the sieve's parameters.

@@ -10,13 +10,14 @@ use twining_model::{Decision, Entity, Entry, Relation, limits};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::catch_up::{DerivedDecision, DerivedEntry, clip, name_key, sum_of};
+use super::sense::{Sense, agent_key};
 use super::tally;
 use crate::error::StoreError;
 
 // Includes the full-text indexes' own check.
 const PAGES: &str = "PRAGMA integrity_check(1)";
 const ENTRIES: &str = "
-SELECT l.raw, l.sum, e.pos, e.id, e.at, e.kind, e.scope_key, e.shadowed, e.open
+SELECT l.raw, l.sum, e.pos, e.id, e.at, e.kind, e.scope_key, e.shadowed, e.open, l.meaning, l.gist, l.agent
 FROM line l LEFT JOIN entry e ON e.pos = l.pos ORDER BY l.pos";
 const COUNTS: &str = "
 SELECT (SELECT count(*) FROM line) = (SELECT count(*) FROM entry)
@@ -26,7 +27,8 @@ SELECT (SELECT count(*) FROM line) = (SELECT count(*) FROM entry)
     AND (SELECT count(*) FROM entity_text) = (SELECT count(*) FROM entity)
     AND (SELECT count(*) FROM entity_note) = (SELECT count(*) FROM entity)";
 const DECISIONS: &str = "
-SELECT l.raw, l.sum, l.num, d.id, d.at, d.touched, d.status, d.confidence, d.scope_key, d.domain_key, d.unconfirmed
+SELECT l.raw, l.sum, l.num, d.id, d.at, d.touched, d.status, d.confidence, d.scope_key, d.domain_key, d.unconfirmed,
+    l.meaning, l.gist, l.agent
 FROM decision_line l LEFT JOIN decision d ON d.num = l.num ORDER BY l.num";
 const ENTITIES: &str = "SELECT raw, sum, id, name, name_key, kind FROM entity";
 const RELATIONS: &str = "SELECT raw, sum, id, source, target, kind FROM relation";
@@ -118,7 +120,8 @@ fn entries_are_right(conn: &Connection, folding: Folding) -> Result<bool, StoreE
         let known = DerivedEntry::of(&entry, folding);
         let stored: (i64, String, i64, String, String) = (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?);
         let (pos, id, at, kind, scope_key) = &stored;
-        if (id.as_str(), *at, kind.as_str(), scope_key.as_str()) != (known.id, known.at, known.kind, known.scope_key.as_str()) {
+        let same = (id.as_str(), *at, kind.as_str(), scope_key.as_str()) == (known.id, known.at, known.kind, known.scope_key.as_str());
+        if !same || Sense::at(row, 9)? != known.sense || row.get::<_, String>(11)? != agent_key(&entry.agent_id) {
             return Ok(false);
         }
         if !row.get::<_, bool>(7)? {
@@ -151,7 +154,8 @@ fn decisions_are_right(conn: &Connection, folding: Folding) -> Result<bool, Stor
             &unconfirmed,
         ]);
         let all = spelled(row, 11)?;
-        if !all.ends_with(&format!("\u{1F}{num}\u{1F}{expected}")) {
+        let same = all.ends_with(&format!("\u{1F}{num}\u{1F}{expected}"));
+        if !same || Sense::at(row, 11)? != known.sense || row.get::<_, String>(13)? != agent_key(&decision.agent_id) {
             return Ok(false);
         }
         known.files.iter().for_each(|key| files.put(&row_of([key, &num])));

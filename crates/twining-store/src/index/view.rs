@@ -29,15 +29,6 @@ pub struct Page<T> {
     pub total: u64,
 }
 
-/// Something found by searching.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Hit<T> {
-    /// What was found.
-    pub item: T,
-    /// How well it fits, from 0 to 1.
-    pub relevance: f64,
-}
-
 /// A line or file that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {

@@ -12,7 +12,9 @@ use crate::disk::Fingerprint;
 use crate::error::StoreError;
 use crate::files::{DecisionsChanged, Files};
 use crate::index::known::print_at;
+use crate::index::sense::{Sense, agent_key, decision_text};
 use crate::index::tally::Count;
+use crate::index::words::with_parts;
 use crate::layout::DECISIONS;
 
 /// What a decision is found by.
@@ -28,6 +30,7 @@ pub(in crate::index) struct Derived<'d> {
     pub depends_on: Vec<&'d str>,
     /// In lower case, and as given.
     pub commits: Vec<(String, &'d str)>,
+    pub sense: Sense,
 }
 
 impl<'d> Derived<'d> {
@@ -66,6 +69,7 @@ impl<'d> Derived<'d> {
             symbols,
             depends_on,
             commits,
+            sense: Sense::of(&decision.summary, &decision_text(decision)),
         }
     }
 }
@@ -88,13 +92,12 @@ const OLD: &str = "SELECT d.num, l.raw FROM decision d JOIN decision_line l ON l
 const INSERT: &str = "
 INSERT INTO decision(id, at, touched, status, confidence, scope_key, domain_key, unconfirmed, supersedes, scope, summary)
 VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-const INSERT_LINE: &str = "INSERT INTO decision_line(num, raw, sum) VALUES(?1, ?2, ?3)";
+const INSERT_LINE: &str = "INSERT INTO decision_line(num, meaning, gist, agent, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
 const INSERT_FILE: &str = "INSERT INTO affected_file(file_key, num) VALUES(?1, ?2)";
 const INSERT_SYMBOL: &str = "INSERT INTO affected_symbol(symbol, num) VALUES(?1, ?2)";
 const INSERT_RESTS_ON: &str = "INSERT INTO rests_on(target, num) VALUES(?1, ?2)";
 const INSERT_COMMIT: &str = "INSERT INTO carried_out(folded, num, hash) VALUES(?1, ?2, ?3)";
-const INSERT_TEXT: &str =
-    "INSERT INTO decision_text(rowid, summary, rationale, context, domain, alternatives) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
+const INSERT_TEXT: &str = "INSERT INTO decision_text(rowid, summary, reasons, others, paths) VALUES(?1, ?2, ?3, ?4, ?5)";
 const DELETE: &str = "DELETE FROM decision WHERE num = ?1";
 const DELETE_LINE: &str = "DELETE FROM decision_line WHERE num = ?1";
 const DELETE_FILE: &str = "DELETE FROM affected_file WHERE file_key = ?1 AND num = ?2";
@@ -194,28 +197,25 @@ impl Session<'_> {
             summary,
         ])?;
         let num = self.conn.last_insert_rowid();
-        self.conn.prepare_cached(INSERT_LINE)?.execute(params![num, raw, sum_of(raw)])?;
+        let (meaning, gist) = row.sense.columns();
+        self.conn.prepare_cached(INSERT_LINE)?.execute(params![num, meaning, gist, agent_key(&decision.agent_id), raw, sum_of(raw)])?;
         self.children([INSERT_FILE, INSERT_SYMBOL, INSERT_RESTS_ON], num, &row)?;
         let mut insert = self.conn.prepare_cached(INSERT_COMMIT)?;
         for (folded, hash) in &row.commits {
             insert.execute(params![folded, num, hash])?;
         }
-        let alternatives: Vec<&str> = decision
-            .alternatives
-            .iter()
-            .flat_map(|other| {
-                [other.option.as_str(), other.reason_rejected.as_str()]
-                    .into_iter()
-                    .chain(other.pros.iter().chain(&other.cons).map(String::as_str))
-            })
-            .collect();
+        let alternatives = decision.alternatives.iter().flat_map(|other| {
+            [&other.option, &other.reason_rejected].into_iter().chain(&other.pros).chain(&other.cons).map(String::as_str)
+        });
+        let others: Vec<&str> = std::iter::once(decision.domain.as_str()).chain(alternatives).collect();
+        let paths: Vec<&str> =
+            [decision.scope.as_str()].into_iter().chain(short(&decision.affected_files)).chain(row.symbols.iter().copied()).collect();
         self.conn.prepare_cached(INSERT_TEXT)?.execute(params![
             num,
-            decision.summary,
-            decision.rationale,
-            decision.context,
-            decision.domain,
-            alternatives.join("\n"),
+            with_parts(&decision.summary),
+            with_parts(&format!("{}\n{}", decision.rationale, decision.context)),
+            with_parts(&others.join("\n")),
+            with_parts(&paths.join("\n")),
         ])?;
         self.count(decision.status, row.unconfirmed, 1);
         Ok(())

@@ -9,7 +9,9 @@ use twining_model::{Entry, EntryType, Id, Scope, Time, limits};
 
 use super::{Session, clip, sum_of};
 use crate::error::StoreError;
+use crate::index::sense::{Sense, agent_key, entry_text};
 use crate::index::tally::Count;
+use crate::index::words::with_parts;
 
 /// What an entry is found by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +24,7 @@ pub(in crate::index) struct Derived<'e> {
     pub relates: Vec<&'e str>,
     pub asks: bool,
     pub closes: bool,
+    pub sense: Sense,
 }
 
 impl<'e> Derived<'e> {
@@ -42,6 +45,7 @@ impl<'e> Derived<'e> {
             relates,
             asks: entry.kind().is_some_and(EntryType::asks),
             closes: entry.kind().is_some_and(EntryType::closes),
+            sense: Sense::of(&entry.summary, &entry_text(entry)),
         }
     }
 }
@@ -71,10 +75,10 @@ pub(super) fn check_id(id: &str) -> Result<(), String> {
 
 const LIVE: &str = "SELECT pos FROM entry WHERE id = ?1 AND shadowed = 0";
 const INSERT: &str = "INSERT INTO entry(pos, id, at, kind, scope_key, open, shadowed) VALUES(?1, ?2, ?3, ?4, ?5, ?6, 0)";
-const INSERT_LINE: &str = "INSERT INTO line(pos, raw, sum) VALUES(?1, ?2, ?3)";
+const INSERT_LINE: &str = "INSERT INTO line(pos, meaning, gist, agent, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
 const INSERT_TAG: &str = "INSERT INTO tag(tag, at, pos, kind) VALUES(?1, ?2, ?3, ?4)";
 const INSERT_RELATES: &str = "INSERT INTO relates(target, at, pos, closes) VALUES(?1, ?2, ?3, ?4)";
-const INSERT_TEXT: &str = "INSERT INTO entry_text(rowid, summary, detail, tags, kind) VALUES(?1, ?2, ?3, ?4, ?5)";
+const INSERT_TEXT: &str = "INSERT INTO entry_text(rowid, summary, detail, tags, paths, kind) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
 const DELETE: &str = "DELETE FROM entry WHERE pos = ?1";
 const DELETE_LINE: &str = "DELETE FROM line WHERE pos = ?1";
 const DELETE_TAG: &str = "DELETE FROM tag WHERE tag = ?1 AND at = ?2 AND pos = ?3";
@@ -102,7 +106,9 @@ impl Session<'_> {
         let pos = pos.cast_signed();
         let open = row.asks && !self.is_closed(row.id)?;
         self.conn.prepare_cached(INSERT)?.execute(params![pos, row.id, row.at, row.kind, row.scope_key, open])?;
-        self.conn.prepare_cached(INSERT_LINE)?.execute(params![pos, raw, sum_of(raw)])?;
+        let (meaning, gist) = row.sense.columns();
+        let agent = agent_key(&entry.agent_id);
+        self.conn.prepare_cached(INSERT_LINE)?.execute(params![pos, meaning, gist, agent, raw, sum_of(raw)])?;
         self.show(pos, entry, &row, open)
     }
 
@@ -143,7 +149,16 @@ impl Session<'_> {
             insert.execute(params![target, row.at, pos, row.closes])?;
         }
         let tags = row.tags.join(" ");
-        self.conn.prepare_cached(INSERT_TEXT)?.execute(params![pos, entry.summary, entry.detail, tags, row.kind])?;
+        // A detail that begins by repeating the summary would count it twice.
+        let body = if entry.summary.is_empty() { entry.detail.clone() } else { entry.detail.replacen(&entry.summary, " ", 1) };
+        self.conn.prepare_cached(INSERT_TEXT)?.execute(params![
+            pos,
+            with_parts(&entry.summary),
+            with_parts(&body),
+            with_parts(&tags),
+            with_parts(&entry.scope),
+            row.kind
+        ])?;
         self.deltas.add_entries(&row.scope_key, row.kind, 1, i64::from(open));
         if row.closes {
             for target in &row.relates {

@@ -1,7 +1,8 @@
 use twining_model::{Scope, Time};
 
 use super::{Desk, ids, line, ulid, view};
-use crate::index::{EntryFilter, Index};
+use crate::index::{EntryFilter, Index, terms};
+use crate::vectors::meaning_of;
 
 fn at(id: &str, kind: &str, time: &str, more: &str) -> String {
     format!("{{\"id\":\"{id}\",\"timestamp\":\"{time}\",\"entry_type\":\"{kind}\",\"summary\":\"s\"{more}}}")
@@ -87,7 +88,7 @@ fn every_filter_narrows_and_counts_what_it_leaves() {
                         assert_eq!(found, expected, "{filter:?}");
                         assert_eq!(total, expected.len() as u64, "{filter:?}");
                         assert_eq!(page(&index, &filter, 3).0, expected[..expected.len().min(3)], "{filter:?}");
-                        let hits = view(&index).entries().search("s", &filter, 500).expect("searches");
+                        let hits = view(&index).entries().by_words(&terms("s"), &filter, 500).expect("searches");
                         assert_eq!(hits.len(), expected.len(), "{filter:?}");
                     }
                 }
@@ -122,7 +123,7 @@ fn no_query_is_syntax() {
     desk.board(&[line("a", "finding", "rate limiter near the gate", ",\"detail\":\"it's a column : filter\",\"tags\":[\"redis\"]")]);
     let index = desk.index();
     let view = view(&index);
-    let search = |query: &str| view.entries().search(query, &EntryFilter::default(), 9).expect("searches").len();
+    let search = |query: &str| view.entries().by_words(&terms(query), &EntryFilter::default(), 9).expect("searches").len();
     for query in
         ["\"", "NEAR(", "rate*", "summary : rate", "a AND", "'; DROP TABLE entry; --", "rate\0limiter", "(((", "^rate", "-rate", "limiters"]
     {
@@ -147,10 +148,53 @@ fn a_search_ranks_rare_words_and_summaries_first() {
     desk.board(&lines);
     let index = desk.index();
     let view = view(&index);
-    let hits = view.entries().search("common zebra", &EntryFilter::default(), 3).expect("searches");
-    let found: Vec<&str> = hits.iter().map(|hit| hit.item.id.as_str()).collect();
+    let hits = view.entries().by_words(&terms("common zebra"), &EntryFilter::default(), 3).expect("searches");
+    let found: Vec<String> = hits.iter().map(|(row, _)| view.entries().at_row(*row).expect("is there").id).collect();
     assert_eq!(found[..2], ["rare", "detail"]);
-    assert!(hits[0].relevance > hits[1].relevance && hits[1].relevance > hits[2].relevance && hits[0].relevance <= 1.0);
+    assert!(hits[0].1 > hits[1].1 && hits[1].1 > hits[2].1);
+}
+
+#[test]
+fn a_search_finds_the_parts_of_an_identifier() {
+    let desk = Desk::new();
+    desk.board(&[
+        line("camel", "finding", "getUserProfile is slow", ""),
+        line("snake", "finding", "user_profile is slow", ""),
+        line("other", "finding", "the profiler of usernames", ""),
+    ]);
+    let index = desk.index();
+    let view = view(&index);
+    for query in ["user profile", "user_profile", "UserProfile"] {
+        let hits = view.entries().by_words(&terms(query), &EntryFilter::default(), 2).expect("searches");
+        let mut found: Vec<String> = hits.iter().map(|(row, _)| view.entries().at_row(*row).expect("is there").id).collect();
+        found.sort();
+        assert_eq!(found, ["camel", "snake"], "{query}");
+    }
+}
+
+#[test]
+fn a_record_is_found_by_the_names_of_its_vectors_while_it_is_live() {
+    let desk = Desk::new();
+    desk.board(&[
+        line("short", "finding", "same words", ""),
+        line("long", "warning", "same words", ",\"detail\":\"and more\""),
+        line("gone", "finding", "old words", ""),
+        line("gone", "finding", "new words", ""),
+    ]);
+    let index = desk.index();
+    let view = view(&index);
+    let named = |text: &str, filter: &EntryFilter| {
+        let rows = view.entries().by_meaning(meaning_of(text), filter).expect("looks");
+        rows.into_iter().map(|row| view.entries().at_row(row).expect("is there").id).collect::<Vec<_>>()
+    };
+    let any = EntryFilter::default();
+    assert_eq!(named("same words", &any), ["short", "long"]);
+    assert_eq!(named("same words and more", &any), ["long"]);
+    assert_eq!(named("old words", &any), [] as [&str; 0]);
+    assert_eq!(named("same words", &EntryFilter { types: vec!["warning".into()], ..any }), ["long"]);
+    let senses = view.entries().senses_after(None, 10).expect("a list");
+    assert_eq!(senses.len(), 4);
+    assert_eq!(view.entries().card(senses[1].0).expect("a card").sense.gist, Some(meaning_of("same words")));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use twining_model::{EntryType, limits};
 
 use super::{Desk, dump, ids, line, ulid, view};
-use crate::index::EntryFilter;
+use crate::index::{EntryFilter, terms};
 
 fn newest(index: &crate::index::Index) -> Vec<String> {
     let page = view(index).entries().newest(&EntryFilter::default(), 500).expect("a page");
@@ -114,7 +114,7 @@ fn of_two_lines_with_one_id_the_last_counts_once() {
         let view = view(&index);
         assert_eq!(view.entries().get("a").expect("reads").expect("is there").summary, "second thoughts");
         assert_eq!(view.entries().duplicate_ids().expect("counts"), 1);
-        assert_eq!(view.entries().search("words", &EntryFilter::default(), 9).expect("searches").len(), 0);
+        assert_eq!(view.entries().by_words(&terms("words"), &EntryFilter::default(), 9).expect("searches").len(), 0);
         assert_eq!(view.tally().expect("counts").open_needs, 0);
     }
     desk.board(&[line("a", "need", "first words", ",\"tags\":[\"old\"]"), line("b", "finding", "between", "")]);

@@ -1,7 +1,7 @@
 use twining_model::{Confidence, Id, Scope, Status, Time};
 
 use super::{Desk, NOW, ulid, view};
-use crate::index::{Affecting, DecisionFilter, Index, Via};
+use crate::index::{Affecting, DecisionFilter, Index, Via, terms};
 
 fn id(n: usize) -> Id {
     Id::read(&ulid(n)).expect("a ULID")
@@ -160,9 +160,8 @@ fn a_search_finds_words_in_any_form_and_ranks_the_better_first() {
     let index = desk.index();
     let view = view(&index);
     let search = |query: &str| {
-        let hits = view.decisions().search(query, &DecisionFilter::default(), 10).expect("searches");
-        assert!(hits.iter().all(|hit| (0.0..=1.0).contains(&hit.relevance)));
-        hits.into_iter().map(|hit| hit.item.id).collect::<Vec<_>>()
+        let hits = view.decisions().by_words(&terms(query), &DecisionFilter::default(), 10).expect("searches");
+        hits.into_iter().map(|(row, _)| view.decisions().at_row(row).expect("is there").id).collect::<Vec<_>>()
     };
     assert_eq!(search("caching session redis"), [id(1), id(2)]);
     assert_eq!(search("MEMCACHED"), [id(3)]);
