@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use twining_model::{Authority, limits};
 use twining_store::{Archived, Durability, Store};
@@ -14,19 +15,54 @@ use crate::decisions::{self, *};
 use crate::failure::Failure;
 use crate::graph::{self, *};
 use crate::lifecycle::{self, *};
+use crate::search::{LoadModel, Meanings, ModelState, Nearness, Question, Study};
 
 /// What Twining does with one project's memory.
 pub struct Engine {
     store: Arc<Store>,
     /// Agents that assembled context in this process.
     assembled: Mutex<HashSet<String>>,
+    meanings: Arc<Meanings>,
+    study: Arc<Study>,
+    patience: Duration,
+    by_words_alone: bool,
 }
 
 impl Engine {
-    /// An engine on a store.
+    /// An engine on a store that searches by words alone.
     #[must_use]
     pub fn new(store: impl Into<Arc<Store>>) -> Self {
-        Self { store: store.into(), assembled: Mutex::new(HashSet::new()) }
+        let engine = Self::with_model(store, Box::new(|| Err("there is no model".to_owned())));
+        Self { by_words_alone: true, ..engine }
+    }
+
+    /// An engine on a store that searches by meaning too, as far as there are
+    /// vectors. The model is loaded when the first question is asked.
+    #[must_use]
+    pub fn with_model(store: impl Into<Arc<Store>>, load: LoadModel) -> Self {
+        let store = store.into();
+        let meanings = Arc::new(Meanings::new(load));
+        let study = Arc::new(Study::new(Arc::clone(&store), Arc::clone(&meanings)));
+        Self { store, assembled: Mutex::new(HashSet::new()), meanings, study, patience: Duration::ZERO, by_words_alone: false }
+    }
+
+    /// The same, whose questions wait at most so long for vectors that are being made.
+    #[must_use]
+    pub fn waiting_for_vectors(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// What makes the vectors.
+    #[must_use]
+    pub fn study(&self) -> &Arc<Study> {
+        &self.study
+    }
+
+    /// Whether it can search by meaning. Loads the model.
+    pub fn model_state(&self) -> Result<ModelState, Failure> {
+        let off = self.by_words_alone || !self.store.config()?.search.embeddings;
+        Ok(if off { ModelState::Off } else { self.meanings.state() })
     }
 
     /// The store it works on.
@@ -51,7 +87,9 @@ impl Engine {
 
     /// Searches entries.
     pub fn query(&self, input: &QueryInput) -> Result<QueryOutcome, Failure> {
-        self.store.view(|view| blackboard::query(view, input))
+        let draft = QueryDraft::parse(input, self.store.root())?;
+        let question = self.question(&draft.text, Question::of_query)?;
+        self.store.view(|view| blackboard::query(view, &draft, &question))
     }
 
     /// Reads the newest entries.
@@ -106,7 +144,9 @@ impl Engine {
 
     /// Searches decisions.
     pub fn search_decisions(&self, input: &SearchDecisionsInput) -> Result<SearchDecisionsOutcome, Failure> {
-        self.store.view(|view| decisions::search_decisions(view, input))
+        let draft = SearchDecisionsDraft::parse(input, self.store.root())?;
+        let question = self.question(&draft.text, Question::of_query)?;
+        self.store.view(|view| decisions::search_decisions(view, &draft, &question))
     }
 
     /// Links a commit with the decision it carries out.
@@ -180,7 +220,8 @@ impl Engine {
     pub fn status(&self) -> Result<StatusReport, Failure> {
         let config = self.store.config()?;
         let rejected = self.store.rejected_lines()?;
-        self.store.view(|view| lifecycle::status(view, self.store.project_name(), &config, rejected))
+        let model = self.model_state()?;
+        self.store.view(|view| lifecycle::status(view, self.store.project_name(), &config, rejected, &model))
     }
 
     /// Verifies a scope, and posts what it found.
@@ -201,7 +242,8 @@ impl Engine {
         let caller = caller.called(input.agent_id.as_deref())?;
         let config = self.store.config()?;
         let draft = AssembleDraft::parse(input, self.store.root(), &config)?;
-        let context = self.store.view(|view| context::assemble(view, &draft, &config))?;
+        let question = self.question(&draft.question(), Question::of_task)?;
+        let context = self.store.view(|view| context::assemble(view, &draft, &question, &config))?;
         self.remember_assembly(caller.agent);
         Ok(context)
     }
@@ -226,6 +268,19 @@ impl Engine {
             drained.archived = self.archive_drafted(&hook, &ArchiveDraft::older_than(before))?.archived_count;
         }
         Ok(drained)
+    }
+
+    /// Makes a question ready to be compared. Held while it is searched for.
+    fn question<'m>(&'m self, text: &str, make: impl FnOnce(&str, Option<Nearness<'m>>) -> Question<'m>) -> Result<Question<'m>, Failure> {
+        let search = self.store.config()?.search;
+        if self.by_words_alone || !search.embeddings {
+            return Ok(make(text, None));
+        }
+        let patience = self.patience.min(Duration::from_millis(search.wait_ms));
+        let waiting = if self.patience.is_zero() { 0 } else { self.study.wait(patience)?.waiting };
+        let mut question = make(text, self.meanings.nearness(&self.store, text)?);
+        question.waiting = waiting;
+        Ok(question)
     }
 
     fn stamp<'a>(&'a self, caller: &'a Caller) -> Stamp<'a> {

@@ -13,13 +13,13 @@ mod engine;
 mod failure;
 pub mod graph;
 pub mod lifecycle;
+pub mod search;
 #[cfg(test)]
 mod testing;
 mod words;
 
 pub use blackboard::{
-    DismissInput, DismissOutcome, EntryHit, PostInput, Posted, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput,
-    RecentOutcome, SearchMode,
+    DismissInput, DismissOutcome, EntryHit, PostInput, Posted, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome,
 };
 pub use caller::{Caller, Stamp};
 pub use context::{AssembleInput, AssembledContext, ContextDecision, ContextEntity, ContextEntry, Omitted};
@@ -39,3 +39,4 @@ pub use lifecycle::{
     ArchiveInput, ArchiveOutcome, Check, CheckItem, CheckStatus, Drained, ExportFile, ExportInput, ExportOutcome, History, StatusReport,
     StatusWarning, UnreadableFile, VerifyInput, VerifyOutcome,
 };
+pub use search::{Embedder, Embedding, LoadModel, ModelState, SearchMode, Study, Why};

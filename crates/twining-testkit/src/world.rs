@@ -22,6 +22,12 @@ impl FixedWorld {
         Self { now: Arc::new(AtomicI64::new(MORNING)), drawn: Arc::default() }
     }
 
+    /// A world at this time.
+    #[must_use]
+    pub fn at(time: Time) -> Self {
+        Self { now: Arc::new(AtomicI64::new(time.as_ms())), drawn: Arc::default() }
+    }
+
     /// Lets time pass.
     pub fn pass(&self, ms: i64) {
         self.now.fetch_add(ms, Ordering::SeqCst);

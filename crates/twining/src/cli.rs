@@ -123,7 +123,14 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
             )
             .after_help("Example:\n  claude mcp add twining -- twining mcp"),
         "doctor" => command.after_help("Example:\n  twining doctor --json"),
-        "reindex" => command.after_help("Example:\n  twining reindex"),
+        "reindex" => command
+            .arg(
+                Arg::new("vectors")
+                    .long("vectors")
+                    .action(ArgAction::SetTrue)
+                    .help("Also make the vectors that search by meaning needs, with progress"),
+            )
+            .after_help("Example:\n  twining reindex --vectors"),
         _ => command.after_help("Example:\n  twining tour"),
     }
 }
@@ -141,7 +148,7 @@ fn run(matches: &ArgMatches) -> Ending {
                 .map_or_else(|problem| out::problem(Style::Words, &problem), |()| Ending::Done);
         }
         "doctor" => Project::open(project).map(|project| doctor::examine(&project, style)),
-        "reindex" => Project::open(project).and_then(|project| reindex::rebuild(&project, style)),
+        "reindex" => Project::open(project).and_then(|project| reindex::rebuild(&project, given.get_flag("vectors"), style)),
         "tour" => tour::play(),
         name => match VERBS.iter().find(|verb| verb.command_name() == name) {
             Some(verb) => run_verb(verb, given, project, agent, style),

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use twining_engine::{Caller, Engine};
 use twining_model::{Authority, Channel, IdSource, Origin, Refused, Trust};
@@ -10,6 +11,7 @@ use twining_store::Store;
 
 use crate::git::Git;
 use crate::locate::{self, Clues, Located};
+use crate::model;
 use crate::problem::Problem;
 use crate::world::Machine;
 
@@ -32,6 +34,9 @@ impl Desk<'_> {
     }
 }
 
+/// No question waits longer for vectors, whatever the settings say.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
 /// A project that is open.
 pub struct Project {
     /// The memory.
@@ -49,7 +54,16 @@ impl Project {
         let ids = Arc::new(IdSource::new(Box::new(Machine)));
         let store = Store::open(located.place.clone(), ids).map_err(|error| Problem::from(twining_engine::Failure::from(error)))?;
         let history = Git::at(&located.checkout);
-        Ok(Self { engine: Engine::new(store), history, located })
+        Ok(Self { engine: Engine::with_model(store, Box::new(model::load)), history, located })
+    }
+
+    /// The same for a process that stays: its questions wait a moment for vectors
+    /// that are being made, so that an agent's first question is answered by
+    /// meaning too.
+    pub fn open_to_stay(given: Option<PathBuf>) -> Result<Self, Problem> {
+        let mut project = Self::open(given)?;
+        project.engine = project.engine.waiting_for_vectors(LONGEST_WAIT);
+        Ok(project)
     }
 
     /// Does what no write waits for. Nothing acknowledged depends on it: if it

@@ -4,14 +4,14 @@ use std::fs;
 
 use serde::Serialize;
 use serde_json::json;
-use twining_engine::{Engine, StatusReport};
+use twining_engine::{Engine, ModelState, StatusReport};
 use twining_store::config::VERSION;
 
 use crate::desk::Project;
 use crate::help::at_a_prompt;
 use crate::locate::FOLDER;
 use crate::out::{self, Style};
-use crate::page::{Page, bad, dim, good, plain, warn};
+use crate::page::{Page, bad, count, dim, good, plain, warn};
 use crate::problem::{Ending, Problem};
 
 /// How a summary begins that is not of a healthy memory.
@@ -75,6 +75,7 @@ fn checks(project: &Project) -> Vec<Check> {
         checks.push(Check::new("worktree", Finding::Ok, message));
     }
     checks.push(config(&project.engine));
+    checks.push(embeddings(&project.engine));
     match project.engine.status() {
         Ok(status) => checks.extend(memory(&status)),
         Err(failure) => checks.push(Check::failed("store", &Problem::from(failure))),
@@ -95,6 +96,25 @@ fn config(engine: &Engine) -> Check {
     }
 }
 
+fn embeddings(engine: &Engine) -> Check {
+    match engine.model_state() {
+        Ok(ModelState::Ready) => {
+            let waiting = engine.study().look().map_or(0, |embedding| embedding.waiting);
+            let message = match waiting {
+                0 => "every record can be found by its meaning".to_owned(),
+                _ => format!("{} can be found by words alone so far; a running server makes the rest", count(waiting, "text")),
+            };
+            Check::new("search", Finding::Ok, message)
+        }
+        Ok(ModelState::Off) => Check::new("search", Finding::Ok, "by words alone, as config.yml says (search.embeddings)"),
+        Ok(ModelState::Unusable(why)) => {
+            let hint = "install twining anew, or unset TWINING_MODEL; until then words answer, and everything else works".to_owned();
+            Check { hint: Some(hint), ..Check::new("search", Finding::Warn, format!("by words alone: {why}")) }
+        }
+        Err(failure) => Check::failed("search", &Problem::from(failure)),
+    }
+}
+
 fn memory(status: &StatusReport) -> Vec<Check> {
     let finding = if status.summary.starts_with(UNWELL) { Finding::Warn } else { Finding::Ok };
     let mut checks = vec![Check::new("store", finding, status.summary.clone())];
@@ -105,7 +125,7 @@ fn memory(status: &StatusReport) -> Vec<Check> {
         checks.push(Check { hint: Some(hint), ..check });
     }
     // What could not be read stands above, one by one.
-    for warning in status.warnings.iter().filter(|warning| warning.code != "unreadable_files") {
+    for warning in status.warnings.iter().filter(|warning| !matches!(warning.code.as_str(), "unreadable_files" | "no_embeddings")) {
         let check = Check::new("memory", Finding::Warn, warning.message.clone());
         checks.push(Check { hint: Some(warning.hint.clone()), ..check });
     }

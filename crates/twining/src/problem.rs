@@ -55,6 +55,11 @@ impl Problem {
         Self { code: "INVALID_INPUT".to_owned(), message: message.into(), causes: Vec::new(), hint: None }
     }
 
+    /// Something this program cannot do as it is.
+    pub fn unavailable(code: &str, message: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), message: message.into(), causes: Vec::new(), hint: None }
+    }
+
     /// Something the machine would not do.
     pub fn of_error(code: &str, error: &dyn Error) -> Self {
         Self { code: code.to_owned(), message: error.to_string(), causes: causes_of(error), hint: None }

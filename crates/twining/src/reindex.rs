@@ -1,16 +1,20 @@
 //! `reindex`: the index is a cache; this builds it anew from the files.
 
 use serde_json::json;
-use twining_engine::Failure;
+use twining_engine::{Failure, ModelState};
 
 use crate::desk::Project;
 use crate::out::{self, Style};
 use crate::page::{count, dim, good};
 use crate::problem::{Ending, Problem};
+use crate::progress::Progress;
 
-/// Throws the index away and builds it anew.
-pub fn rebuild(project: &Project, style: Style) -> Result<Ending, Problem> {
+/// Throws the index away and builds it anew; and makes the vectors that are missing, if asked.
+pub fn rebuild(project: &Project, vectors: bool, style: Style) -> Result<Ending, Problem> {
     let rebuilt = project.engine.store().rebuild().map_err(Failure::from)?;
+    if vectors {
+        make_vectors(project)?;
+    }
     let counts = [
         ("entries", "entry", rebuilt.entries),
         ("decisions", "decision", rebuilt.decisions),
@@ -20,4 +24,20 @@ pub fn rebuild(project: &Project, style: Style) -> Result<Ending, Problem> {
     let json = || json!(counts.iter().map(|(name, _, number)| ((*name).to_owned(), *number)).collect::<std::collections::BTreeMap<_, _>>());
     let words = counts.map(|(_, noun, number)| count(number, noun)).join(", ");
     Ok(out::answer(style, json, |page| page.line([good("index rebuilt:"), dim(words)]), Ending::Done))
+}
+
+fn make_vectors(project: &Project) -> Result<(), Problem> {
+    if let ModelState::Unusable(why) = project.engine.model_state()? {
+        return Err(Problem::unavailable("NO_MODEL", why).with_hint("install twining anew, or unset TWINING_MODEL"));
+    }
+    let mut progress = Progress::new("vectors");
+    let study = project.engine.study();
+    study
+        .make_all(&mut |embedding| {
+            progress.left(embedding.waiting);
+            true
+        })
+        .map_err(Failure::from)?;
+    progress.done();
+    Ok(())
 }

@@ -12,4 +12,5 @@ mod read;
 pub use dismiss::{DismissDraft, DismissInput, DismissOutcome, plan_dismiss};
 pub(crate) use note::note;
 pub use post::{PostDraft, PostInput, Posted, plan_post};
-pub use read::{EntryHit, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome, SearchMode, query, read, recent};
+pub(crate) use read::query;
+pub use read::{EntryHit, QueryDraft, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome, read, recent};

@@ -1,12 +1,15 @@
-//! Reading the board: by filter, by recency, by words.
+//! Reading the board: by filter, by recency, by what is asked.
+
+use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Entry, EntryType, Refused, Root, Scope, Time, limits, text};
-use twining_store::{EntryFilter, View};
+use twining_model::{Entry, EntryType, Id, Refused, Root, Scope, Time, limits, text};
+use twining_store::{DecisionFilter, EntryFilter, Row, StoreError, View, meaning_of};
 
-use crate::answer::{is_false, within_answer};
+use crate::answer::{is_false, is_zero, within_answer};
 use crate::failure::Failure;
+use crate::search::{self, DecisionShelf, EntryShelf, Question, Ranked, Ranking, SearchMode, Why};
 use crate::words;
 
 /// Which entries to read.
@@ -62,20 +65,16 @@ pub struct QueryInput {
     pub query: String,
     /// Any of these types; all by default.
     pub entry_types: Vec<String>,
+    /// Any of these tags.
+    pub tags: Vec<String>,
+    /// Entries inside this scope.
+    pub scope: Option<String>,
+    /// `open`: only those that wait for an answer. All by default.
+    pub status: Option<String>,
+    /// Entries from this time on.
+    pub since: Option<String>,
     /// At most so many; 10 by default.
     pub limit: Option<usize>,
-}
-
-/// How a search was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SearchMode {
-    /// By words.
-    Keyword,
-    /// By meaning.
-    Semantic,
-    /// By both.
-    Hybrid,
 }
 
 /// An entry that was found.
@@ -85,6 +84,8 @@ pub struct EntryHit {
     pub entry: Entry,
     /// From 0 to 1.
     pub relevance: f64,
+    /// What each signal gave of it.
+    pub why: Why,
 }
 
 /// What was found on the board.
@@ -94,6 +95,9 @@ pub struct QueryOutcome {
     pub results: Vec<EntryHit>,
     /// How it was searched.
     pub mode: SearchMode,
+    /// Texts that could be found by their words alone, as their meaning is not known yet.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub not_yet_embedded: u64,
     /// Whether weaker ones were left out for size.
     #[serde(skip_serializing_if = "is_false")]
     pub truncated: bool,
@@ -122,14 +126,102 @@ pub fn recent(view: &View<'_>, input: &RecentInput) -> Result<RecentOutcome, Fai
     Ok(RecentOutcome { entries, truncated })
 }
 
-/// The entries that speak of these words, best first.
-pub fn query(view: &View<'_>, input: &QueryInput) -> Result<QueryOutcome, Failure> {
-    let words = words::query("query", &input.query)?;
-    let filter = EntryFilter { types: entry_types(&input.entry_types)?, ..EntryFilter::default() };
-    let hits = view.entries().search(&words, &filter, words::page("limit", input.limit, 10)?)?;
-    let hits = hits.into_iter().map(|hit| EntryHit { entry: hit.item, relevance: hit.relevance }).collect();
+/// A search, every rule checked.
+#[derive(Clone, Debug)]
+pub struct QueryDraft {
+    pub(crate) text: String,
+    filter: EntryFilter,
+    limit: usize,
+}
+
+impl QueryDraft {
+    /// Checks every word.
+    pub fn parse(input: &QueryInput, root: &Root) -> Result<Self, Refused> {
+        Ok(Self {
+            text: words::query("query", &input.query)?,
+            filter: EntryFilter {
+                types: entry_types(&input.entry_types)?,
+                tags: text::list("tags", &input.tags, limits::TAGS, limits::TAG_BYTES)?,
+                scope: input.scope.as_deref().map(|scope| Scope::parse("scope", scope, root)).transpose()?,
+                since: input.since.as_deref().map(|since| Time::parse("since", since)).transpose()?,
+                only_open: input
+                    .status
+                    .as_deref()
+                    .map(|word| words::one_of("status", word.trim(), &[("open", true), ("any", false)]))
+                    .transpose()?
+                    .unwrap_or(false),
+                ..EntryFilter::default()
+            },
+            limit: words::page("limit", input.limit, 10)?,
+        })
+    }
+}
+
+/// The entries that answer a question, best first.
+///
+/// A decision's announcement says less than the decision, so it is found by what
+/// the decision says; by its own words only if the decision is not there.
+pub(crate) fn query(view: &View<'_>, draft: &QueryDraft, question: &Question<'_>) -> Result<QueryOutcome, Failure> {
+    let mut entries = search::rank(&EntryShelf { entries: view.entries(), filter: draft.filter.clone() }, question)?;
+    let announced = draft.filter.types.is_empty() || draft.filter.types.iter().any(|kind| kind == EntryType::Decision.as_str());
+    let mut announcements = Vec::new();
+    if announced {
+        let mut decisions = search::rank(&DecisionShelf { decisions: view.decisions(), filter: DecisionFilter::default() }, question)?;
+        Ranking::compare([&mut entries, &mut decisions]);
+        announcements = decisions.ranked;
+    }
+    let (mut hits, mut told) = (Vec::new(), HashSet::new());
+    let mut announcements = announcements.into_iter().peekable();
+    let mut entries_left = entries.ranked.into_iter().peekable();
+    while hits.len() < draft.limit {
+        let worth = |ranked: Option<&Ranked>| ranked.map(|ranked| ranked.why.worth());
+        let found = match (worth(announcements.peek()), worth(entries_left.peek())) {
+            (Some(decision), entry) if entry.is_none_or(|entry| decision >= entry) => {
+                announcements.next().map(|ranked| Ok((announcement(view, ranked.row, &draft.filter)?, ranked.why)))
+            }
+            _ => entries_left.next().map(|ranked| Ok((unannounced(view, ranked.row)?, ranked.why))),
+        };
+        let Some(found) = found else { break };
+        let (entry, why): (Option<Entry>, Why) = found.map_err(|error: StoreError| error)?;
+        if let Some(entry) = entry
+            && told.insert(entry.id.clone())
+        {
+            hits.push(EntryHit { entry, relevance: why.relevance(), why: why.rounded() });
+        }
+    }
     let (results, truncated) = within_answer(hits);
-    Ok(QueryOutcome { results, mode: SearchMode::Keyword, truncated })
+    Ok(QueryOutcome { results, mode: entries.mode, not_yet_embedded: question.waiting, truncated })
+}
+
+/// The entry that announced a decision, if it passes the filter.
+fn announcement(view: &View<'_>, decision: Row, filter: &EntryFilter) -> Result<Option<Entry>, StoreError> {
+    let decision = view.decisions().at_row(decision)?;
+    let filter = EntryFilter { types: vec![EntryType::Decision.as_str().to_owned()], ..filter.clone() };
+    let mut found = None;
+    // It has the decision's summary, whichever server wrote it; and names the decision, if it was one that does.
+    for row in view.entries().by_meaning(meaning_of(decision.summary.trim()), &filter)? {
+        let entry = view.entries().at_row(row)?;
+        if entry.relates_to.iter().any(|id| *id == decision.id.as_str()) {
+            return Ok(Some(entry));
+        }
+        if entry.relates_to.is_empty() {
+            found = Some(entry);
+        }
+    }
+    Ok(found)
+}
+
+/// The entry in a row, unless it announces a decision that is there.
+fn unannounced(view: &View<'_>, row: Row) -> Result<Option<Entry>, StoreError> {
+    let entry = view.entries().at_row(row)?;
+    if entry.kind() == Some(EntryType::Decision) {
+        for id in entry.relates_to.iter().filter_map(|id| Id::read(id)) {
+            if view.decisions().exists(&id)? {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some(entry))
 }
 
 fn entry_types(given: &[String]) -> Result<Vec<String>, Refused> {

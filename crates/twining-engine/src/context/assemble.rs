@@ -2,17 +2,24 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Confidence, Id, Refused, Root, Scope, Status, limits, text};
+use twining_model::{Refused, Root, Scope, Status, limits, text};
 use twining_store::{Config, View};
 
 use crate::context::budget::fill;
 use crate::context::gather::gather;
 use crate::context::score::Weights;
+use crate::context::told::{ContextDecision, ContextEntry};
 use crate::failure::Failure;
+use crate::search::{Question, SearchMode};
 use crate::words;
 
 /// Characters of the task that the reply repeats.
-const TASK_SHOWN: usize = 400;
+const TASK_SHOWN: usize = 160;
+/// Bytes of the task that are searched for.
+const QUESTION_BYTES: usize = 8192;
+/// What each host takes, in tokens: 10,000 characters from a hook, 2,500 and
+/// 25,000 tokens from a tool.
+const HOSTS: [(&str, usize); 3] = [("claude", 2500), ("codex", 2500), ("mcp", 25_000)];
 /// The largest budget.
 const MOST_TOKENS: usize = limits::ANSWER_BYTES / 8;
 
@@ -25,41 +32,10 @@ pub struct AssembleInput {
     pub scope: String,
     /// The budget in tokens; from the settings by default.
     pub max_tokens: Option<usize>,
+    /// What it is fitted to: `claude`, `codex` or `mcp`.
+    pub host: Option<String>,
     /// Who asks; the caller by default.
     pub agent_id: Option<String>,
-}
-
-/// A decision to follow.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ContextDecision {
-    /// Its id.
-    pub id: Id,
-    /// Its choice.
-    pub summary: String,
-    /// Its reasons, shortened.
-    pub rationale: String,
-    /// How sure its author is.
-    pub confidence: Confidence,
-    /// Active or provisional.
-    pub status: Status,
-    /// Files it affects.
-    pub affected_files: Vec<String>,
-}
-
-/// An entry to know of.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ContextEntry {
-    /// Its id.
-    pub id: String,
-    /// Its line.
-    pub summary: String,
-    /// The rest, shortened.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub detail: Option<String>,
-    /// What it speaks of.
-    pub scope: String,
-    /// When.
-    pub timestamp: String,
 }
 
 /// An entity nearby.
@@ -81,10 +57,13 @@ pub struct Omitted {
     pub id: String,
     /// Its line.
     pub summary: String,
+    /// Where it stands, if it is a decision no longer in force.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
 }
 
 /// The context of a task, best first in every list.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AssembledContext {
     /// When.
     pub assembled_at: String,
@@ -94,6 +73,8 @@ pub struct AssembledContext {
     pub scope: String,
     /// Tokens of this reply, four characters each.
     pub token_estimate: u64,
+    /// How it was searched.
+    pub mode: SearchMode,
     /// Decisions to follow.
     pub active_decisions: Vec<ContextDecision>,
     /// Needs nobody met.
@@ -124,23 +105,43 @@ impl AssembleDraft {
     /// Checks every word.
     pub fn parse(input: &AssembleInput, root: &Root, config: &Config) -> Result<Self, Refused> {
         let default = usize::try_from(config.context_assembly.default_max_tokens).unwrap_or(MOST_TOKENS).clamp(1, MOST_TOKENS);
+        let cap = input.host.as_deref().map(|host| words::one_of("host", host.trim(), &HOSTS)).transpose()?.unwrap_or(MOST_TOKENS);
         Ok(Self {
             task: text::required("task", &input.task)?,
             scope: Scope::parse("scope", &input.scope, root)?,
-            max_tokens: words::within("max_tokens", input.max_tokens, default, MOST_TOKENS)?,
+            max_tokens: words::within("max_tokens", input.max_tokens, default, MOST_TOKENS)?.min(cap),
         })
+    }
+
+    /// What is searched for.
+    pub(crate) fn question(&self) -> String {
+        words::clip(&self.task, QUESTION_BYTES)
     }
 }
 
 /// Puts together what a task needs, never over its budget.
-pub fn assemble(view: &View<'_>, draft: &AssembleDraft, config: &Config) -> Result<AssembledContext, Failure> {
+pub(crate) fn assemble(
+    view: &View<'_>,
+    draft: &AssembleDraft,
+    question: &Question<'_>,
+    config: &Config,
+) -> Result<AssembledContext, Failure> {
     let weights = Weights::from(&config.context_assembly.priority_weights);
-    let gathered = gather(view, draft, &weights)?;
+    let gathered = gather(view, draft, question, &weights)?;
     let frame = AssembledContext {
         assembled_at: view.now().to_string(),
-        task: words::shorten(&draft.task, TASK_SHOWN),
+        task: words::shorten(&draft.task, TASK_SHOWN.min(draft.max_tokens / 6).max(20)),
         scope: draft.scope.to_string(),
-        ..AssembledContext::default()
+        token_estimate: 0,
+        mode: gathered.mode,
+        active_decisions: Vec::new(),
+        active_warnings: Vec::new(),
+        open_needs: Vec::new(),
+        recent_questions: Vec::new(),
+        recent_findings: Vec::new(),
+        related_entities: Vec::new(),
+        omitted: Vec::new(),
+        omitted_count: 0,
     };
-    Ok(fill(frame, gathered, draft.max_tokens)?)
+    Ok(fill(frame, gathered, draft.max_tokens, question.nearness.as_ref())?)
 }

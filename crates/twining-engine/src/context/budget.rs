@@ -1,99 +1,169 @@
-//! The budget: what goes in, and what is named as left out.
+//! The budget: what goes in, how much of each, and what is named as left out.
 //!
 //! A token is four characters of the JSON that is returned, counted on that JSON.
-//! Decisions and warnings each have a share that the others cannot take: a board
-//! full of warnings must not crowd out what was decided, nor the other way round.
+//! The best records are told in full, the next in brief, the rest by a line each:
+//! so an agent reads what matters and knows what else it can fetch. Decisions
+//! that bind, warnings and open questions each have a share that the others
+//! cannot take.
 
 use serde::Serialize;
-use twining_model::Refused;
+use twining_model::{EntryType, Refused};
 
 use crate::context::assemble::{AssembledContext, Omitted};
-use crate::context::gather::{Candidate, Item};
+use crate::context::gather::{Candidate, Gathered, Record};
+use crate::context::told::{Level, Told, tell};
+use crate::search::Nearness;
 use crate::words;
 
 const CHARS_PER_TOKEN: usize = 4;
 /// Room for the digits of the two counts.
 const DIGITS: usize = 24;
+/// Shares of the room, in percent: told in full, then in brief; the rest is lines.
+const FULL: usize = 50;
+const BRIEF: usize = 75;
+/// Shares that are kept for a kind, in percent.
+const BINDING: usize = 25;
+const WARNINGS: usize = 15;
+const ASKED: usize = 8;
+const ENTITIES: usize = 6;
+/// Two texts this much alike say the same.
+const SAME: f64 = 0.95;
+/// Characters of a line.
+const LINE: usize = 80;
 
-/// Fills the frame with the best candidates that fit. They come best first.
-pub(super) fn fill(frame: AssembledContext, candidates: Vec<Candidate>, max_tokens: usize) -> Result<AssembledContext, Refused> {
+/// Fills the frame with the best candidates, which come best first.
+pub(super) fn fill(
+    frame: AssembledContext,
+    gathered: Gathered,
+    max_tokens: usize,
+    nearness: Option<&Nearness<'_>>,
+) -> Result<AssembledContext, Refused> {
     let budget = max_tokens * CHARS_PER_TOKEN;
     let bare = chars(&frame) + DIGITS;
     if bare > budget {
         return Err(Refused::new("max_tokens", format!("must be at least {} for this task and scope", bare.div_ceil(CHARS_PER_TOKEN)))
             .because(format!("{max_tokens} was given")));
     }
-    let mut filling = Filling { context: frame, room: budget - bare };
-    let shares = [(Share::Decisions, filling.room / 2), (Share::Warnings, filling.room / 5), (Share::Asked, filling.room / 10)];
-    let mut waiting: Vec<Option<Candidate>> = candidates.into_iter().map(Some).collect();
-    for (share, most) in shares {
-        filling.take(&mut waiting, most, |item| share.holds(item));
+    let room = budget - bare;
+    let mut filling = Filling { context: frame, room, spent: 0, told: Vec::new(), nearness };
+    let mut waiting = gathered.candidates;
+    for (share, wanted) in [(BINDING, binds as fn(&Candidate) -> bool), (WARNINGS, warns), (ASKED, asks)] {
+        waiting = filling.take_share(waiting, room * share / 100, wanted);
     }
-    // What is left goes to the best of the rest, but for a little to name what stays out.
-    let reserve = if waiting.iter().any(Option::is_some) { filling.room / 10 } else { 0 };
-    let most = filling.room - reserve;
-    filling.take(&mut waiting, most, |_| true);
-    filling.name_the_rest(waiting.into_iter().flatten().collect());
+    for entity in gathered.entities {
+        let cost = chars(&entity) + 1;
+        if cost <= room * ENTITIES / 100 && filling.spent + cost <= room {
+            filling.spent += cost;
+            filling.context.related_entities.push(entity);
+        }
+    }
+    filling.take_the_rest(waiting);
     Ok(filling.finish())
 }
 
-#[derive(Clone, Copy)]
-enum Share {
-    Decisions,
-    Warnings,
-    Asked,
+fn binds(candidate: &Candidate) -> bool {
+    candidate.binds
 }
 
-impl Share {
-    fn holds(self, item: &Item) -> bool {
-        match self {
-            Self::Decisions => matches!(item, Item::Decision(_)),
-            Self::Warnings => matches!(item, Item::Warning(_)),
-            Self::Asked => matches!(item, Item::Need(_) | Item::Question(_)),
-        }
-    }
+fn warns(candidate: &Candidate) -> bool {
+    matches!(candidate.record, Record::Entry(_, EntryType::Warning))
 }
 
-struct Filling {
+fn asks(candidate: &Candidate) -> bool {
+    matches!(candidate.record, Record::Entry(_, EntryType::Need | EntryType::Question))
+}
+
+struct Filling<'n> {
     context: AssembledContext,
     room: usize,
+    spent: usize,
+    /// What was told, to notice what only repeats it.
+    told: Vec<Candidate>,
+    nearness: Option<&'n Nearness<'n>>,
 }
 
-impl Filling {
-    /// Takes waiting candidates in order, as long as they fit into `most` characters.
-    fn take(&mut self, waiting: &mut [Option<Candidate>], most: usize, wanted: impl Fn(&Item) -> bool) {
-        let mut most = most.min(self.room);
-        for slot in waiting.iter_mut() {
-            let Some(candidate) = slot.take_if(|candidate| wanted(&candidate.item) && cost(&candidate.item) <= most) else { continue };
-            let cost = cost(&candidate.item);
-            most -= cost;
-            self.room -= cost;
-            self.add(candidate);
-        }
-    }
-
-    fn add(&mut self, candidate: Candidate) {
-        match candidate.item {
-            Item::Decision(decision) => self.context.active_decisions.push(decision),
-            Item::Warning(entry) => self.context.active_warnings.push(entry),
-            Item::Need(entry) => self.context.open_needs.push(entry),
-            Item::Question(entry) => self.context.recent_questions.push(entry),
-            Item::Finding(entry) => self.context.recent_findings.push(entry),
-            Item::Entity(entity) => self.context.related_entities.push(entity),
-        }
-    }
-
-    fn name_the_rest(&mut self, rest: Vec<Candidate>) {
-        self.context.omitted_count = rest.len() as u64;
-        for candidate in rest {
-            let Some(omitted) = omitted(&candidate.item) else { continue };
-            let cost = chars(&omitted) + 1;
-            if cost > self.room {
-                break;
+impl Filling<'_> {
+    /// Tells of the wanted ones in full, as long as they fit into `most`
+    /// characters; gives back the others.
+    fn take_share(&mut self, waiting: Vec<Candidate>, most: usize, wanted: fn(&Candidate) -> bool) -> Vec<Candidate> {
+        let mut left = most;
+        let mut rest = Vec::with_capacity(waiting.len());
+        for candidate in waiting {
+            if !wanted(&candidate) || !candidate.is_in_force() || self.repeats(&candidate) {
+                rest.push(candidate);
+                continue;
             }
-            self.room -= cost;
+            let told = [Level::Full, Level::Brief].map(|level| tell(&candidate, level));
+            match told.into_iter().find(|told| cost(told) <= left) {
+                Some(told) => {
+                    left -= cost(&told);
+                    self.add(candidate, told);
+                }
+                None => rest.push(candidate),
+            }
+        }
+        rest
+    }
+
+    /// Tells of the rest in their order: in full, then in brief, then by a line.
+    fn take_the_rest(&mut self, waiting: Vec<Candidate>) {
+        let tiers = [(Some(Level::Full), self.room * FULL / 100), (Some(Level::Brief), self.room * BRIEF / 100), (None, self.room)];
+        let mut tier = 0;
+        for candidate in waiting {
+            let only_a_line = !candidate.is_in_force() || self.repeats(&candidate);
+            let told = if only_a_line { None } else { self.within_tier(&candidate, &tiers, &mut tier) };
+            match told {
+                Some(told) => self.add(candidate, told),
+                None => self.name(&candidate),
+            }
+        }
+    }
+
+    /// What may be told of a candidate. One that does not fit ends its tier: what
+    /// comes after it is worth less.
+    fn within_tier(&self, candidate: &Candidate, tiers: &[(Option<Level>, usize); 3], tier: &mut usize) -> Option<Told> {
+        loop {
+            let (level, limit) = tiers[*tier];
+            let told = tell(candidate, level?);
+            if self.spent + cost(&told) <= limit {
+                return Some(told);
+            }
+            *tier += 1;
+        }
+    }
+
+    fn add(&mut self, candidate: Candidate, told: Told) {
+        self.spent += cost(&told);
+        match told {
+            Told::Decision(decision) => self.context.active_decisions.push(decision),
+            Told::Entry(entry, EntryType::Warning) => self.context.active_warnings.push(entry),
+            Told::Entry(entry, EntryType::Need) => self.context.open_needs.push(entry),
+            Told::Entry(entry, EntryType::Question) => self.context.recent_questions.push(entry),
+            Told::Entry(entry, _) => self.context.recent_findings.push(entry),
+        }
+        self.told.push(candidate);
+    }
+
+    fn name(&mut self, candidate: &Candidate) {
+        self.context.omitted_count += 1;
+        let status = match &candidate.record {
+            Record::Decision(decision) if !candidate.is_in_force() => Some(decision.status),
+            _ => None,
+        };
+        let omitted = Omitted { id: candidate.id().to_owned(), summary: words::shorten(candidate.summary(), LINE), status };
+        let cost = chars(&omitted) + 1;
+        if self.spent + cost <= self.room {
+            self.spent += cost;
             self.context.omitted.push(omitted);
         }
+    }
+
+    /// Whether it only says what was told already.
+    fn repeats(&self, candidate: &Candidate) -> bool {
+        self.told.iter().any(|told| {
+            let alike = self.nearness.and_then(|nearness| nearness.alike(told.meaning, candidate.meaning));
+            told.meaning == candidate.meaning || alike.is_some_and(|alike| alike >= SAME)
+        })
     }
 
     fn finish(mut self) -> AssembledContext {
@@ -105,23 +175,12 @@ impl Filling {
     }
 }
 
-fn cost(item: &Item) -> usize {
-    let chars = match item {
-        Item::Decision(decision) => chars(decision),
-        Item::Warning(entry) | Item::Need(entry) | Item::Question(entry) | Item::Finding(entry) => chars(entry),
-        Item::Entity(entity) => chars(entity),
+fn cost(told: &Told) -> usize {
+    let chars = match told {
+        Told::Decision(decision) => chars(decision),
+        Told::Entry(entry, _) => chars(entry),
     };
     chars + 1
-}
-
-fn omitted(item: &Item) -> Option<Omitted> {
-    match item {
-        Item::Decision(decision) => Some(Omitted { id: decision.id.to_string(), summary: words::shorten(&decision.summary, 80) }),
-        Item::Warning(entry) | Item::Need(entry) | Item::Question(entry) | Item::Finding(entry) => {
-            Some(Omitted { id: entry.id.clone(), summary: words::shorten(&entry.summary, 80) })
-        }
-        Item::Entity(_) => None,
-    }
 }
 
 fn chars<T: Serialize>(value: &T) -> usize {

@@ -1,135 +1,227 @@
 //! Gathering: what bears on the scope, and what speaks of the task.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use twining_model::{Decision, Entry, EntryType, Id, Scope, Status, Time};
-use twining_store::{DecisionFilter, EntryFilter, StoreError, Via, View};
+use twining_model::{Decision, Entry, EntryType, Id, Scope, Time};
+use twining_store::{DecisionFilter, EntryFilter, Sense, StoreError, View, decision_text, entry_text};
 
-use crate::context::assemble::{AssembleDraft, ContextDecision, ContextEntity, ContextEntry};
-use crate::context::score::{Signals, Weights, confidence};
-use crate::decisions::nearest;
+use crate::context::assemble::{AssembleDraft, ContextEntity};
+use crate::context::score::{self, Weights};
+use crate::decisions::{contesting, nearest};
+use crate::search::{self, DecisionShelf, EntryShelf, Question, Ranking, SearchMode, Why};
 use crate::words;
 
 /// Candidates taken by scope, of each kind.
-const BY_SCOPE: usize = 100;
-/// Candidates taken by words, of each kind.
-const BY_WORDS: usize = 50;
-/// How relevant an entry is that only shares the scope.
-const SCOPE_ALONE: f64 = 0.5;
-/// Bytes of the task that are searched for.
-const QUERY_BYTES: usize = 1024;
-/// Characters of a reason or a detail in the reply; the record has the rest.
-const TEXT_SHOWN: usize = 500;
-/// Files of a decision in the reply.
-const FILES_SHOWN: usize = 10;
+const BY_SCOPE: usize = 60;
+/// Characters of the budget for each candidate that is looked at.
+const CHARS_PER_CANDIDATE: usize = 60;
 /// Entities, and relations of each, in the reply.
 const ENTITIES: usize = 5;
+/// Relations of an entity that are looked at to see which decisions hang on it.
+const EDGES: usize = 20;
+/// Of a decision that others contest, so many of them are named.
+const CONTESTERS: usize = 3;
+/// What speaks of the task less than this share of the best is beside the point.
+const FLOOR: f64 = 0.25;
 
 /// A record that may go into the reply.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
-    pub(super) item: Item,
-    pub(super) score: f64,
+    pub(super) record: Record,
+    pub(super) why: Why,
+    /// The name of its text's vector.
+    pub(super) meaning: u64,
+    /// Whether it is a decision in force for this scope.
+    pub(super) binds: bool,
+    /// Whether it was taken for where it stands, whatever it speaks of.
+    pub(super) in_scope: bool,
+    /// Decisions in force that say otherwise.
+    pub(super) contested_by: Vec<Id>,
 }
 
-/// The shape it would have there.
+/// What it is.
 #[derive(Clone, Debug)]
-pub(super) enum Item {
-    Decision(ContextDecision),
-    Warning(ContextEntry),
-    Need(ContextEntry),
-    Question(ContextEntry),
-    Finding(ContextEntry),
-    Entity(ContextEntity),
+pub(super) enum Record {
+    Decision(Box<Decision>),
+    Entry(Box<Entry>, EntryType),
 }
 
 /// Everything that may go into the reply, best first.
-pub(super) fn gather(view: &View<'_>, draft: &AssembleDraft, weights: &Weights) -> Result<Vec<Candidate>, StoreError> {
-    let query = words::clip(&draft.task, QUERY_BYTES);
-    let mut found = decisions(view, draft, &query, weights)?;
-    found.extend(entries(view, draft, &query, weights)?);
-    found.extend(entities(view, &draft.scope)?);
-    // The order is total, so that the same question gets the same answer.
-    found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.item.key().cmp(b.item.key())));
-    Ok(found)
+pub(super) struct Gathered {
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) entities: Vec<ContextEntity>,
+    pub(super) mode: SearchMode,
 }
 
-fn decisions(view: &View<'_>, draft: &AssembleDraft, query: &str, weights: &Weights) -> Result<Vec<Candidate>, StoreError> {
-    let mut relevance: HashMap<Id, f64> = HashMap::new();
-    let mut known: HashMap<Id, Decision> = HashMap::new();
-    let binding = DecisionFilter { statuses: vec![Status::Active, Status::Provisional], ..DecisionFilter::default() };
-    for hit in view.decisions().search(query, &binding, BY_WORDS)? {
-        relevance.insert(hit.item.id.clone(), hit.relevance);
-        known.insert(hit.item.id.clone(), hit.item);
-    }
-    let mut rows = view.decisions().affecting(&draft.scope)?;
-    rows.retain(|row| row.status.binds());
-    nearest(&mut rows, BY_SCOPE);
-    for row in rows {
-        let by_scope = nearness(row.via);
-        let best = relevance.entry(row.id.clone()).or_insert(0.0);
-        *best = best.max(by_scope);
-        if !known.contains_key(&row.id)
-            && let Some(decision) = view.decisions().get(&row.id)?
+/// What a gathering goes by.
+struct Gathering<'g> {
+    view: &'g View<'g>,
+    draft: &'g AssembleDraft,
+    question: &'g Question<'g>,
+    weights: &'g Weights,
+    /// Records of each kind that are looked at.
+    most: usize,
+}
+
+/// Gathers and scores.
+pub(super) fn gather(view: &View<'_>, draft: &AssembleDraft, question: &Question<'_>, weights: &Weights) -> Result<Gathered, StoreError> {
+    let most = (draft.max_tokens * 4 / CHARS_PER_CANDIDATE).clamp(60, 400);
+    let gathering = Gathering { view, draft, question, weights, most };
+    let mut decisions = search::rank(&DecisionShelf { decisions: view.decisions(), filter: DecisionFilter::default() }, question)?;
+    let mut asking = search::rank(&EntryShelf { entries: view.entries(), filter: of_kinds(&ASKING, true) }, question)?;
+    let mut telling = search::rank(&EntryShelf { entries: view.entries(), filter: of_kinds(&TELLING, false) }, question)?;
+    Ranking::compare([&mut decisions, &mut asking, &mut telling]);
+    let mode = decisions.mode;
+    let (entities, hanging) = entities(view, &draft.scope)?;
+    let mut candidates = gathering.decisions(decisions)?;
+    lend(&mut candidates, &hanging);
+    for candidate in &mut candidates {
+        if let Record::Decision(decision) = &candidate.record
+            && candidate.binds
         {
-            known.insert(row.id, decision);
+            candidate.contested_by = view.decisions().contesters(decision, contesting(decision.status), CONTESTERS)?;
         }
     }
-    let scored = known.into_values().map(|decision| {
-        let signals = Signals {
-            at: Time::read(&decision.timestamp),
-            relevance: relevance.get(&decision.id).copied().unwrap_or(0.0),
-            confidence: confidence(decision.confidence),
-            warns: false,
+    candidates.extend(gathering.entries([asking, telling])?);
+    let best = candidates.iter().map(|candidate| candidate.why.worth()).fold(0.0, f64::max);
+    candidates.retain(|candidate| candidate.in_scope || mode == SearchMode::Keyword || candidate.why.worth() >= FLOOR * best);
+    // The order is total, so that the same question gets the same answer.
+    candidates.sort_by(|a, b| b.why.worth().total_cmp(&a.why.worth()).then_with(|| b.id().cmp(a.id())));
+    Ok(Gathered { candidates, entities, mode })
+}
+
+fn of_kinds(kinds: &[EntryType], only_open: bool) -> EntryFilter {
+    EntryFilter { types: kinds.iter().map(|kind| kind.as_str().to_owned()).collect(), only_open, ..EntryFilter::default() }
+}
+
+impl Gathering<'_> {
+    fn decisions(&self, ranking: Ranking) -> Result<Vec<Candidate>, StoreError> {
+        let decisions = self.view.decisions();
+        let mut found: HashMap<String, Candidate> = HashMap::new();
+        for ranked in ranking.ranked.into_iter().take(self.most) {
+            let candidate = self.weigh_decision(decisions.at_row(ranked.row)?, ranked.why);
+            found.insert(candidate.id().to_owned(), candidate);
+        }
+        let mut rows = decisions.affecting(&self.draft.scope)?;
+        rows.retain(|row| row.status.binds());
+        nearest(&mut rows, BY_SCOPE);
+        for row in rows {
+            if !found.contains_key(row.id.as_str())
+                && let Some(decision) = decisions.get(&row.id)?
+            {
+                let sense = Sense::of(&decision.summary, &decision_text(&decision));
+                let candidate = self.weigh_decision(decision, search::by_meaning(self.question, sense));
+                found.insert(row.id.to_string(), candidate);
+            }
+            if let Some(candidate) = found.get_mut(row.id.as_str()) {
+                (candidate.binds, candidate.in_scope) = (true, true);
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+
+    fn entries(&self, rankings: [Ranking; 2]) -> Result<Vec<Candidate>, StoreError> {
+        let entries = self.view.entries();
+        let mut found: HashMap<String, Candidate> = HashMap::new();
+        for ranked in rankings.into_iter().flat_map(|ranking| ranking.ranked.into_iter().take(self.most)) {
+            if let Some(candidate) = self.weigh_entry(entries.at_row(ranked.row)?, ranked.why) {
+                found.insert(candidate.id().to_owned(), candidate);
+            }
+        }
+        // By kind, so that many of one leave room for the others.
+        for filter in ASKING.map(|kind| of_kinds(&[kind], true)).into_iter().chain([of_kinds(&TELLING, false)]) {
+            for entry in entries.about_scope(&self.draft.scope, &filter, BY_SCOPE)?.items {
+                if found.contains_key(&entry.id) {
+                    continue;
+                }
+                let sense = Sense::of(&entry.summary, &entry_text(&entry));
+                if let Some(candidate) = self.weigh_entry(entry, search::by_meaning(self.question, sense)) {
+                    found.insert(candidate.id().to_owned(), Candidate { in_scope: true, ..candidate });
+                }
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+
+    fn weigh_decision(&self, decision: Decision, why: Why) -> Candidate {
+        let places = std::iter::once(decision.scope.as_str()).chain(decision.affected_files.iter().map(String::as_str));
+        let why = Why {
+            scope: score::scope(&self.draft.scope, places),
+            recency: self.weights.recency(Time::read(&decision.timestamp), self.view.now()),
+            confidence: self.weights.confidence(decision.confidence),
+            kind: score::standing(decision.status),
+            human: score::human(decision.origin.as_ref()),
+            ..self.weights.relevance(why)
         };
-        Candidate { score: weights.score(&signals, view.now()), item: Item::Decision(shown(decision)) }
-    });
-    Ok(scored.collect())
-}
+        let meaning = Sense::of(&decision.summary, &decision_text(&decision)).meaning;
+        Candidate::new(Record::Decision(Box::new(decision)), why, meaning)
+    }
 
-fn entries(view: &View<'_>, draft: &AssembleDraft, query: &str, weights: &Weights) -> Result<Vec<Candidate>, StoreError> {
-    let of = |kinds: &[EntryType], only_open: bool| EntryFilter {
-        types: kinds.iter().map(|kind| kind.as_str().to_owned()).collect(),
-        only_open,
-        ..EntryFilter::default()
-    };
-    let asking = [EntryType::Warning, EntryType::Need, EntryType::Question];
-    let mut found: HashMap<String, (f64, Entry)> = HashMap::new();
-    for filter in [of(&asking, true), of(&[EntryType::Finding], false)] {
-        for hit in view.entries().search(query, &filter, BY_WORDS)? {
-            found.insert(hit.item.id.clone(), (hit.relevance, hit.item));
-        }
-    }
-    // By kind, so that many of one leave room for the others.
-    for filter in asking.map(|kind| of(&[kind], true)).into_iter().chain([of(&[EntryType::Finding], false)]) {
-        for entry in view.entries().about_scope(&draft.scope, &filter, BY_SCOPE)?.items {
-            let (best, _) = found.entry(entry.id.clone()).or_insert((0.0, entry));
-            *best = best.max(SCOPE_ALONE);
-        }
-    }
-    let scored = found.into_values().filter_map(|(relevance, entry)| {
+    fn weigh_entry(&self, entry: Entry, why: Why) -> Option<Candidate> {
         let kind = entry.kind()?;
-        let signals = Signals { at: Time::read(&entry.timestamp), relevance, confidence: 0.5, warns: kind == EntryType::Warning };
-        Some(Candidate { score: weights.score(&signals, view.now()), item: Item::of(kind, entry) })
-    });
-    Ok(scored.collect())
+        let why = Why {
+            scope: score::scope(&self.draft.scope, [entry.scope.as_str()]),
+            recency: self.weights.recency(Time::read(&entry.timestamp), self.view.now()),
+            kind: self.weights.kind(kind),
+            human: score::human(entry.origin.as_ref()),
+            ..self.weights.relevance(why)
+        };
+        let meaning = Sense::of(&entry.summary, &entry_text(&entry)).meaning;
+        Some(Candidate::new(Record::Entry(Box::new(entry), kind), why, meaning))
+    }
 }
 
-/// The entities named after the scope, with what they hang together with.
-fn entities(view: &View<'_>, scope: &Scope) -> Result<Vec<Candidate>, StoreError> {
+/// Lends a decision a little of what its neighbours are worth: those it rests
+/// on or replaces, and the entities of the scope it hangs on.
+fn lend(candidates: &mut [Candidate], hanging: &HashSet<String>) {
+    let told: HashMap<String, f64> =
+        candidates.iter().map(|candidate| (candidate.id().to_owned(), candidate.why.lexical + candidate.why.semantic)).collect();
+    let mut lent: HashMap<String, f64> = HashMap::new();
+    for candidate in candidates.iter() {
+        let Record::Decision(decision) = &candidate.record else { continue };
+        let own = candidate.why.lexical + candidate.why.semantic;
+        for other in decision.depends_on.iter().chain(&decision.supersedes) {
+            let best = lent.entry(other.clone()).or_default();
+            *best = best.max(own);
+            if let Some(theirs) = told.get(other) {
+                let best = lent.entry(candidate.id().to_owned()).or_default();
+                *best = best.max(*theirs);
+            }
+        }
+    }
+    for candidate in candidates.iter_mut() {
+        let neighbor = lent.get(candidate.id()).copied().unwrap_or(0.0);
+        let neighbor = if hanging.contains(candidate.id()) { neighbor.max(0.5) } else { neighbor };
+        candidate.why.graph = score::graph(neighbor);
+    }
+}
+
+/// Kinds that are told while they wait for an answer.
+const ASKING: [EntryType; 3] = [EntryType::Warning, EntryType::Need, EntryType::Question];
+/// Kinds that are told whenever they fit.
+const TELLING: [EntryType; 6] =
+    [EntryType::Finding, EntryType::Constraint, EntryType::Answer, EntryType::Artifact, EntryType::Status, EntryType::Offer];
+
+/// The entities named after the scope, with what they hang together with; and
+/// the decisions that hang on them.
+fn entities(view: &View<'_>, scope: &Scope) -> Result<(Vec<ContextEntity>, HashSet<String>), StoreError> {
+    let (mut found, mut hanging) = (Vec::new(), HashSet::new());
     if *scope == Scope::project() {
-        return Ok(Vec::new());
+        return Ok((found, hanging));
     }
     let (named, _) = view.graph().find(scope.as_str().trim_end_matches('/'), &[], ENTITIES * 4)?;
     let covered = named.into_iter().filter(|entity| scope.covers(&Scope::read(&entity.name), view.folding())).take(ENTITIES);
-    let mut found = Vec::new();
     for entity in covered {
         let mut relations = Vec::new();
-        for edge in view.graph().edges(&entity.id, &[], ENTITIES)? {
-            if let Some(other) = view.graph().entity(&edge.other)? {
-                // A decision's node is named by its id; its summary says more.
-                let name = other.properties.get("summary").filter(|_| other.kind == "concept").unwrap_or(&other.name);
-                let name = words::shorten(name, 120);
+        for edge in view.graph().edges(&entity.id, &[], EDGES)? {
+            let Some(other) = view.graph().entity(&edge.other)? else { continue };
+            // A decision's node is named by its id; its summary says more.
+            let summary = other.properties.get("summary").filter(|_| other.kind == "concept");
+            if summary.is_some() {
+                hanging.insert(other.name.clone());
+            }
+            if relations.len() < ENTITIES {
+                let name = words::shorten(summary.unwrap_or(&other.name), 120);
                 relations.push(if edge.outgoing {
                     format!("{} {name}", edge.relation.kind)
                 } else {
@@ -137,58 +229,37 @@ fn entities(view: &View<'_>, scope: &Scope) -> Result<Vec<Candidate>, StoreError
                 });
             }
         }
-        // Below every record: entities are for what room is left.
-        found.push(Candidate { item: Item::Entity(ContextEntity { name: entity.name, kind: entity.kind, relations }), score: 0.0 });
+        found.push(ContextEntity { name: entity.name, kind: entity.kind, relations });
     }
-    Ok(found)
+    Ok((found, hanging))
 }
 
-/// How relevant a decision is for the way it bears on the scope.
-fn nearness(via: Via) -> f64 {
-    match via {
-        Via::Exact | Via::File | Via::Symbol => 0.9,
-        Via::Inside => 0.7,
-        Via::Around => 0.6,
-        Via::Project => 0.5,
+impl Candidate {
+    fn new(record: Record, why: Why, meaning: u64) -> Self {
+        Self { record, why, meaning, binds: false, in_scope: false, contested_by: Vec::new() }
     }
-}
 
-fn shown(decision: Decision) -> ContextDecision {
-    let mut affected_files = decision.affected_files;
-    affected_files.truncate(FILES_SHOWN);
-    ContextDecision {
-        id: decision.id,
-        summary: decision.summary,
-        rationale: words::shorten(&decision.rationale, TEXT_SHOWN),
-        confidence: decision.confidence,
-        status: decision.status,
-        affected_files,
-    }
-}
-
-impl Item {
-    fn of(kind: EntryType, entry: Entry) -> Self {
-        let detail = matches!(kind, EntryType::Warning | EntryType::Finding).then(|| words::shorten(&entry.detail, TEXT_SHOWN));
-        let entry = ContextEntry {
-            id: entry.id,
-            summary: words::summary(&entry.summary),
-            detail: detail.filter(|detail| !detail.is_empty()),
-            scope: words::shorten(&entry.scope, 200),
-            timestamp: entry.timestamp,
-        };
-        match kind {
-            EntryType::Warning => Self::Warning(entry),
-            EntryType::Need => Self::Need(entry),
-            EntryType::Question => Self::Question(entry),
-            _ => Self::Finding(entry),
+    /// The record's id.
+    pub(super) fn id(&self) -> &str {
+        match &self.record {
+            Record::Decision(decision) => decision.id.as_str(),
+            Record::Entry(entry, _) => &entry.id,
         }
     }
 
-    fn key(&self) -> &str {
-        match self {
-            Self::Decision(decision) => decision.id.as_str(),
-            Self::Warning(entry) | Self::Need(entry) | Self::Question(entry) | Self::Finding(entry) => &entry.id,
-            Self::Entity(entity) => &entity.name,
+    /// Whether it still holds: an entry, or a decision that binds.
+    pub(super) fn is_in_force(&self) -> bool {
+        match &self.record {
+            Record::Decision(decision) => decision.status.binds(),
+            Record::Entry(..) => true,
+        }
+    }
+
+    /// Its summary.
+    pub(super) fn summary(&self) -> &str {
+        match &self.record {
+            Record::Decision(decision) => &decision.summary,
+            Record::Entry(entry, _) => &entry.summary,
         }
     }
 }

@@ -9,5 +9,8 @@ mod gather;
 mod score;
 #[cfg(test)]
 mod tests;
+mod told;
 
-pub use assemble::{AssembleDraft, AssembleInput, AssembledContext, ContextDecision, ContextEntity, ContextEntry, Omitted, assemble};
+pub(crate) use assemble::assemble;
+pub use assemble::{AssembleDraft, AssembleInput, AssembledContext, ContextEntity, Omitted};
+pub use told::{ContextDecision, ContextEntry};

@@ -2,7 +2,7 @@ use crate::testing::{Project, caller, choice};
 use crate::{AssembleInput, AssembledContext, DecideInput, PostInput};
 
 fn assemble(project: &Project, task: &str, scope: &str, max_tokens: Option<usize>) -> AssembledContext {
-    let input = AssembleInput { task: task.into(), scope: scope.into(), max_tokens, agent_id: None };
+    let input = AssembleInput { task: task.into(), scope: scope.into(), max_tokens, ..AssembleInput::default() };
     project.engine.assemble(&caller("ada"), &input).expect("assembles")
 }
 
@@ -119,13 +119,13 @@ fn many_decisions_do_not_crowd_out_a_warning_or_a_need() {
 #[test]
 fn a_budget_too_small_for_the_question_is_refused_with_the_size_it_needs() {
     let project = Project::new();
-    let input = AssembleInput { task: "t".repeat(2000), scope: "src/".into(), max_tokens: Some(20), agent_id: None };
+    let input = AssembleInput { task: "t".repeat(2000), scope: "src/".into(), max_tokens: Some(20), ..AssembleInput::default() };
     let failure = project.engine.assemble(&caller("ada"), &input).expect_err("refused");
     assert!(failure.to_string().starts_with("`max_tokens` must be at least "), "{failure}");
     for (field, input) in [
         ("task", AssembleInput { scope: "src/".into(), ..AssembleInput::default() }),
         ("scope", AssembleInput { task: "x".into(), ..AssembleInput::default() }),
-        ("max_tokens", AssembleInput { task: "x".into(), scope: "src/".into(), max_tokens: Some(0), agent_id: None }),
+        ("max_tokens", AssembleInput { task: "x".into(), scope: "src/".into(), max_tokens: Some(0), ..AssembleInput::default() }),
     ] {
         let failure = project.engine.assemble(&caller("ada"), &input).expect_err("refused");
         assert!(failure.to_string().starts_with(&format!("`{field}` ")), "{failure}");

@@ -31,10 +31,11 @@ pub use impact::{Dependent, Impact, ImpactInput, RelatedEntry, Risk, impact};
 pub use overriding::{Overridden, OverrideDraft, OverrideInput, plan_override};
 pub use promote::{Contested, PromoteDraft, PromoteInput, PromoteOutcome, PromotionRefused, plan_promote};
 pub use reconsider::{ReconsiderDraft, ReconsiderInput, Reconsidered, plan_reconsider};
-pub use search::{DecisionHit, SearchDecisionsInput, SearchDecisionsOutcome, search_decisions};
+pub(crate) use search::search_decisions;
+pub use search::{DecisionHit, SearchDecisionsDraft, SearchDecisionsInput, SearchDecisionsOutcome};
 pub use trace::{TraceInput, TraceLink, TraceOutcome, trace};
-pub(crate) use why::nearest;
 pub use why::{WhyDecision, WhyInput, WhyOutcome, why};
+pub(crate) use why::{contesting, nearest};
 
 use crate::failure::Failure;
 use crate::words;

@@ -1,14 +1,14 @@
-//! Searching decisions by words.
+//! Searching decisions.
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Decision, Refused, Status, text};
+use twining_model::{Decision, Refused, Root, Scope, Status, Time, text};
 use twining_store::{DecisionFilter, View};
 
-use crate::answer::{is_false, within_answer};
-use crate::blackboard::SearchMode;
+use crate::answer::{is_false, is_zero, within_answer};
 use crate::decisions::draft::confidence;
 use crate::failure::Failure;
+use crate::search::{self, DecisionShelf, Question, SearchMode, Why};
 use crate::words;
 
 /// What to search decisions for.
@@ -22,6 +22,10 @@ pub struct SearchDecisionsInput {
     pub status: Option<String>,
     /// Only this confidence.
     pub confidence: Option<String>,
+    /// Only those whose scope overlaps this one.
+    pub scope: Option<String>,
+    /// Only those made from this time on.
+    pub since: Option<String>,
     /// At most so many; 20 by default.
     pub limit: Option<usize>,
 }
@@ -33,6 +37,8 @@ pub struct DecisionHit {
     pub decision: Decision,
     /// From 0 to 1.
     pub relevance: f64,
+    /// What each signal gave of it.
+    pub why: Why,
 }
 
 /// What was found among the decisions.
@@ -42,24 +48,54 @@ pub struct SearchDecisionsOutcome {
     pub results: Vec<DecisionHit>,
     /// How it was searched.
     pub mode: SearchMode,
+    /// Texts that could be found by their words alone, as their meaning is not known yet.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub not_yet_embedded: u64,
     /// Whether weaker ones were left out for size.
     #[serde(skip_serializing_if = "is_false")]
     pub truncated: bool,
 }
 
-/// The decisions that speak of these words, best first.
-pub fn search_decisions(view: &View<'_>, input: &SearchDecisionsInput) -> Result<SearchDecisionsOutcome, Failure> {
-    let query = words::query("query", &input.query)?;
-    let filter = DecisionFilter {
-        domain: input.domain.as_deref().map(|domain| text::name("domain", domain)).transpose()?,
-        statuses: input.status.as_deref().map(status).transpose()?.into_iter().collect(),
-        confidence: input.confidence.as_deref().map(|word| confidence("confidence", word)).transpose()?,
-        ..DecisionFilter::default()
-    };
-    let hits = view.decisions().search(&query, &filter, words::page("limit", input.limit, 20)?)?;
-    let hits = hits.into_iter().map(|hit| DecisionHit { decision: hit.item, relevance: hit.relevance }).collect();
+/// A search, every rule checked.
+#[derive(Clone, Debug)]
+pub struct SearchDecisionsDraft {
+    pub(crate) text: String,
+    filter: DecisionFilter,
+    limit: usize,
+}
+
+impl SearchDecisionsDraft {
+    /// Checks every word.
+    pub fn parse(input: &SearchDecisionsInput, root: &Root) -> Result<Self, Refused> {
+        Ok(Self {
+            text: words::query("query", &input.query)?,
+            filter: DecisionFilter {
+                domain: input.domain.as_deref().map(|domain| text::name("domain", domain)).transpose()?,
+                statuses: input.status.as_deref().map(status).transpose()?.into_iter().collect(),
+                confidence: input.confidence.as_deref().map(|word| confidence("confidence", word)).transpose()?,
+                scope: input.scope.as_deref().map(|scope| Scope::parse("scope", scope, root)).transpose()?,
+                since: input.since.as_deref().map(|since| Time::parse("since", since)).transpose()?,
+            },
+            limit: words::page("limit", input.limit, 20)?,
+        })
+    }
+}
+
+/// The decisions that answer a question, best first.
+pub(crate) fn search_decisions(
+    view: &View<'_>,
+    draft: &SearchDecisionsDraft,
+    question: &Question<'_>,
+) -> Result<SearchDecisionsOutcome, Failure> {
+    let shelf = DecisionShelf { decisions: view.decisions(), filter: draft.filter.clone() };
+    let ranking = search::rank(&shelf, question)?;
+    let mut hits = Vec::new();
+    for found in ranking.ranked.into_iter().take(draft.limit) {
+        let (relevance, why) = (found.why.relevance(), found.why.rounded());
+        hits.push(DecisionHit { decision: view.decisions().at_row(found.row)?, relevance, why });
+    }
     let (results, truncated) = within_answer(hits);
-    Ok(SearchDecisionsOutcome { results, mode: SearchMode::Keyword, truncated })
+    Ok(SearchDecisionsOutcome { results, mode: ranking.mode, not_yet_embedded: question.waiting, truncated })
 }
 
 fn status(word: &str) -> Result<Status, Refused> {

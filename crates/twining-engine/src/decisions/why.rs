@@ -16,6 +16,8 @@ use crate::words;
 /// Contesters that are named; thousands may disagree with one.
 const CONTESTERS_NAMED: usize = 5;
 /// Binding decisions beyond the page that are looked at for a contest. Each costs
+/// One part in so many of a page is kept for decisions no longer in force.
+const RETIRED_SHARE: usize = 4;
 /// some 40 µs, and a quiet project has to look at all of them on every call.
 const LOOKED_AT_BEYOND: usize = 50;
 /// Unreadable files that are listed.
@@ -90,15 +92,20 @@ pub struct WhyOutcome {
 pub fn why(view: &View<'_>, input: &WhyInput, root: &Root) -> Result<WhyOutcome, Failure> {
     let scope = Scope::parse("scope", &input.scope, root)?;
     let limit = words::page("limit", input.limit, 20)?;
-    let mut rows = view.decisions().affecting(&scope)?;
+    let rows = view.decisions().affecting(&scope)?;
     let having = |status: Status| rows.iter().filter(|row| row.status == status).count() as u64;
     let (active_count, provisional_count, total_count) = (having(Status::Active), having(Status::Provisional), rows.len() as u64);
 
+    let (mut rows, mut retired): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.status.binds());
     if !input.include_retired.unwrap_or(true) {
-        rows.retain(|row| row.status.binds());
+        retired.clear();
     }
+    // However many are in force, some room is left for what was given up: it is
+    // what an agent would otherwise propose again.
+    nearest(&mut retired, limit.saturating_sub(rows.len()).max(limit / RETIRED_SHARE));
     nearest(&mut rows, limit + LOOKED_AT_BEYOND);
-    let beyond = rows.split_off(rows.len().min(limit));
+    let beyond = rows.split_off(rows.len().min(limit - retired.len()));
+    rows.append(&mut retired);
     let mut contests = Contests { view, known: HashMap::new() };
     let mut told: Vec<WhyDecision> = Vec::with_capacity(rows.len());
     for row in rows {
@@ -172,15 +179,12 @@ impl Contests<'_, '_> {
         Ok(false)
     }
 
-    /// Decisions that disagree with this one, wherever they stand. At least one
-    /// of two that contest each other is active: between provisional ones
-    /// nothing is settled yet.
+    /// Decisions that disagree with this one, wherever they stand.
     fn contesters(&mut self, decision: &Decision) -> Result<Vec<Id>, StoreError> {
-        let against: &[Status] = match decision.status {
-            Status::Active => &[Status::Active, Status::Provisional],
-            Status::Provisional => &[Status::Active],
-            Status::Superseded | Status::Overridden => return Ok(Vec::new()),
-        };
+        let against = contesting(decision.status);
+        if against.is_empty() {
+            return Ok(Vec::new());
+        }
         let alike = (decision.status.as_str(), decision.domain.clone(), decision.scope.clone(), decision.summary.clone());
         if let Some(found) = self.known.get(&alike) {
             return Ok(found.clone());
@@ -189,6 +193,16 @@ impl Contests<'_, '_> {
         found.sort_unstable();
         self.known.insert(alike, found.clone());
         Ok(found)
+    }
+}
+
+/// Which decisions can contest one that stands so. At least one of two that
+/// contest each other is active: between provisional ones nothing is settled yet.
+pub(crate) fn contesting(status: Status) -> &'static [Status] {
+    match status {
+        Status::Active => &[Status::Active, Status::Provisional],
+        Status::Provisional => &[Status::Active],
+        Status::Superseded | Status::Overridden => &[],
     }
 }
 

@@ -7,6 +7,7 @@ use twining_store::config::VERSION;
 use twining_store::{Config, EntryFilter, Tally, View};
 
 use crate::failure::Failure;
+use crate::search::{ModelState, SearchMode};
 use crate::words::{self, DAY_MS};
 
 /// Unreadable files that are listed.
@@ -75,6 +76,8 @@ pub struct StatusReport {
     pub warnings: Vec<StatusWarning>,
     /// One line.
     pub summary: String,
+    /// How searches are answered: `hybrid`, or `keyword` without a model.
+    pub search: SearchMode,
     /// Where the memory is, in the project.
     pub store: String,
     /// Format version of the folder.
@@ -82,7 +85,7 @@ pub struct StatusReport {
 }
 
 /// Takes stock. `rejected` is the number of queued lines that were set aside.
-pub fn status(view: &View<'_>, project: String, config: &Config, rejected: u64) -> Result<StatusReport, Failure> {
+pub fn status(view: &View<'_>, project: String, config: &Config, rejected: u64, model: &ModelState) -> Result<StatusReport, Failure> {
     let tally = view.tally()?;
     let stock = Stock {
         stale: view.decisions().stale_provisional(words::earlier(view.now(), STALE_DAYS * DAY_MS), 1)?.total,
@@ -95,7 +98,7 @@ pub fn status(view: &View<'_>, project: String, config: &Config, rejected: u64) 
     };
     let mut unreadable = view.unreadable()?;
     unreadable.truncate(UNREADABLE_LISTED);
-    let notices = notices(&stock, config);
+    let notices = notices(&stock, config, model);
     let tally = &stock.tally;
     Ok(StatusReport {
         project,
@@ -115,6 +118,7 @@ pub fn status(view: &View<'_>, project: String, config: &Config, rejected: u64) 
         unreadable: unreadable.into_iter().map(|bad| UnreadableFile { file: bad.file, line: bad.line, why: bad.why }).collect(),
         summary: summary(tally, &notices),
         warnings: notices.into_iter().map(|notice| notice.warning).collect(),
+        search: if *model == ModelState::Ready { SearchMode::Hybrid } else { SearchMode::Keyword },
         store: ".twining".to_owned(),
         format_version: config.version,
     })
@@ -175,7 +179,7 @@ fn unanswered(view: &View<'_>, tally: &Tally) -> Result<u64, Failure> {
     Ok(tally.open_questions.saturating_sub(view.entries().newest(&recent, 1)?.total))
 }
 
-fn notices(stock: &Stock, config: &Config) -> Vec<Notice> {
+fn notices(stock: &Stock, config: &Config, model: &ModelState) -> Vec<Notice> {
     let tally = &stock.tally;
     let mut notices = Notices(Vec::new());
     if config.version > VERSION {
@@ -195,6 +199,10 @@ fn notices(stock: &Stock, config: &Config) -> Vec<Notice> {
     if stock.needs_archiving() {
         let message = format!("the board has {}, {} or more", words::count(tally.entries, "entry", "entries"), stock.threshold);
         notices.add(Pressing::Yes, "needs_archiving", message, "twining_archive moves what is settled off the board");
+    }
+    if let ModelState::Unusable(why) = model {
+        let message = format!("searches go by words alone: {why}");
+        notices.add(Pressing::No, "no_embeddings", message, "install twining anew, or unset TWINING_MODEL; everything else works");
     }
     for note in &config.notes {
         notices.add(Pressing::No, "config", note.clone(), "edit .twining/config.yml");

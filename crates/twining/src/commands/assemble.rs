@@ -25,10 +25,16 @@ pub struct Input {
     /// Token budget
     #[arg(long, value_name = "N", value_parser = words::number)]
     max_tokens: Option<usize>,
+    /// Fit the reply to a host's cap
+    #[schemars(extend("enum" = HOSTS))]
+    #[arg(long, value_parser = words::one_of(HOSTS))]
+    host: Option<String>,
     /// Your name
     #[arg(skip)]
     agent_id: Option<String>,
 }
+
+const HOSTS: [&str; 3] = ["claude", "codex", "mcp"];
 
 impl Verb for Assemble {
     const NAME: &'static str = "assemble";
@@ -44,8 +50,8 @@ impl Verb for Assemble {
     type Output = AssembledContext;
 
     fn run(desk: &Desk<'_>, input: Input) -> Result<AssembledContext, Failure> {
-        let Input { task, scope, max_tokens, agent_id } = input;
-        desk.engine.assemble(&desk.caller, &AssembleInput { task, scope, max_tokens, agent_id })
+        let Input { task, scope, max_tokens, host, agent_id } = input;
+        desk.engine.assemble(&desk.caller, &AssembleInput { task, scope, max_tokens, host, agent_id })
     }
 
     fn show(context: &AssembledContext, page: &mut Page) {
@@ -56,7 +62,11 @@ impl Verb for Assemble {
         for decision in &context.active_decisions {
             let standing = standing(decision.status);
             page.table(2, &[vec![dim(&decision.id), standing, plain(decision.confidence.as_str()), strong(&decision.summary)]]);
-            page.block(4, &decision.rationale);
+            page.block(4, decision.rationale.as_deref().unwrap_or_default());
+            if !decision.contested_by.is_empty() {
+                let ids: Vec<&str> = decision.contested_by.iter().map(|id| id.as_str()).collect();
+                page.line([bad(format!("    contested by {}", ids.join(", ")))]);
+            }
         }
         show_entries("Warnings", &context.active_warnings, bad, page);
         show_entries("Open needs", &context.open_needs, warn, page);

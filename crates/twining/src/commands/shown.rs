@@ -1,9 +1,9 @@
 //! How records look to a person, the same under every verb.
 
-use twining_engine::Direction;
+use twining_engine::{Direction, SearchMode};
 use twining_model::{Decision, Entity, Entry};
 
-use crate::page::{Cell, Page, dim, kind, place, plain, standing, strong, when};
+use crate::page::{Cell, Page, count, dim, kind, place, plain, standing, strong, when};
 
 /// A list of entries, one a line.
 pub fn entries(entries: &[Entry], page: &mut Page) {
@@ -51,6 +51,15 @@ pub fn hits(results: impl Iterator<Item = (f64, Vec<Cell>)>, page: &mut Page) {
         page.line([dim("nothing matches")]);
     }
     page.table(0, &rows);
+}
+
+/// How a search was done, where a person may wonder.
+pub fn embedding(page: &mut Page, mode: SearchMode, waiting: u64) {
+    if mode == SearchMode::Keyword {
+        page.line([dim("searched by words alone; `twining reindex --vectors` makes it search by meaning too")]);
+    } else if waiting > 0 {
+        page.line([dim(format!("{} can be found by words alone so far", count(waiting, "text")))]);
+    }
 }
 
 /// Rows under a heading, or nothing if there are none.

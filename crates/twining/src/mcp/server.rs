@@ -12,6 +12,7 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Map, Value};
 use tokio::sync::RwLock;
+use twining_engine::Embedder;
 use twining_model::{Authority, IdSource, Refused, text};
 use twining_store::Keeper;
 
@@ -45,6 +46,7 @@ struct State {
 /// The project, and who keeps house in it.
 struct Open {
     project: Arc<Project>,
+    _embedder: Embedder,
     /// Dropped last of all: it finishes what is left to do.
     _keeper: Keeper,
 }
@@ -99,9 +101,10 @@ impl State {
         if let Some(open) = &*slot {
             return Ok(open.project.clone());
         }
-        let project = Arc::new(Project::open(self.options.project.clone())?);
+        let project = Arc::new(Project::open_to_stay(self.options.project.clone())?);
         let keeper = Keeper::start(project.engine.store().clone());
-        *slot = Some(Open { project: project.clone(), _keeper: keeper });
+        let embedder = Embedder::start(project.engine.study().clone());
+        *slot = Some(Open { project: project.clone(), _embedder: embedder, _keeper: keeper });
         Ok(project)
     }
 

@@ -91,7 +91,7 @@ fn archived_entries_are_no_longer_found() {
     let project = Project::new();
     project.post("finding", "zebra crossing");
     archive(&project);
-    let input = QueryInput { query: "crossing".into(), entry_types: vec![], limit: None };
+    let input = QueryInput { query: "crossing".into(), ..QueryInput::default() };
     let found = project.engine.query(&input).expect("searches");
     assert!(found.results.iter().all(|hit| hit.entry.summary != "zebra crossing"));
 }

@@ -1,0 +1,115 @@
+//! What is to be done: the texts without a vector.
+
+use std::collections::{HashSet, VecDeque};
+
+use twining_store::{Row, Sense, Store, StoreError, View};
+
+use super::meanings::Meanings;
+
+/// Records looked at in one go; nobody else reads meanwhile.
+const STRETCH: usize = 4000;
+/// Vectors nobody needs are thrown away when they are more than the others, and this many.
+const LITTER: usize = 20_000;
+
+/// How far the records were looked at, and the texts that wait.
+#[derive(Default)]
+pub(super) struct Backlog {
+    entries: Option<(Row, Sense)>,
+    decisions: Option<(Row, Sense)>,
+    waiting: VecDeque<Job>,
+    queued: HashSet<u64>,
+}
+
+/// A text that waits, by the row it stands in and its name.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Job {
+    Entry(Row, u64),
+    Decision(Row, u64),
+}
+
+impl Job {
+    pub(super) fn name(self) -> u64 {
+        let (Self::Entry(_, name) | Self::Decision(_, name)) = self;
+        name
+    }
+}
+
+impl Backlog {
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// The next texts. Newest first: what was just said is asked for most.
+    pub(super) fn take(&mut self, most: usize) -> Vec<Job> {
+        let from = self.waiting.len().saturating_sub(most);
+        let jobs: Vec<Job> = self.waiting.split_off(from).into_iter().rev().collect();
+        for job in &jobs {
+            self.queued.remove(&job.name());
+        }
+        jobs
+    }
+
+    /// Looks at the records that came since the last look, or at all if they
+    /// are not those that were seen.
+    pub(super) fn look(&mut self, store: &Store, meanings: &Meanings) -> Result<(), StoreError> {
+        let mut seen: HashSet<u64> = HashSet::new();
+        let is_first = self.entries.is_none() && self.decisions.is_none();
+        loop {
+            let fresh = store.view(|view| self.stretch(view))?;
+            if fresh.is_empty() {
+                break;
+            }
+            if is_first {
+                seen.extend(fresh.iter().map(|job| job.name()));
+            }
+            let unknown: HashSet<u64> = meanings.unknown(store, fresh.iter().map(|job| job.name()))?.into_iter().collect();
+            for job in fresh {
+                if unknown.contains(&job.name()) && self.queued.insert(job.name()) {
+                    self.waiting.push_back(job);
+                }
+            }
+        }
+        if is_first && meanings.len() > 2 * seen.len() + LITTER {
+            meanings.shrink_to(store, &seen)?;
+        }
+        if !self.waiting.is_empty() {
+            self.strike_out_made(store, meanings)?;
+        }
+        Ok(())
+    }
+
+    /// Another process may have made what waits here.
+    fn strike_out_made(&mut self, store: &Store, meanings: &Meanings) -> Result<(), StoreError> {
+        let unknown: HashSet<u64> = meanings.unknown(store, self.queued.iter().copied())?.into_iter().collect();
+        if unknown.len() < self.queued.len() {
+            self.waiting.retain(|job| unknown.contains(&job.name()));
+            self.queued = unknown;
+        }
+        Ok(())
+    }
+
+    fn stretch(&mut self, view: &View<'_>) -> Result<Vec<Job>, StoreError> {
+        let (entries, decisions) = (view.entries(), view.decisions());
+        // git or an archive may have replaced what was seen: then all is looked at again.
+        if let Some((row, sense)) = self.entries
+            && entries.sense_at(row)? != Some(sense)
+        {
+            self.entries = None;
+        }
+        if let Some((row, sense)) = self.decisions
+            && decisions.sense_at(row)? != Some(sense)
+        {
+            self.decisions = None;
+        }
+        let mut jobs = Vec::new();
+        for (row, sense) in entries.senses_after(self.entries.map(|(row, _)| row), STRETCH)? {
+            jobs.extend(sense.names().map(|name| Job::Entry(row, name)));
+            self.entries = Some((row, sense));
+        }
+        for (row, sense) in decisions.senses_after(self.decisions.map(|(row, _)| row), STRETCH)? {
+            jobs.extend(sense.names().map(|name| Job::Decision(row, name)));
+            self.decisions = Some((row, sense));
+        }
+        Ok(jobs)
+    }
+}

@@ -1,0 +1,212 @@
+//! Fusion: words and meaning mixed into one score, and the reasons for it.
+//!
+//! `docs/retrieval.md` tells how the weights were found and what each is worth.
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_store::{Row, Sense, StoreError};
+
+use super::meanings::Nearness;
+use super::question::Question;
+use super::shelves::Shelf;
+
+/// Candidates taken by words, and as many by meaning.
+const CANDIDATES: usize = 200;
+/// Names looked at to find candidates by meaning: a text may belong to a record
+/// of the other kind, or to one that the filter keeps out.
+const NAMES: usize = 600;
+const NAMES_FILTERED: usize = 6000;
+/// How much the words count, and how much the meaning.
+const LEXICAL: f64 = 0.4;
+const SEMANTIC: f64 = 0.6;
+/// A record without any of the words, and less alike than this, has nothing to do with it.
+const BESIDE_THE_POINT: f64 = 0.1;
+/// What it is worth that the question names the author.
+const AUTHOR: f64 = 0.15;
+
+/// How a search was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchMode {
+    /// By words.
+    Keyword,
+    /// By meaning.
+    Semantic,
+    /// By both.
+    Hybrid,
+}
+
+/// Why a record was found: what each signal gave, of a relevance up to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Why {
+    /// Its words.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub lexical: f64,
+    /// Its meaning.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub semantic: f64,
+    /// The question names its author.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub author: f64,
+    /// It lies near the scope that was asked for.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub scope: f64,
+    /// It is recent.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub recency: f64,
+    /// Its author is sure of it.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub confidence: f64,
+    /// It warns, or waits for an answer.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub kind: f64,
+    /// Much that lies near the scope hangs on it.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub graph: f64,
+    /// A person said it.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub human: f64,
+}
+
+/// A record that answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ranked {
+    /// Which.
+    pub(crate) row: Row,
+    /// What speaks for it.
+    pub(crate) why: Why,
+}
+
+/// The records of one shelf that answer.
+pub(crate) struct Ranking {
+    /// Best first; newer before older.
+    pub(crate) ranked: Vec<Ranked>,
+    /// The best BM25, which the others are measured by.
+    best: f64,
+    /// How they were found.
+    pub(crate) mode: SearchMode,
+}
+
+impl Ranking {
+    /// Measures rankings by the best of all, so that they can be compared.
+    pub(crate) fn compare<const N: usize>(rankings: [&mut Self; N]) {
+        let best = rankings.iter().map(|ranking| ranking.best).fold(f64::MIN_POSITIVE, f64::max);
+        for ranking in rankings {
+            let scale = ranking.best / best;
+            ranking.ranked.iter_mut().for_each(|ranked| ranked.why.lexical *= scale);
+            ranking.best = best;
+            ranking.sort();
+        }
+    }
+
+    fn sort(&mut self) {
+        self.ranked.sort_unstable_by(|a, b| b.why.worth().total_cmp(&a.why.worth()).then(b.row.cmp(&a.row)));
+    }
+}
+
+impl Why {
+    /// All of it together; what records are ordered by.
+    #[must_use]
+    pub fn worth(&self) -> f64 {
+        let Self { lexical, semantic, author, scope, recency, confidence, kind, graph, human } = *self;
+        lexical + semantic + author + scope + recency + confidence + kind + graph + human
+    }
+
+    /// The same, from 0 to 1 and to three places, for people and agents to read.
+    #[must_use]
+    pub fn relevance(&self) -> f64 {
+        round(self.worth().clamp(0.0, 1.0))
+    }
+
+    /// The same to three places: more would be noise to read, and to pay for.
+    #[must_use]
+    pub fn rounded(mut self) -> Self {
+        let Self { lexical, semantic, author, scope, recency, confidence, kind, graph, human } = &mut self;
+        for part in [lexical, semantic, author, scope, recency, confidence, kind, graph, human] {
+            *part = round(*part);
+        }
+        self
+    }
+}
+
+/// A number to three places.
+pub(crate) fn round(number: f64) -> f64 {
+    (number * 1000.0).round() / 1000.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
+fn is_nothing(part: &f64) -> bool {
+    *part == 0.0
+}
+
+/// The records of a shelf that answer a question.
+pub(crate) fn rank(shelf: &impl Shelf, question: &Question<'_>) -> Result<Ranking, StoreError> {
+    let found = shelf.by_words(&question.terms, CANDIDATES)?;
+    let best = found.first().map_or(f64::MIN_POSITIVE, |(_, score)| score.max(f64::MIN_POSITIVE));
+    let mut lexical: HashMap<Row, f64> = found.into_iter().map(|(row, score)| (row, (score / best).max(0.0))).collect();
+    if let Some(nearness) = &question.nearness {
+        let mut by_meaning = 0;
+        for name in nearness.nearest(if shelf.is_filtered() { NAMES_FILTERED } else { NAMES }) {
+            if by_meaning >= CANDIDATES {
+                break;
+            }
+            for row in shelf.by_meaning(name)? {
+                lexical.entry(row).or_insert(0.0);
+                by_meaning += 1;
+            }
+        }
+    }
+    let mut ranked = Vec::with_capacity(lexical.len());
+    for (row, words) in lexical {
+        ranked.push(judge(shelf, question, row, words)?);
+    }
+    honour_authors(&mut ranked);
+    let mode = match (&question.nearness, question.terms.is_empty()) {
+        (None, _) => SearchMode::Keyword,
+        (Some(_), true) => SearchMode::Semantic,
+        (Some(_), false) => SearchMode::Hybrid,
+    };
+    let to_the_point = |ranked: &Ranked| ranked.why.lexical > 0.0 || ranked.why.semantic >= SEMANTIC * BESIDE_THE_POINT;
+    let ranked = ranked.into_iter().map(|(ranked, _)| ranked).filter(to_the_point).collect();
+    let mut ranking = Ranking { ranked, best, mode };
+    ranking.sort();
+    Ok(ranking)
+}
+
+/// What words and meaning say for one record, and the author if the question names them.
+fn judge(shelf: &impl Shelf, question: &Question<'_>, row: Row, words: f64) -> Result<(Ranked, Option<String>), StoreError> {
+    let card = shelf.card(row)?;
+    let why = match &question.nearness {
+        None => Why { lexical: words, ..Why::default() },
+        Some(nearness) => Why { lexical: LEXICAL * words, semantic: SEMANTIC * nearest_name(nearness, card.sense), ..Why::default() },
+    };
+    let named = question.named.contains(&card.agent).then_some(card.agent);
+    Ok((Ranked { row, why }, named))
+}
+
+/// Adds what being named is worth: the more, the fewer of the others have the same author.
+#[expect(clippy::cast_precision_loss, reason = "a few hundred candidates")]
+fn honour_authors(ranked: &mut [(Ranked, Option<String>)]) {
+    let mut by: HashMap<String, usize> = HashMap::new();
+    for named in ranked.iter().filter_map(|(_, named)| named.as_ref()) {
+        *by.entry(named.clone()).or_default() += 1;
+    }
+    let all = ranked.len() as f64;
+    for (ranked, named) in ranked.iter_mut() {
+        if let Some(count) = named.as_ref().and_then(|named| by.get(named)) {
+            ranked.why.author = AUTHOR * (1.0 - *count as f64 / all);
+        }
+    }
+}
+
+/// What the meaning alone says for a record that no search found.
+pub(crate) fn by_meaning(question: &Question<'_>, sense: Sense) -> Why {
+    let near = question.nearness.as_ref().map_or(0.0, |nearness| nearest_name(nearness, sense));
+    Why { semantic: SEMANTIC * near, ..Why::default() }
+}
+
+fn nearest_name(nearness: &Nearness<'_>, sense: Sense) -> f64 {
+    sense.names().filter_map(|name| nearness.of(name)).fold(0.0, f64::max)
+}

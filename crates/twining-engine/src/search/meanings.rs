@@ -1,0 +1,148 @@
+//! What texts mean: every vector in one matrix, and how near each is to a question.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use twining_embed::{Matrix, Packed, Vector};
+use twining_store::{ReadOn, Store, StoreError, VectorBytes, VectorCursor};
+
+use super::model::{LazyModel, LoadModel, ModelState};
+
+/// The vectors of a project's texts, and the model that makes them.
+pub struct Meanings {
+    pub(super) model: LazyModel,
+    table: Mutex<Table>,
+}
+
+/// The vectors that were read, by the names of their texts.
+#[derive(Default)]
+struct Table {
+    matrix: Matrix,
+    rows: HashMap<u64, usize>,
+    names: Vec<u64>,
+    cursor: VectorCursor,
+}
+
+/// How near every known text is to a question. Held for one search.
+pub(crate) struct Nearness<'m> {
+    table: MutexGuard<'m, Table>,
+    scores: Vec<f32>,
+}
+
+impl Meanings {
+    /// Nothing known yet; the model is loaded when first needed.
+    #[must_use]
+    pub fn new(load: LoadModel) -> Self {
+        Self { model: LazyModel::new(load), table: Mutex::default() }
+    }
+
+    /// Whether texts can be turned into vectors.
+    #[must_use]
+    pub fn state(&self) -> ModelState {
+        self.model.state()
+    }
+
+    /// How near every known text is to this one; nothing if there is no model,
+    /// or no vector to compare with.
+    pub(crate) fn nearness(&self, store: &Store, question: &str) -> Result<Option<Nearness<'_>>, StoreError> {
+        let Ok(model) = self.model.get() else { return Ok(None) };
+        let mut table = self.table();
+        table.read_on(store, model.identity())?;
+        if table.matrix.is_empty() {
+            return Ok(None);
+        }
+        let scores = table.matrix.scores(&model.embed(question));
+        Ok(Some(Nearness { table, scores }))
+    }
+
+    /// Which of these names have no vector yet.
+    pub(super) fn unknown(&self, store: &Store, names: impl IntoIterator<Item = u64>) -> Result<Vec<u64>, StoreError> {
+        let Ok(model) = self.model.get() else { return Ok(Vec::new()) };
+        let mut table = self.table();
+        table.read_on(store, model.identity())?;
+        Ok(names.into_iter().filter(|name| !table.rows.contains_key(name)).collect())
+    }
+
+    /// Keeps new vectors, in the file and here.
+    pub(super) fn add(&self, store: &Store, vectors: &[(u64, Vector)]) -> Result<(), StoreError> {
+        let Ok(model) = self.model.get() else { return Ok(()) };
+        let rows: Vec<(u64, VectorBytes)> = vectors.iter().map(|(name, vector)| (*name, vector.pack().to_bytes())).collect();
+        store.vectors(|file| file.append(model.identity(), &rows))?;
+        self.table().read_on(store, model.identity())
+    }
+
+    /// How many vectors there are.
+    pub(super) fn len(&self) -> usize {
+        self.table().rows.len()
+    }
+
+    /// Throws away the vectors of texts that nobody holds any more.
+    pub(super) fn shrink_to(&self, store: &Store, wanted: &std::collections::HashSet<u64>) -> Result<(), StoreError> {
+        let Ok(model) = self.model.get() else { return Ok(()) };
+        let mut kept: Vec<(u64, VectorBytes)> = Vec::new();
+        let mut cursor = VectorCursor::default();
+        store.vectors(|file| {
+            file.read_on(model.identity(), &mut cursor, &mut |name, bytes| {
+                if wanted.contains(&name) {
+                    kept.push((name, *bytes));
+                }
+            })?;
+            file.rewrite(model.identity(), &kept)
+        })?;
+        self.table().read_on(store, model.identity())
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    fn read_on(&mut self, store: &Store, model: u64) -> Result<(), StoreError> {
+        // Twice at most: a file that was replaced is read from its start.
+        for _ in 0..2 {
+            let mut cursor = self.cursor;
+            let read = store.vectors(|file| file.read_on(model, &mut cursor, &mut |name, bytes| self.put(name, bytes)))?;
+            self.cursor = cursor;
+            match read {
+                Some(ReadOn::Anew) => *self = Self { cursor, ..Self::default() },
+                Some(ReadOn::Done) | None => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, name: u64, bytes: &VectorBytes) {
+        if let Ok(packed) = Packed::from_bytes(bytes)
+            && !self.rows.contains_key(&name)
+        {
+            self.rows.insert(name, self.matrix.push(&packed));
+            self.names.push(name);
+        }
+    }
+}
+
+impl Nearness<'_> {
+    /// How near the text of this name is, from -1 to 1; nothing if it has no vector.
+    pub(crate) fn of(&self, name: u64) -> Option<f64> {
+        self.table.rows.get(&name).map(|row| f64::from(self.scores[*row]))
+    }
+
+    /// The names of the nearest texts, nearest first, at most so many.
+    pub(crate) fn nearest(&self, most: usize) -> Vec<u64> {
+        let mut rows: Vec<usize> = (0..self.scores.len()).collect();
+        let nearer = |a: &usize, b: &usize| self.scores[*b].total_cmp(&self.scores[*a]).then(a.cmp(b));
+        if rows.len() > most {
+            rows.select_nth_unstable_by(most, nearer);
+            rows.truncate(most);
+        }
+        rows.sort_unstable_by(nearer);
+        rows.into_iter().map(|row| self.table.names[row]).collect()
+    }
+
+    /// How alike two texts are, from -1 to 1; nothing if one has no vector.
+    pub(crate) fn alike(&self, one: u64, other: u64) -> Option<f64> {
+        let (one, other) = (self.table.rows.get(&one)?, self.table.rows.get(&other)?);
+        self.table.matrix.alike(*one, *other).map(f64::from)
+    }
+}

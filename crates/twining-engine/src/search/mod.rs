@@ -1,0 +1,24 @@
+//! Search: by words, by meaning, and both fused into one order.
+//!
+//! A [`Question`] is what is asked for, ready to be compared: its words, and how
+//! near every known text is to its meaning. [`rank`] finds the records of one
+//! [`Shelf`] that answer it. Without vectors (no model, or none made yet) the
+//! words answer alone, and the reply's mode says so.
+
+mod backlog;
+mod embedding;
+mod fusion;
+mod meanings;
+mod model;
+mod question;
+mod shelves;
+
+pub(crate) use fusion::{Ranked, Ranking, by_meaning, rank};
+pub(crate) use meanings::Nearness;
+pub(crate) use question::Question;
+pub(crate) use shelves::{DecisionShelf, EntryShelf};
+
+pub use embedding::{Embedder, Embedding, Study};
+pub use fusion::{SearchMode, Why};
+pub use meanings::Meanings;
+pub use model::{LoadModel, ModelState};

@@ -1,0 +1,156 @@
+//! Asking: one store at a time, each in a folder of its own.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use twining_embed::Model;
+use twining_engine::{AssembleInput, Caller, Engine, QueryInput, SearchDecisionsInput, TraceInput, WhyInput};
+use twining_model::{Channel, Id, IdSource, Origin, Time, Trust};
+use twining_store::{Place, Store};
+use twining_testkit::FixedWorld;
+
+use crate::Measure;
+use crate::data::{self, Outcome, Set, of, text, texts};
+use crate::measures::{LIST, Table, of_ranking, share};
+
+const CHARS_PER_TOKEN: usize = 4;
+const BUDGETS: [(usize, &str, &str); 2] = [(1000, "strict@1000", "over@1000"), (4000, "strict@4000", "over@4000")];
+
+/// Runs one set.
+#[expect(clippy::print_stderr, reason = "progress for people")]
+pub fn run(name: &str, set: &Set, measure: &[Measure], keyword: bool, cache: Option<&Path>, table: &mut Table) -> Outcome<()> {
+    for store in set.stores() {
+        eprintln!("{name}: {store}");
+        let records: Vec<&Value> = of(&set.corpus, &store).collect();
+        let project = tempfile::tempdir()?;
+        data::write(project.path(), &records)?;
+        let kept = cache.map(|cache| cache.join(format!("{name}-{store}.vectors")));
+        let vectors = project.path().join(".twining/local/vectors.bin");
+        if let Some(kept) = kept.as_ref().filter(|kept| kept.exists()) {
+            fs::create_dir_all(project.path().join(".twining/local"))?;
+            fs::copy(kept, &vectors)?;
+        }
+        let engine = engine(project.path(), &records, keyword)?;
+        engine.study().make_all(&mut |embedding| {
+            eprint!("\r{} vectors to make   ", embedding.waiting);
+            true
+        })?;
+        eprintln!();
+        if let Some(kept) = kept.filter(|_| vectors.exists()) {
+            fs::create_dir_all(kept.parent().ok_or("a cache is a folder")?)?;
+            fs::copy(&vectors, kept)?;
+        }
+        Asking { engine: &engine, set: name, table }.ask(set, &store, measure)?;
+    }
+    Ok(())
+}
+
+/// An engine whose clock stands an hour after the last record.
+fn engine(project: &Path, records: &[&Value], keyword: bool) -> Outcome<Engine> {
+    let last = records.iter().filter_map(|record| Time::read(text(record, "timestamp"))).map(Time::as_ms).max().unwrap_or(0);
+    let ids = Arc::new(IdSource::new(Box::new(FixedWorld::at(Time::from_ms(last + 3_600_000)))));
+    let store = Store::open(Place { project: project.to_owned(), ..Place::default() }, ids)?;
+    Ok(if keyword {
+        Engine::new(store)
+    } else {
+        Engine::with_model(store, Box::new(|| Model::built_in().map_err(|damaged| damaged.to_string())))
+    })
+}
+
+struct Asking<'a> {
+    engine: &'a Engine,
+    set: &'a str,
+    table: &'a mut Table,
+}
+
+impl Asking<'_> {
+    fn ask(&mut self, set: &Set, store: &str, measure: &[Measure]) -> Outcome<()> {
+        let decides = of(&set.corpus, store).any(|record| text(record, "kind") == "decide");
+        for query in of(&set.queries, store) {
+            let (words, gold) = (text(query, "text").to_owned(), texts(query, "gold"));
+            if measure.contains(&Measure::Query) {
+                let input = QueryInput { query: words.clone(), limit: Some(LIST), ..QueryInput::default() };
+                let results = self.engine.query(&input)?.results;
+                // The announcement of a decision stands for it.
+                let ids: Vec<String> =
+                    results.into_iter().map(|hit| hit.entry.relates_to.into_iter().next().unwrap_or(hit.entry.id)).collect();
+                self.table.add(self.set, "query", &of_ranking(&ids, &gold));
+            }
+            if decides && measure.contains(&Measure::Search) {
+                let input = SearchDecisionsInput { query: words, limit: Some(LIST), ..SearchDecisionsInput::default() };
+                let ids: Vec<String> =
+                    self.engine.search_decisions(&input)?.results.into_iter().map(|hit| hit.decision.id.to_string()).collect();
+                self.table.add(self.set, "search_decisions", &of_ranking(&ids, &gold));
+            }
+        }
+        if measure.contains(&Measure::Assemble) {
+            for task in of(&set.tasks, store) {
+                self.assemble(task)?;
+            }
+        }
+        if measure.contains(&Measure::Truth) {
+            for fact in of(&set.truth, store) {
+                self.check(fact, set)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn assemble(&mut self, task: &Value) -> Outcome<()> {
+        let gold = texts(task, "gold");
+        let mut values = Vec::new();
+        for (budget, strict, over) in BUDGETS {
+            let (task, scope) = (text(task, "task").to_owned(), text(task, "scope").to_owned());
+            let input = AssembleInput { task, scope, max_tokens: Some(budget), ..AssembleInput::default() };
+            let reply = serde_json::to_string(&self.engine.assemble(&asker(), &input)?)?;
+            let chars = reply.chars().count();
+            let seen: String = reply.chars().take(budget * CHARS_PER_TOKEN).collect();
+            values.push((strict, share(&gold, |id| seen.contains(&format!("\"id\":\"{id}\"")))));
+            values.push((over, f64::from(u8::from(chars > budget * CHARS_PER_TOKEN))));
+        }
+        self.table.add(self.set, "assemble", &values);
+        Ok(())
+    }
+
+    fn check(&mut self, fact: &Value, set: &Set) -> Outcome<()> {
+        let id = text(fact, "id");
+        match text(fact, "kind") {
+            "trace" => {
+                for direction in ["upstream", "downstream"] {
+                    let wanted = texts(fact, direction);
+                    if !wanted.is_empty() {
+                        let input = TraceInput { decision_id: id.to_owned(), direction: Some(direction.to_owned()) };
+                        let mut found: Vec<String> = self.engine.trace(&input)?.chain.into_iter().map(|link| link.id.to_string()).collect();
+                        found.retain(|other| other != id);
+                        self.table.add(
+                            self.set,
+                            "truth: trace",
+                            &[("recall", share(&wanted, |id| found.contains(id))), ("precision", share(&found, |id| wanted.contains(id)))],
+                        );
+                    }
+                }
+            }
+            "why" => {
+                let input = WhyInput { scope: text(fact, "scope").to_owned(), ..WhyInput::default() };
+                let found: Vec<String> = self.engine.why(&input)?.decisions.into_iter().map(|why| why.id.to_string()).collect();
+                self.table.add(self.set, "truth: why", &[("recall", share(&texts(fact, "expect"), |id| found.contains(id)))]);
+            }
+            "superseded" => {
+                let old = set.corpus.iter().find(|record| text(record, "id") == id).ok_or("a fact about nothing")?;
+                let input = WhyInput { scope: old["scope"].as_str().unwrap_or("project").to_owned(), ..WhyInput::default() };
+                let id = Id::read(id).ok_or("not an id")?;
+                let standing = self.engine.why(&input)?.decisions.into_iter().find(|why| why.id == id).map(|why| why.status);
+                let holds = standing.is_some_and(|status| status.as_str() == "superseded");
+                self.table.add(self.set, "truth: superseded", &[("recall", f64::from(u8::from(holds)))]);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn asker() -> Caller {
+    Caller { agent: "eval".to_owned(), origin: Origin { client: None, session: None, via: Channel::Cli, trust: Trust::Agent } }
+}

@@ -1,0 +1,29 @@
+//! Where the embedding model comes from: the program itself, or a file that the
+//! user names. Never from a repository.
+
+use twining_embed::Model;
+
+/// Names the model file to use instead of the one in the program.
+pub const VARIABLE: &str = "TWINING_MODEL";
+
+/// Loads the model. Nothing calls this before a search needs it.
+pub fn load() -> Result<Model, String> {
+    match std::env::var_os(VARIABLE) {
+        Some(path) if !path.is_empty() => {
+            let shown = path.to_string_lossy().into_owned();
+            let bytes = std::fs::read(&path).map_err(|error| format!("`{shown}`, which {VARIABLE} names, cannot be read: {error}"))?;
+            Model::from_bytes(bytes).map_err(|damaged| format!("`{shown}`, which {VARIABLE} names, is no usable model: {damaged}"))
+        }
+        _ => built_in(),
+    }
+}
+
+#[cfg(feature = "weights")]
+fn built_in() -> Result<Model, String> {
+    Model::built_in().map_err(|damaged| format!("the model in this program is damaged: {damaged}"))
+}
+
+#[cfg(not(feature = "weights"))]
+fn built_in() -> Result<Model, String> {
+    Err(format!("this program was built without a model; {VARIABLE} can name a model file"))
+}
