@@ -248,6 +248,18 @@ impl Engine {
         Ok(context)
     }
 
+    /// Sums a scope up.
+    pub fn summarize(&self, input: &SummarizeInput) -> Result<Summary, Failure> {
+        let scope = input.scope(self.store.root())?;
+        self.store.view(|view| context::summarize(view, &scope))
+    }
+
+    /// Finds what changed since a moment.
+    pub fn what_changed(&self, input: &WhatChangedInput) -> Result<WhatChangedOutcome, Failure> {
+        let draft = WhatChangedDraft::parse(input, self.store.root())?;
+        self.store.view(|view| context::what_changed(view, &draft))
+    }
+
     /// Takes in what hooks left, where no history is at hand: a commit then archives nothing.
     pub fn drain_queues(&self, caller: &Caller) -> Result<Drained, Failure> {
         self.drain_queues_with(caller, &NoHistory)

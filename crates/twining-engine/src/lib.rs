@@ -22,7 +22,10 @@ pub use blackboard::{
     DismissInput, DismissOutcome, EntryHit, PostInput, Posted, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome,
 };
 pub use caller::{Caller, Stamp};
-pub use context::{AssembleInput, AssembledContext, ContextDecision, ContextEntity, ContextEntry, Omitted};
+pub use context::{
+    AssembleInput, AssembledContext, ChangedDecision, ContextDecision, ContextEntity, ContextEntry, EndedDecision, NewEntry, Omitted,
+    SummarizeInput, Summary, WhatChangedInput, WhatChangedOutcome,
+};
 pub use decisions::{
     CommitDecision, CommitsInput, CommitsOutcome, Conflict, Contested, DecideInput, Decided, DecisionHit, Dependent, Impact, ImpactInput,
     LinkCommitInput, LinkCommitOutcome, Overridden, OverrideInput, PromoteInput, PromoteOutcome, PromotionRefused, ReconsiderInput,

@@ -55,6 +55,8 @@ fn json_is_exactly_what_the_tool_returns() {
     project.run(&["add-entity", "Login", "class", "--property", "file=src/auth/login.ts"]);
     project.run(&["add-entity", "redis", "dependency"]);
     project.run(&["add-relation", "Login", "depends_on", "redis"]);
+    // A server would make them by and by; then both search the same way.
+    project.run(&["reindex", "--vectors"]);
     let mut server = project.server(&[]);
     server.initialize();
     let cases: [(&[&str], &str, Value); 9] = [

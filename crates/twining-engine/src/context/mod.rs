@@ -5,12 +5,16 @@
 
 mod assemble;
 mod budget;
+mod changes;
 mod gather;
 mod score;
+mod summarize;
 #[cfg(test)]
 mod tests;
 mod told;
 
 pub(crate) use assemble::assemble;
 pub use assemble::{AssembleDraft, AssembleInput, AssembledContext, ContextEntity, Omitted};
+pub use changes::{ChangedDecision, EndedDecision, NewEntry, WhatChangedDraft, WhatChangedInput, WhatChangedOutcome, what_changed};
+pub use summarize::{SummarizeInput, Summary, summarize};
 pub use told::{ContextDecision, ContextEntry};

@@ -142,6 +142,8 @@ const NEWEST_COVERING: &str = concat!(
 const COUNT: &str = concat!("SELECT count(*) FROM decision d INDEXED BY decision_facets WHERE", sieve!());
 const STALE: &str = "SELECT num FROM decision WHERE status = 'provisional' AND touched < ?1 ORDER BY touched, num LIMIT ?2";
 const COUNT_STALE: &str = "SELECT count(*) FROM decision WHERE status = 'provisional' AND touched < ?1";
+const TOUCHED: &str = "SELECT touched, num FROM decision WHERE status = ?1 AND touched >= ?2 ORDER BY touched DESC LIMIT ?3";
+const COUNT_TOUCHED: &str = "SELECT count(*) FROM decision WHERE status = ?1 AND touched >= ?2";
 const UNCONFIRMED: &str = "SELECT num FROM decision WHERE unconfirmed = 1 ORDER BY at DESC, id DESC LIMIT ?1";
 const SPREAD: &str = "SELECT rowid FROM decision_text WHERE decision_text MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
 const PASSING: &str = concat!(
@@ -343,6 +345,23 @@ impl<'v> Decisions<'v> {
             nums.extend(sieve.newest_within(ahead, i64::MAX, limit - nums.len())?);
         }
         Ok(Page { items: self.load(&nums)?, total: sieve.total()? })
+    }
+
+    /// Those made or changed since that time, the newest change first; of very
+    /// many the first of each status, and how many in all.
+    pub fn touched_since(&self, since: Time) -> Result<Page<Decision>, StoreError> {
+        let mut found: Vec<(i64, i64)> = Vec::new();
+        let mut total = 0;
+        for status in EVERY_STATUS.map(Status::as_str) {
+            total += self.conn.prepare_cached(COUNT_TOUCHED)?.query_row(params![status, since.as_ms()], |row| row.get::<_, i64>(0))?;
+            let mut statement = self.conn.prepare_cached(TOUCHED)?;
+            let rows =
+                statement.query_map(params![status, since.as_ms(), row_limit(limits::PAGE)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            found.extend(rows.collect::<Result<Vec<_>, _>>()?);
+        }
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        let nums: Vec<i64> = found.into_iter().map(|(_, num)| num).collect();
+        Ok(Page { items: self.load(&nums)?, total: total.cast_unsigned() })
     }
 
     /// Those provisional since before that time, the longest first.

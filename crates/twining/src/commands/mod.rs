@@ -26,14 +26,18 @@ mod reconsider;
 mod search_decisions;
 mod shown;
 mod status;
+mod summarize;
 mod trace;
 mod verify;
+mod what_changed;
 mod why;
 mod words;
 
 /// Every verb, group by group, in the order people read them.
-pub static VERBS: [VerbEntry; 26] = [
+pub static VERBS: [VerbEntry; 28] = [
     VerbEntry::of::<assemble::Assemble>(),
+    VerbEntry::of::<summarize::Summarize>(),
+    VerbEntry::of::<what_changed::WhatChanged>(),
     VerbEntry::of::<post::Post>(),
     VerbEntry::of::<read::Read>(),
     VerbEntry::of::<query::Query>(),

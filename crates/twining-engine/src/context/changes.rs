@@ -1,0 +1,160 @@
+//! What changed since a moment: by when it happened, not by when the decision
+//! was made.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::{Decision, EntryType, Id, Refused, Root, Scope, Status, StatusChange, Time};
+use twining_store::{EntryFilter, StoreError, View};
+
+use crate::answer::is_zero;
+use crate::failure::Failure;
+use crate::words;
+
+/// Since when, and where.
+#[derive(Clone, Debug, Default)]
+pub struct WhatChangedInput {
+    /// ISO 8601.
+    pub since: String,
+    /// The whole project by default.
+    pub scope: Option<String>,
+    /// Of each list at most so many; 50 by default.
+    pub limit: Option<usize>,
+}
+
+/// A decision that was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ChangedDecision {
+    /// Its id.
+    pub id: Id,
+    /// Its choice.
+    pub summary: String,
+}
+
+/// A decision that was given up or doubted, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct EndedDecision {
+    /// Its id.
+    pub id: Id,
+    /// Its choice.
+    pub summary: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// An entry that was posted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NewEntry {
+    /// Its id.
+    pub id: String,
+    /// What it is.
+    pub entry_type: String,
+    /// Its line.
+    pub summary: String,
+}
+
+/// What changed, the newest first in every list.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct WhatChangedOutcome {
+    /// Decisions made.
+    pub new_decisions: Vec<ChangedDecision>,
+    /// Entries posted, but for the announcements of decisions.
+    pub new_entries: Vec<NewEntry>,
+    /// Decisions rejected.
+    pub overridden_decisions: Vec<EndedDecision>,
+    /// Decisions put in doubt.
+    pub reconsidered_decisions: Vec<EndedDecision>,
+    /// Decisions replaced by another.
+    pub superseded_decisions: Vec<EndedDecision>,
+    /// Decisions that came into force after they had been in doubt.
+    pub promoted_decisions: Vec<ChangedDecision>,
+    /// How many more there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub omitted_count: u64,
+}
+
+/// Since when and where, every rule checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WhatChangedDraft {
+    since: Time,
+    scope: Scope,
+    limit: usize,
+}
+
+impl WhatChangedDraft {
+    /// Checks every word.
+    pub fn parse(input: &WhatChangedInput, root: &Root) -> Result<Self, Refused> {
+        Ok(Self {
+            since: Time::parse("since", &input.since)?,
+            scope: words::scope_or_project(input.scope.as_deref(), root)?,
+            limit: words::page("limit", input.limit, 50)?,
+        })
+    }
+}
+
+/// Finds what changed.
+pub fn what_changed(view: &View<'_>, draft: &WhatChangedDraft) -> Result<WhatChangedOutcome, Failure> {
+    let mut outcome = WhatChangedOutcome::default();
+    let (decisions, more) = touched_since(view, &draft.scope, draft.since)?;
+    outcome.omitted_count = more;
+    for decision in &decisions {
+        tell_decision(decision, draft.since, &mut outcome);
+    }
+    let filter = EntryFilter { types: every_kind_but_decisions(), since: Some(draft.since), ..EntryFilter::default() };
+    let page = view.entries().about_scope(&draft.scope, &filter, draft.limit)?;
+    outcome.omitted_count += page.total - page.items.len() as u64;
+    outcome.new_entries = page
+        .items
+        .into_iter()
+        .map(|entry| NewEntry { id: entry.id, entry_type: entry.entry_type, summary: words::summary(&entry.summary) })
+        .collect();
+    let most = draft.limit;
+    outcome.omitted_count += cut(&mut outcome.new_decisions, most) + cut(&mut outcome.promoted_decisions, most);
+    let ended = [&mut outcome.overridden_decisions, &mut outcome.reconsidered_decisions, &mut outcome.superseded_decisions];
+    outcome.omitted_count += ended.into_iter().map(|list| cut(list, most)).sum::<u64>();
+    Ok(outcome)
+}
+
+/// Cuts a list to `most`; how many went.
+fn cut<T>(list: &mut Vec<T>, most: usize) -> u64 {
+    let more = list.len().saturating_sub(most) as u64;
+    list.truncate(most);
+    more
+}
+
+/// The decisions of a scope that were made or changed since, the newest change
+/// first; and how many more there may be.
+pub(super) fn touched_since(view: &View<'_>, scope: &Scope, since: Time) -> Result<(Vec<Decision>, u64), StoreError> {
+    let page = view.decisions().touched_since(since)?;
+    let more = page.total - page.items.len() as u64;
+    let bears = |decision: &Decision| {
+        let places = std::iter::once(&decision.scope).chain(&decision.affected_files);
+        places.into_iter().any(|place| scope.overlaps(&Scope::read(place), view.folding()))
+    };
+    Ok((page.items.into_iter().filter(bears).collect(), more))
+}
+
+/// The changes of status since then, the newest first.
+pub(super) fn changes_since(decision: &Decision, since: Time) -> impl Iterator<Item = &StatusChange> {
+    decision.history.iter().rev().filter(move |change| change.at >= since)
+}
+
+fn every_kind_but_decisions() -> Vec<String> {
+    EntryType::ALL.into_iter().filter(|kind| *kind != EntryType::Decision).map(|kind| kind.as_str().to_owned()).collect()
+}
+
+fn tell_decision(decision: &Decision, since: Time, outcome: &mut WhatChangedOutcome) {
+    let summary = words::summary(&decision.summary);
+    let changed = || ChangedDecision { id: decision.id.clone(), summary: summary.clone() };
+    let ended = |reason: &str| EndedDecision { id: decision.id.clone(), summary: summary.clone(), reason: reason.to_owned() };
+    if Time::read(&decision.timestamp).is_some_and(|made| made >= since) {
+        outcome.new_decisions.push(changed());
+    }
+    // Of several changes the last counts: it is how things stand now.
+    let Some(change) = changes_since(decision, since).next() else { return };
+    match change.status {
+        Status::Active => outcome.promoted_decisions.push(changed()),
+        Status::Provisional => outcome.reconsidered_decisions.push(ended(&change.reason)),
+        Status::Superseded => outcome.superseded_decisions.push(ended(&change.reason)),
+        Status::Overridden => outcome.overridden_decisions.push(ended(&change.reason)),
+    }
+}

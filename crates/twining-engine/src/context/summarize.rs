@@ -1,0 +1,225 @@
+//! The state of a scope in one paragraph, as a colleague would tell it: what to
+//! beware of, what is disputed, what was decided, what waits, what was found.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::{Decision, Entry, EntryType, Refused, Root, Scope, Status, Time};
+use twining_store::{EntryFilter, Page, StoreError, View};
+
+use crate::context::changes::{changes_since, touched_since};
+use crate::decisions::{contesting, nearest};
+use crate::failure::Failure;
+use crate::words::{self, DAY_MS};
+
+/// How far back counts as recent.
+const RECENT_DAYS: i64 = 7;
+/// Records that are named of each kind.
+const NAMED: usize = 3;
+/// Decisions that are looked at to find a dispute.
+const LOOKED_AT: usize = 50;
+/// Characters of a record's line.
+const LINE: usize = 120;
+
+/// Which part of the project.
+#[derive(Clone, Debug, Default)]
+pub struct SummarizeInput {
+    /// The whole project by default.
+    pub scope: Option<String>,
+}
+
+/// The state of a scope.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Summary {
+    /// Which scope.
+    pub scope: String,
+    /// Decisions in force.
+    pub active_decisions: u64,
+    /// Decisions in doubt.
+    pub provisional_decisions: u64,
+    /// Needs nobody met.
+    pub open_needs: u64,
+    /// Warnings nobody settled.
+    pub active_warnings: u64,
+    /// Questions nobody answered.
+    pub unanswered_questions: u64,
+    /// The most important first.
+    pub recent_activity_summary: String,
+}
+
+impl SummarizeInput {
+    /// Checks the scope.
+    pub(crate) fn scope(&self, root: &Root) -> Result<Scope, Refused> {
+        words::scope_or_project(self.scope.as_deref(), root)
+    }
+}
+
+/// Sums a scope up.
+pub fn summarize(view: &View<'_>, scope: &Scope) -> Result<Summary, Failure> {
+    let mut rows = view.decisions().affecting(scope)?;
+    let having = |status: Status| rows.iter().filter(|row| row.status == status).count() as u64;
+    let (active, provisional) = (having(Status::Active), having(Status::Provisional));
+    let open = |kind: EntryType| {
+        let filter = EntryFilter { types: vec![kind.as_str().to_owned()], only_open: true, ..EntryFilter::default() };
+        view.entries().about_scope(scope, &filter, NAMED)
+    };
+    let (warnings, needs, questions) = (open(EntryType::Warning)?, open(EntryType::Need)?, open(EntryType::Question)?);
+
+    let since = words::earlier(view.now(), RECENT_DAYS * DAY_MS);
+    let (changed, _) = touched_since(view, scope, since)?;
+    let filter = EntryFilter { types: vec![EntryType::Finding.as_str().to_owned()], since: Some(since), ..EntryFilter::default() };
+    let findings = view.entries().about_scope(scope, &filter, NAMED)?;
+    rows.retain(|row| row.status.binds());
+    nearest(&mut rows, LOOKED_AT);
+    let mut told = Telling { now: view.now(), sentences: Vec::new() };
+    told.open("warning", &warnings);
+    told.disputes(view, rows.iter().map(|row| &row.id))?;
+    told.decided(&changed, since);
+    told.given_up(&changed, since);
+    told.open("need", &needs);
+    told.open("question", &questions);
+    told.found(&findings);
+    Ok(Summary {
+        scope: scope.to_string(),
+        active_decisions: active,
+        provisional_decisions: provisional,
+        open_needs: needs.total,
+        active_warnings: warnings.total,
+        unanswered_questions: questions.total,
+        recent_activity_summary: told.finish(active + provisional, last_activity(view, scope)?),
+    })
+}
+
+fn last_activity(view: &View<'_>, scope: &Scope) -> Result<Option<Time>, StoreError> {
+    let newest = view.entries().about_scope(scope, &EntryFilter::default(), 1)?;
+    Ok(newest.items.first().and_then(|entry| Time::read(&entry.timestamp)))
+}
+
+/// The sentences so far.
+struct Telling {
+    now: Time,
+    sentences: Vec<String>,
+}
+
+impl Telling {
+    fn open(&mut self, noun: &str, page: &Page<Entry>) {
+        if page.total == 0 {
+            return;
+        }
+        let lines: Vec<String> = page.items.iter().map(|entry| self.line(&entry.summary, &entry.timestamp)).collect();
+        let heading = words::count(page.total, &format!("open {noun}"), &format!("open {noun}s"));
+        self.sentences.push(format!("{heading}: {}.", listed(&lines, page.total)));
+    }
+
+    fn disputes<'i>(&mut self, view: &View<'_>, ids: impl Iterator<Item = &'i twining_model::Id>) -> Result<(), StoreError> {
+        let mut disputes: Vec<String> = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        for id in ids {
+            let Some(decision) = view.decisions().get(id)? else { continue };
+            for rival in view.decisions().contesters(&decision, contesting(decision.status), 1)? {
+                if seen.contains(&rival) {
+                    continue;
+                }
+                if let Some(rival) = view.decisions().get(&rival)? {
+                    disputes.push(format!("{} against {}", quoted(&decision.summary), quoted(&rival.summary)));
+                }
+                seen.insert(id.clone());
+            }
+        }
+        if !disputes.is_empty() {
+            let total = disputes.len() as u64;
+            disputes.truncate(NAMED);
+            self.sentences.push(format!("In dispute: {}.", listed(&disputes, total)));
+        }
+        Ok(())
+    }
+
+    fn decided(&mut self, changed: &[Decision], since: Time) {
+        let made = |decision: &&Decision| decision.status.binds() && Time::read(&decision.timestamp).is_some_and(|at| at >= since);
+        let made: Vec<&Decision> = changed.iter().filter(made).collect();
+        let lines: Vec<String> = made
+            .iter()
+            .take(NAMED)
+            .map(|decision| {
+                let doubt = if decision.status == Status::Provisional { ", provisional" } else { "" };
+                format!("{} ({}{doubt})", quoted(&decision.summary), self.ago(&decision.timestamp))
+            })
+            .collect();
+        if !lines.is_empty() {
+            self.sentences.push(format!("Decided in the last {RECENT_DAYS} days: {}.", listed(&lines, made.len() as u64)));
+        }
+    }
+
+    fn given_up(&mut self, changed: &[Decision], since: Time) {
+        let mut lines: Vec<String> = Vec::new();
+        for decision in changed.iter().filter(|decision| decision.status != Status::Active) {
+            let Some(change) = changes_since(decision, since).next() else { continue };
+            let reason = if change.reason.is_empty() { String::new() } else { format!(": {}", words::shorten(&change.reason, LINE)) };
+            lines.push(format!("{} {}{reason}", quoted(&decision.summary), word(change.status)));
+        }
+        if !lines.is_empty() {
+            let total = lines.len() as u64;
+            lines.truncate(NAMED);
+            self.sentences.push(format!("No longer settled: {}.", listed(&lines, total)));
+        }
+    }
+
+    fn found(&mut self, findings: &Page<Entry>) {
+        let lines: Vec<String> = findings.items.iter().map(|entry| self.line(&entry.summary, &entry.timestamp)).collect();
+        if !lines.is_empty() {
+            self.sentences.push(format!("Found lately: {}.", listed(&lines, findings.total)));
+        }
+    }
+
+    fn finish(self, decisions: u64, last: Option<Time>) -> String {
+        if !self.sentences.is_empty() {
+            return self.sentences.join(" ");
+        }
+        match (decisions, last) {
+            (0, None) => "Nothing is recorded here yet.".to_owned(),
+            (0, Some(last)) => format!("Quiet: nothing is open, and nothing happened since {}.", day(last)),
+            (n, _) => format!(
+                "Quiet: nothing is open, {} in force, and nothing changed in the last {RECENT_DAYS} days.",
+                if n == 1 { "1 decision is".to_owned() } else { format!("{n} decisions are") }
+            ),
+        }
+    }
+
+    fn line(&self, summary: &str, timestamp: &str) -> String {
+        format!("{} ({})", quoted(summary), self.ago(timestamp))
+    }
+
+    fn ago(&self, timestamp: &str) -> String {
+        let Some(at) = Time::read(timestamp) else { return "undated".to_owned() };
+        let minutes = (self.now.as_ms() - at.as_ms()) / 60_000;
+        match minutes {
+            ..0 => format!("dated {}", day(at)),
+            0 => "just now".to_owned(),
+            1..60 => format!("{minutes} min ago"),
+            60..2880 => format!("{} h ago", minutes / 60),
+            _ => format!("{} days ago", minutes / 1440),
+        }
+    }
+}
+
+fn word(status: Status) -> &'static str {
+    match status {
+        Status::Active => "in force again",
+        Status::Provisional => "put in doubt",
+        Status::Superseded => "superseded",
+        Status::Overridden => "overridden",
+    }
+}
+
+fn quoted(summary: &str) -> String {
+    format!("“{}”", words::shorten(summary.trim_end_matches('.'), LINE))
+}
+
+fn day(at: Time) -> String {
+    at.to_string().chars().take(10).collect()
+}
+
+fn listed(lines: &[String], total: u64) -> String {
+    let more = total - lines.len() as u64;
+    let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{}{rest}", lines.join("; "))
+}
