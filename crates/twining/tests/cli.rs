@@ -18,7 +18,10 @@ fn a_person_reads_what_agents_wrote() {
     [ID-1]  [TIME]  finding  project    main  Login takes 2 s
     [ID-2]  [TIME]  warning  src/auth/  ada   Clocks differ by 5 minutes
     ");
-    assert_snapshot!(normal(&project.run(&["query", "clocks"]).stdout), @"100%  [ID-1]  [TIME]  warning  src/auth/  ada  Clocks differ by 5 minutes");
+    assert_snapshot!(normal(&project.run(&["query", "clocks"]).stdout), @"
+    100%  [ID-1]  [TIME]  warning  src/auth/  ada  Clocks differ by 5 minutes
+    searched by words alone; `twining reindex --vectors` makes it search by meaning too
+    ");
     assert_snapshot!(normal(&project.run(&["read", "--type", "need"]).stdout), @"no entries");
 }
 
