@@ -5,6 +5,7 @@
 mod client;
 mod crowd;
 mod measure;
+mod search;
 mod store;
 mod table;
 
@@ -47,6 +48,8 @@ enum What {
     Writes,
     /// Every read with a goal
     Reads,
+    /// Query and assemble, by meaning and by words
+    Search,
     /// The index built anew and caught up
     Rebuild,
     /// Many processes, kills, arrays
@@ -113,6 +116,7 @@ fn report(arguments: Arguments) -> Outcome<()> {
             What::Start => measure::start(&mut bench)?,
             What::Writes => measure::writes(&mut bench)?,
             What::Reads => measure::reads(&mut bench)?,
+            What::Search => search::search(&mut bench)?,
             What::Rebuild => measure::rebuild(&mut bench)?,
             What::Crowd => crowd::crowd(&mut bench)?,
         }
