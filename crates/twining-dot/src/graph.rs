@@ -1,0 +1,412 @@
+//! What a graph means: nodes, edges and subgraphs with their attributes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::id::Id;
+use crate::span::Span;
+use crate::syntax::Port;
+
+/// A graph with every statement applied.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    pub(crate) strict: bool,
+    pub(crate) directed: bool,
+    pub(crate) name: Option<Id>,
+    pub(crate) attributes: Attributes,
+    pub(crate) node_defaults: Attributes,
+    pub(crate) edge_defaults: Attributes,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) edges: Vec<Edge>,
+    pub(crate) subgraphs: Vec<Subgraph>,
+    pub(crate) index: HashMap<Id, usize>,
+}
+
+impl Graph {
+    /// Whether parallel edges are one.
+    #[must_use]
+    pub fn is_strict(&self) -> bool {
+        self.strict
+    }
+
+    /// Whether edges have a direction.
+    #[must_use]
+    pub fn is_directed(&self) -> bool {
+        self.directed
+    }
+
+    /// The graph's name.
+    #[must_use]
+    pub fn name(&self) -> Option<&Id> {
+        self.name.as_ref()
+    }
+
+    /// The attributes of the graph itself.
+    #[must_use]
+    pub fn attributes(&self) -> &Attributes {
+        &self.attributes
+    }
+
+    /// What `node [..]` said outside of subgraphs, the last word of each attribute.
+    #[must_use]
+    pub fn node_defaults(&self) -> &Attributes {
+        &self.node_defaults
+    }
+
+    /// What `edge [..]` said outside of subgraphs, the last word of each attribute.
+    #[must_use]
+    pub fn edge_defaults(&self) -> &Attributes {
+        &self.edge_defaults
+    }
+
+    /// The nodes, in order of first mention.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The edges, in order of first mention.
+    #[must_use]
+    pub fn edges(&self) -> &[Edge] {
+        &self.edges
+    }
+
+    /// The subgraphs, outer before inner.
+    #[must_use]
+    pub fn subgraphs(&self) -> &[Subgraph] {
+        &self.subgraphs
+    }
+
+    /// The node of that id.
+    #[must_use]
+    pub fn node(&self, id: impl Into<Id>) -> Option<&Node> {
+        self.position_of(&id.into()).map(|index| &self.nodes[index])
+    }
+
+    /// Where the node of that id stands in [`nodes`](Self::nodes).
+    #[must_use]
+    pub fn position_of(&self, id: &Id) -> Option<usize> {
+        self.index.get(id).copied()
+    }
+
+    /// Whether this edge runs between these two; an undirected one does so both ways.
+    #[must_use]
+    pub fn connects(&self, edge: &Edge, from: &Id, to: &Id) -> bool {
+        (edge.from == *from && edge.to == *to) || (!self.directed && edge.from == *to && edge.to == *from)
+    }
+
+    /// The part of the graph with the nodes that are kept and the edges between them.
+    /// Subgraphs left without a node go.
+    #[must_use]
+    pub fn restricted(&self, keep: impl Fn(&Node) -> bool) -> Self {
+        let nodes: Vec<Node> = self.nodes.iter().filter(|node| keep(node)).cloned().collect();
+        let index: HashMap<Id, usize> = nodes.iter().enumerate().map(|(position, node)| (node.id.clone(), position)).collect();
+        let edges = self.edges.iter().filter(|edge| index.contains_key(&edge.from) && index.contains_key(&edge.to)).cloned().collect();
+        let mut places = vec![None; self.subgraphs.len()];
+        let mut subgraphs: Vec<Subgraph> = Vec::new();
+        for (old, subgraph) in self.subgraphs.iter().enumerate() {
+            let members: Vec<Id> = subgraph.nodes.iter().filter(|id| index.contains_key(*id)).cloned().collect();
+            if !members.is_empty() {
+                places[old] = Some(subgraphs.len());
+                let parent = subgraph.parent.and_then(|parent| places[parent]);
+                subgraphs.push(Subgraph { nodes: members, parent, ..subgraph.clone() });
+            }
+        }
+        let nodes = nodes.into_iter().map(|node| Node { subgraph: node.subgraph.and_then(|old| places[old]), ..node }).collect();
+        Self { nodes, edges, subgraphs, index, ..self.clone_without_contents() }
+    }
+
+    /// The nodes within so many steps of these, whichever way the edges point.
+    #[must_use]
+    pub fn around(&self, centres: &[Id], depth: usize) -> Self {
+        let mut reached = vec![false; self.nodes.len()];
+        let mut neighbours = vec![Vec::new(); self.nodes.len()];
+        for edge in &self.edges {
+            if let (Some(from), Some(to)) = (self.position_of(&edge.from), self.position_of(&edge.to)) {
+                neighbours[from].push(to);
+                neighbours[to].push(from);
+            }
+        }
+        let mut rim: Vec<usize> = centres.iter().filter_map(|id| self.position_of(id)).collect();
+        rim.iter().for_each(|&index| reached[index] = true);
+        for _ in 0..depth {
+            let mut next = Vec::new();
+            for neighbour in rim.iter().flat_map(|&index| &neighbours[index]) {
+                if !std::mem::replace(&mut reached[*neighbour], true) {
+                    next.push(*neighbour);
+                }
+            }
+            rim = next;
+        }
+        self.restricted(|node| self.position_of(&node.id).is_some_and(|index| reached[index]))
+    }
+
+    fn clone_without_contents(&self) -> Self {
+        Self {
+            strict: self.strict,
+            directed: self.directed,
+            name: self.name.clone(),
+            attributes: self.attributes.clone(),
+            node_defaults: self.node_defaults.clone(),
+            edge_defaults: self.edge_defaults.clone(),
+            ..Self::default()
+        }
+    }
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub struct Node {
+    pub(crate) id: Id,
+    pub(crate) attributes: Attributes,
+    pub(crate) span: Span,
+    pub(crate) subgraph: Option<usize>,
+}
+
+impl Node {
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &Id {
+        &self.id
+    }
+
+    /// Its attributes, its own and those that defaults gave it.
+    #[must_use]
+    pub fn attributes(&self) -> &Attributes {
+        &self.attributes
+    }
+
+    /// The text of an attribute.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.attributes.text(name)
+    }
+
+    /// Where it is first mentioned.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.span
+    }
+
+    /// The innermost subgraph of its first mention, by position in [`Graph::subgraphs`].
+    #[must_use]
+    pub fn subgraph(&self) -> Option<usize> {
+        self.subgraph
+    }
+}
+
+/// An edge.
+#[derive(Clone, Debug)]
+pub struct Edge {
+    pub(crate) from: Id,
+    pub(crate) to: Id,
+    pub(crate) from_port: Option<Port>,
+    pub(crate) to_port: Option<Port>,
+    pub(crate) key: Option<Id>,
+    pub(crate) attributes: Attributes,
+    pub(crate) span: Span,
+    pub(crate) origins: Vec<EdgeOrigin>,
+}
+
+/// Which edge of which statement this is; several where edges are merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EdgeOrigin {
+    /// The first byte of the statement.
+    pub statement: usize,
+    /// Counted over the statement's hops, tails and heads.
+    pub ordinal: usize,
+}
+
+impl Edge {
+    /// The tail; in an undirected graph what is written first.
+    #[must_use]
+    pub fn from(&self) -> &Id {
+        &self.from
+    }
+
+    /// The head; in an undirected graph what is written last.
+    #[must_use]
+    pub fn to(&self) -> &Id {
+        &self.to
+    }
+
+    /// Where on the tail it starts.
+    #[must_use]
+    pub fn from_port(&self) -> Option<&Port> {
+        self.from_port.as_ref()
+    }
+
+    /// Where on the head it ends.
+    #[must_use]
+    pub fn to_port(&self) -> Option<&Port> {
+        self.to_port.as_ref()
+    }
+
+    /// What tells it from parallel edges: its attribute `key`.
+    #[must_use]
+    pub fn key(&self) -> Option<&Id> {
+        self.key.as_ref()
+    }
+
+    /// Its attributes, its own and those that defaults gave it.
+    #[must_use]
+    pub fn attributes(&self) -> &Attributes {
+        &self.attributes
+    }
+
+    /// The text of an attribute.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.attributes.text(name)
+    }
+
+    /// The statement that first makes it.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.span
+    }
+}
+
+/// A subgraph.
+#[derive(Clone, Debug)]
+pub struct Subgraph {
+    pub(crate) name: Option<Id>,
+    pub(crate) parent: Option<usize>,
+    pub(crate) attributes: Attributes,
+    pub(crate) nodes: Vec<Id>,
+    pub(crate) span: Span,
+}
+
+impl Subgraph {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> Option<&Id> {
+        self.name.as_ref()
+    }
+
+    /// The subgraph around it, by position in [`Graph::subgraphs`].
+    #[must_use]
+    pub fn parent(&self) -> Option<usize> {
+        self.parent
+    }
+
+    /// What it says of itself; nothing is inherited from the graph around it.
+    #[must_use]
+    pub fn attributes(&self) -> &Attributes {
+        &self.attributes
+    }
+
+    /// Its nodes, those of the subgraphs within it too.
+    #[must_use]
+    pub fn nodes(&self) -> &[Id] {
+        &self.nodes
+    }
+
+    /// Where it first stands.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.span
+    }
+}
+
+/// Whether something said it itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The statement of the node, edge or graph itself.
+    Own,
+    /// A `node [..]` or `edge [..]` before it.
+    Default,
+}
+
+/// An attribute with its value.
+#[derive(Clone, Debug)]
+pub struct Attribute {
+    pub(crate) name: Arc<str>,
+    pub(crate) value: Id,
+    pub(crate) span: Span,
+    pub(crate) origin: Origin,
+}
+
+impl Attribute {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its value.
+    #[must_use]
+    pub fn value(&self) -> &Id {
+        &self.value
+    }
+
+    /// The `name=value` that says so.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.span
+    }
+
+    /// Who says so.
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+}
+
+/// Attributes, sorted by name, each name once.
+#[derive(Clone, Debug, Default)]
+pub struct Attributes(Arc<Vec<Attribute>>);
+
+impl Attributes {
+    /// Of assignments in file order: the last of a name wins.
+    pub(crate) fn settled(mut assigned: Vec<Attribute>) -> Self {
+        assigned.sort_by(|left, right| left.name.cmp(&right.name));
+        assigned.reverse();
+        assigned.dedup_by(|later, kept| later.name == kept.name);
+        assigned.reverse();
+        Self(Arc::new(assigned))
+    }
+
+    /// The attribute of that name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Attribute> {
+        self.0.binary_search_by(|attribute| (*attribute.name).cmp(name)).ok().map(|index| &self.0[index])
+    }
+
+    /// The text of the attribute of that name.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name).map(|attribute| attribute.value.as_str())
+    }
+
+    /// All of them, by name.
+    pub fn iter(&self) -> std::slice::Iter<'_, Attribute> {
+        self.0.iter()
+    }
+
+    /// Those that something said itself.
+    pub fn own(&self) -> impl Iterator<Item = &Attribute> {
+        self.iter().filter(|attribute| attribute.origin == Origin::Own)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<'a> IntoIterator for &'a Attributes {
+    type Item = &'a Attribute;
+    type IntoIter = std::slice::Iter<'a, Attribute>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}

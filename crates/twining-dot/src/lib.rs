@@ -1,0 +1,21 @@
+//! The DOT language: read it without loss, edit it one statement at a time, merge it
+//! by meaning, draw it. Pure: no disk, no environment, no clock.
+
+mod build;
+mod charset;
+mod document;
+mod graph;
+mod id;
+mod lexer;
+mod parser;
+mod span;
+mod syntax;
+
+pub use charset::Charset;
+pub use document::{Check, Document, check};
+pub use graph::{Attribute, Attributes, Edge, Graph, Node, Origin, Subgraph};
+pub use id::Id;
+pub use lexer::{Keyword, Token, TokenKind};
+pub use parser::DEEPEST;
+pub use span::{Position, Problem, Span};
+pub use syntax::{Assign, AttrList, Body, Endpoint, GraphSyntax, NodeRef, Port, Spelled, Statement, StatementKind, SubgraphSyntax, Target};

@@ -1,0 +1,586 @@
+//! Tokens into statements, by recursive descent.
+//!
+//! An error never ends the reading: within an attribute list it goes on at the next
+//! attribute, elsewhere at the next statement, so that one run reports everything.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::charset::Charset;
+use crate::id::Id;
+use crate::lexer::{Keyword, Lexer, Token, TokenKind, is_letter};
+use crate::span::{Complaint, Span};
+use crate::syntax::{
+    Assign, AttrList, Body, Endpoint, GraphSyntax, NodeRef, Port, Spelled, Statement, StatementKind, SubgraphSyntax, Target,
+};
+
+/// How deep subgraphs may nest. Each level is a few frames of the stack.
+pub const DEEPEST: usize = 200;
+
+/// How long, to either side, a word may be that is suggested in quotes.
+const WORD: usize = 60;
+
+/// What was read.
+pub(crate) struct Parsed {
+    pub graph: Option<GraphSyntax>,
+    pub errors: Vec<Complaint>,
+    pub warnings: Vec<Complaint>,
+    /// How many further graphs seem to start behind the first.
+    pub more_graphs: usize,
+}
+
+pub(crate) fn parse(source: &[u8], charset: Charset) -> Parsed {
+    let mut parser = Parser::new(source, charset);
+    let graph = parser.graph();
+    let more_graphs = if graph.is_some() { parser.rest() } else { 0 };
+    Parsed { graph, errors: parser.errors, warnings: parser.warnings, more_graphs }
+}
+
+/// The statement is given up; what went wrong has been said.
+struct GivenUp;
+
+type Parse<T> = Result<T, GivenUp>;
+
+struct Parser<'a> {
+    source: &'a [u8],
+    charset: Charset,
+    lexer: Lexer<'a>,
+    token: Token,
+    /// Whether the current token is the first of its line.
+    fresh_line: bool,
+    /// Where the token before the current one ended.
+    last_end: usize,
+    /// The line of the current token.
+    line: usize,
+    depth: usize,
+    directed: bool,
+    /// One copy of each spelling: attribute names repeat thousands of times.
+    known: HashMap<&'a [u8], Arc<str>>,
+    errors: Vec<Complaint>,
+    warnings: Vec<Complaint>,
+}
+
+impl<'a> Parser<'a> {
+    fn new(source: &'a [u8], charset: Charset) -> Self {
+        let token = Token { kind: TokenKind::Blank, span: Span::default(), closed: true };
+        let (known, errors, warnings) = (HashMap::new(), Vec::new(), Vec::new());
+        let lexer = Lexer::new(source);
+        let mut parser = Self {
+            source,
+            charset,
+            lexer,
+            token,
+            fresh_line: true,
+            last_end: 0,
+            line: 1,
+            depth: 0,
+            directed: false,
+            known,
+            errors,
+            warnings,
+        };
+        parser.bump();
+        parser
+    }
+
+    fn bump(&mut self) {
+        self.last_end = self.token.span.end;
+        self.fresh_line = false;
+        loop {
+            self.line += self.token.span.of(self.source).iter().filter(|&&byte| byte == b'\n').count();
+            self.token = self.lexer.next_token();
+            if !self.token.closed {
+                let what = match self.token.kind {
+                    TokenKind::Quoted => "this text has no closing quote `\"`",
+                    TokenKind::Html => "this HTML text has no closing `>`",
+                    _ => "this comment has no closing `*/`",
+                };
+                self.errors.push(Complaint::new(self.token.span, what));
+            }
+            if !self.token.is_trivia() {
+                return;
+            }
+            self.fresh_line |= self.token.kind == TokenKind::Blank && self.token.span.of(self.source).contains(&b'\n');
+        }
+    }
+
+    fn at(&self, mark: u8) -> bool {
+        self.token.kind == TokenKind::Mark(mark)
+    }
+
+    fn eat(&mut self, mark: u8) -> bool {
+        let found = self.at(mark);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    fn fail<T>(&mut self, message: impl Into<String>) -> Parse<T> {
+        self.errors.push(Complaint::new(self.token.span, message));
+        Err(GivenUp)
+    }
+
+    /// The current token, for a message.
+    fn found(&self) -> String {
+        let text = self.charset.decode(self.token.span.of(self.source)).into_owned();
+        match self.token.kind {
+            TokenKind::End => "the end of the file".to_owned(),
+            TokenKind::Stray if text.chars().any(char::is_control) => format!("the byte {:#04x}", self.source[self.token.span.start]),
+            _ if text.chars().count() > 40 => format!("`{}…`", text.chars().take(40).collect::<String>().replace('\n', " ")),
+            _ => format!("`{}`", text.replace('\n', " ")),
+        }
+    }
+
+    fn graph(&mut self) -> Option<GraphSyntax> {
+        let start = self.token.span;
+        let header = |kind| matches!(kind, TokenKind::Keyword(Keyword::Strict | Keyword::Graph | Keyword::Digraph));
+        if !header(self.token.kind) {
+            let message = if self.token.kind == TokenKind::End {
+                "there is no graph here; a DOT file starts with `digraph {` or `graph {`".to_owned()
+            } else if self.source.starts_with(b"\xFF\xFE") || self.source.starts_with(b"\xFE\xFF") {
+                "this file is UTF-16; save it as UTF-8".to_owned()
+            } else {
+                format!("expected `graph` or `digraph`, found {}", self.found())
+            };
+            self.errors.push(Complaint::new(start, message));
+            while !header(self.token.kind) {
+                if self.token.kind == TokenKind::End {
+                    return None;
+                }
+                self.bump();
+            }
+        }
+        let start = self.token.span;
+        let strict = self.token.kind == TokenKind::Keyword(Keyword::Strict);
+        if strict {
+            self.bump();
+        }
+        self.directed = match self.token.kind {
+            TokenKind::Keyword(Keyword::Digraph) => true,
+            TokenKind::Keyword(Keyword::Graph) => false,
+            _ => {
+                let _: Parse<()> = self.fail(format!("expected `graph` or `digraph` after `strict`, found {}", self.found()));
+                return None;
+            }
+        };
+        self.bump();
+        let name = if self.token.is_id() { self.id().ok() } else { None };
+        if !self.at(b'{') {
+            let hint = if self.token.span.start == self.last_end { self.quote_hint(self.last_end) } else { String::new() };
+            let _: Parse<()> = self.fail(format!("expected `{{` to open the graph, found {}{hint}", self.found()));
+            while !self.at(b'{') {
+                if self.token.kind == TokenKind::End {
+                    return None;
+                }
+                self.bump();
+            }
+        }
+        let body = self.body("graph");
+        Some(GraphSyntax { span: start.to(body.span), strict, directed: self.directed, name, body })
+    }
+
+    /// A brace, statements, a brace. The last token of the whole graph is left
+    /// unread when it closes the graph: what follows is not ours to judge.
+    fn body(&mut self, what: &str) -> Body {
+        let (open, line) = (self.token.span, self.line);
+        self.bump();
+        self.depth += 1;
+        let mut statements = Vec::new();
+        loop {
+            if self.at(b'}') {
+                let close = self.token.span;
+                self.depth -= 1;
+                if self.depth > 0 {
+                    self.bump();
+                }
+                return Body { span: open.to(close), closed: true, statements };
+            }
+            if self.token.kind == TokenKind::End {
+                self.depth -= 1;
+                let message = format!("expected `}}` to close the {what} opened in line {line}, found the end of the file");
+                self.errors.push(Complaint::new(self.token.span, message));
+                return Body { span: open.to(self.token.span), closed: false, statements };
+            }
+            self.warn_if_run_together();
+            let before = self.token.span;
+            match self.statement() {
+                Ok(statement) => statements.push(statement),
+                Err(GivenUp) => self.skip_statement(before),
+            }
+        }
+    }
+
+    fn statement(&mut self) -> Parse<Statement> {
+        let start = self.token.span.start;
+        let kind = match self.token.kind {
+            TokenKind::Keyword(Keyword::Graph) => self.defaults(Target::Graph)?,
+            TokenKind::Keyword(Keyword::Node) => self.defaults(Target::Node)?,
+            TokenKind::Keyword(Keyword::Edge) => self.defaults(Target::Edge)?,
+            TokenKind::Keyword(Keyword::Subgraph) | TokenKind::Mark(b'{') => {
+                let first = self.endpoint()?;
+                self.chain(first)?
+            }
+            _ if self.token.is_id() => {
+                let id = self.id()?;
+                if self.at(b'=') {
+                    StatementKind::Assign(self.assign(id)?)
+                } else {
+                    let first = self.nodes(id)?;
+                    self.chain(first)?
+                }
+            }
+            TokenKind::Mark(b';') => return self.fail("there is nothing before this `;`; Graphviz takes no empty statements, remove it"),
+            TokenKind::Keyword(_) => {
+                let found = self.found();
+                return self.fail(format!("{found} is a keyword; as an id it needs quotes: {}", found.replace('`', "\"")));
+            }
+            _ => {
+                let hint = if self.token.span.start == self.last_end { self.quote_hint(self.last_end) } else { String::new() };
+                return self.fail(format!("expected a statement, found {}{hint}", self.found()));
+            }
+        };
+        let bare = Span::new(start, self.last_end);
+        if self.eat(b';') {
+            return Ok(Statement { span: Span::new(start, self.last_end), bare, kind });
+        }
+        Ok(Statement { span: bare, bare, kind })
+    }
+
+    fn defaults(&mut self, target: Target) -> Parse<StatementKind> {
+        let word = self.found();
+        self.bump();
+        // `node name = [..]`: the grammar has it, nobody ever gave it a meaning.
+        if self.token.is_id() {
+            self.id()?;
+            if !self.eat(b'=') {
+                return self.fail(format!("expected `=` after the name of these defaults, found {}", self.found()));
+            }
+        }
+        if !self.at(b'[') {
+            let quoted = word.replace('`', "\"");
+            return self.fail(format!(
+                "expected `[` after {word}, found {}; {word} is a keyword, an id of that name needs quotes: {quoted}",
+                self.found()
+            ));
+        }
+        Ok(StatementKind::Defaults { target, lists: self.lists()? })
+    }
+
+    fn chain(&mut self, first: Endpoint) -> Parse<StatementKind> {
+        let mut endpoints = vec![first];
+        while let TokenKind::Arrow | TokenKind::Line = self.token.kind {
+            let arrow = self.token.kind == TokenKind::Arrow;
+            if arrow != self.directed {
+                let message = if self.directed {
+                    "edges of a `digraph` are written `->`, not `--`"
+                } else {
+                    "edges of a `graph` are written `--`, not `->`; for arrows make it a `digraph`"
+                };
+                self.errors.push(Complaint::new(self.token.span, message));
+            }
+            self.bump();
+            endpoints.push(self.endpoint()?);
+        }
+        Ok(StatementKind::Chain { endpoints, lists: self.lists()? })
+    }
+
+    fn endpoint(&mut self) -> Parse<Endpoint> {
+        if self.token.is_id() {
+            let id = self.id()?;
+            return self.nodes(id);
+        }
+        let start = self.token.span;
+        let named = self.token.kind == TokenKind::Keyword(Keyword::Subgraph);
+        let mut name = None;
+        if named {
+            self.bump();
+            if self.token.is_id() {
+                name = Some(self.id()?);
+            }
+        }
+        if !self.at(b'{') {
+            let found = self.found();
+            return match self.token.kind {
+                _ if named => self.fail(format!("expected `{{` to open the subgraph, found {found}")),
+                TokenKind::Keyword(_) => {
+                    let quoted = found.replace('`', "\"");
+                    self.fail(format!("{found} is a keyword; as a node it needs quotes: {quoted}"))
+                }
+                _ => self.fail(format!("expected a node or a subgraph, found {found}")),
+            };
+        }
+        if self.depth > DEEPEST {
+            return self.too_deep();
+        }
+        let body = self.body("subgraph");
+        Ok(Endpoint::Subgraph(SubgraphSyntax { span: start.to(body.span), name, body }))
+    }
+
+    /// Passes over the braces by counting: descending into them is what the limit is against.
+    fn too_deep(&mut self) -> Parse<Endpoint> {
+        self.errors.push(Complaint::new(self.token.span, format!("subgraphs are nested deeper than {DEEPEST}")));
+        let mut open = 0_usize;
+        loop {
+            match self.token.kind {
+                TokenKind::Mark(b'{') => open += 1,
+                TokenKind::Mark(b'}') => open -= 1,
+                TokenKind::End => return Err(GivenUp),
+                _ => {}
+            }
+            self.bump();
+            if open == 0 {
+                return Err(GivenUp);
+            }
+        }
+    }
+
+    fn nodes(&mut self, first: Spelled) -> Parse<Endpoint> {
+        let mut nodes = vec![self.node(first)?];
+        while self.eat(b',') {
+            let id = self.id()?;
+            nodes.push(self.node(id)?);
+        }
+        Ok(Endpoint::Nodes(nodes))
+    }
+
+    fn node(&mut self, id: Spelled) -> Parse<NodeRef> {
+        let mut port = None;
+        if self.eat(b':') {
+            let name = self.id()?.id;
+            let compass = if self.eat(b':') { Some(self.id()?.id) } else { None };
+            port = Some(Port { name, compass });
+        }
+        Ok(NodeRef { span: Span::new(id.span.start, self.last_end), id, port })
+    }
+
+    fn lists(&mut self) -> Parse<Vec<AttrList>> {
+        let mut lists = Vec::new();
+        while self.at(b'[') {
+            lists.push(self.list()?);
+        }
+        Ok(lists)
+    }
+
+    fn list(&mut self) -> Parse<AttrList> {
+        let (open, line) = (self.token.span, self.line);
+        let mut assigns = Vec::new();
+        self.bump();
+        loop {
+            match self.token.kind {
+                TokenKind::Mark(b']') => {
+                    let close = self.token.span;
+                    self.bump();
+                    return Ok(AttrList { span: open.to(close), assigns });
+                }
+                TokenKind::Mark(b'[' | b'{' | b'}') | TokenKind::Arrow | TokenKind::Line | TokenKind::End => {
+                    return self.fail(format!("expected `]` to close the list opened in line {line}, found {}", self.found()));
+                }
+                _ => {}
+            }
+            let attribute = self.attribute();
+            match attribute {
+                Ok(assign) => {
+                    assigns.push(assign);
+                    let _ = self.eat(b',') || self.eat(b';');
+                }
+                Err(GivenUp) => self.skip_attribute(),
+            }
+        }
+    }
+
+    fn attribute(&mut self) -> Parse<Assign> {
+        let before = self.last_end;
+        let touching = self.token.span.start == before;
+        if !self.token.is_id() {
+            let hint = if touching { self.quote_hint(before) } else { String::new() };
+            return self.fail(format!("expected an attribute, found {}{hint}", self.found()));
+        }
+        let name = self.id()?;
+        if !self.at(b'=') {
+            let hint = if touching { self.quote_hint(before) } else { String::new() };
+            return self.fail(format!("expected `=` after the attribute `{}`, found {}{hint}", name.id.as_str(), self.found()));
+        }
+        self.assign(name)
+    }
+
+    fn assign(&mut self, name: Spelled) -> Parse<Assign> {
+        self.bump();
+        if !self.token.is_id() {
+            return self.fail(format!("expected a value for `{}`, found {}", name.id.as_str(), self.found()));
+        }
+        let value = self.id()?;
+        Ok(Assign { span: name.span.to(value.span), name, value })
+    }
+
+    fn id(&mut self) -> Parse<Spelled> {
+        let first = self.token;
+        let inner = |span: Span| Span::new(span.start + 1, span.end.saturating_sub(1).max(span.start + 1));
+        let (text, html) = match first.kind {
+            TokenKind::Bare | TokenKind::Number => (self.shared(first.span), false),
+            TokenKind::Html if first.closed => (self.shared(inner(first.span)), true),
+            TokenKind::Quoted if first.closed => (self.unescaped(inner(first.span)), false),
+            // Already complained of; its line is used up as the text.
+            TokenKind::Html | TokenKind::Quoted => (self.shared(Span::new(first.span.start + 1, first.span.end)), false),
+            _ => return self.fail(format!("expected an id, found {}", self.found())),
+        };
+        self.bump();
+        let mut spelled = Spelled { id: Id::read(text, html), span: first.span };
+        if first.kind == TokenKind::Quoted && self.at(b'+') {
+            let mut joined = spelled.id.as_str().to_owned();
+            while self.eat(b'+') {
+                if self.token.kind != TokenKind::Quoted {
+                    return self.fail(format!("only texts in quotes are joined by `+`, found {}", self.found()));
+                }
+                let part = self.unescaped(inner(self.token.span));
+                joined.push_str(&part);
+                spelled.span.end = self.token.span.end;
+                self.bump();
+            }
+            spelled.id = Id::read(joined.into(), false);
+        }
+        Ok(spelled)
+    }
+
+    fn shared(&mut self, span: Span) -> Arc<str> {
+        let bytes = span.of(self.source);
+        let charset = self.charset;
+        Arc::clone(self.known.entry(bytes).or_insert_with(|| Arc::from(charset.decode(bytes).as_ref())))
+    }
+
+    fn unescaped(&mut self, span: Span) -> Arc<str> {
+        let bytes = span.of(self.source);
+        if !bytes.contains(&b'\\') {
+            return self.shared(span);
+        }
+        let mut kept = Vec::with_capacity(bytes.len());
+        let mut rest = bytes;
+        while let Some((&byte, after)) = rest.split_first() {
+            rest = match (byte, after) {
+                (b'\\', [b'"', after @ ..]) => {
+                    kept.push(b'"');
+                    after
+                }
+                (b'\\', [b'\\', after @ ..]) => {
+                    kept.extend_from_slice(b"\\\\");
+                    after
+                }
+                (b'\\', [b'\n', after @ ..] | [b'\r', b'\n', after @ ..]) => after,
+                _ => {
+                    kept.push(byte);
+                    after
+                }
+            };
+        }
+        Arc::from(self.charset.decode(&kept).as_ref())
+    }
+
+    /// After an error in a list: to the next separator, or to what may be the next attribute on its own line.
+    fn skip_attribute(&mut self) {
+        loop {
+            match self.token.kind {
+                TokenKind::Mark(b',' | b';') => return self.bump(),
+                TokenKind::Mark(b']' | b'[' | b'{' | b'}') | TokenKind::Arrow | TokenKind::Line | TokenKind::End => return,
+                _ if self.fresh_line && self.token.is_id() => return,
+                _ => self.bump(),
+            }
+            if self.fresh_line && self.token.is_id() {
+                return;
+            }
+        }
+    }
+
+    /// After an error: to the statement's end, which is a `;`, the closing brace,
+    /// or the line's end where the next one begins like a statement.
+    fn skip_statement(&mut self, began_at: Span) {
+        if self.token.span == began_at && !self.at(b'}') {
+            let ended = self.at(b';');
+            let bracket = self.at(b'[');
+            self.bump();
+            if ended {
+                return;
+            }
+            if bracket {
+                self.skip_brackets();
+            }
+        }
+        let mut braces = 0_usize;
+        loop {
+            match self.token.kind {
+                TokenKind::End => return,
+                TokenKind::Mark(b'}') if braces == 0 => return,
+                TokenKind::Mark(b'}') => braces -= 1,
+                TokenKind::Mark(b'{') => braces += 1,
+                TokenKind::Mark(b';') if braces == 0 => return self.bump(),
+                TokenKind::Mark(b'[') => {
+                    self.bump();
+                    self.skip_brackets();
+                    continue;
+                }
+                TokenKind::Keyword(_) if self.fresh_line && braces == 0 => return,
+                _ if self.fresh_line && braces == 0 && self.token.is_id() => return,
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+
+    fn skip_brackets(&mut self) {
+        while !matches!(self.token.kind, TokenKind::Mark(b']' | b'{' | b'}') | TokenKind::End) {
+            self.bump();
+        }
+        self.eat(b']');
+    }
+
+    /// `gpt-5.4` and `api-server` are several tokens; what was meant is one text.
+    fn quote_hint(&self, from: usize) -> String {
+        let part = |byte: u8| {
+            is_letter(byte) || byte.is_ascii_digit() || matches!(byte, b'-' | b'.' | b'/' | b'@' | b'$' | b'%' | b'*' | b'!' | b'?')
+        };
+        // No further than a word is long: a file of one endless word would be read over and over.
+        let left = self.source[from.saturating_sub(WORD)..from].iter().rev().take_while(|&&byte| part(byte)).count();
+        let right = self.source[from..].iter().take(WORD).take_while(|&&byte| part(byte)).count();
+        if left == 0 || left == WORD || right == WORD {
+            return String::new();
+        }
+        let (start, length) = (from - left, left + right);
+        let word = self.charset.decode(&self.source[start..start + length]);
+        let word = word.trim_end_matches(['-', '>']);
+        format!("; `{word}` needs quotes: \"{word}\"")
+    }
+
+    /// `a-1` and `1a` are two ids each, and legal: hardly ever what was meant.
+    fn warn_if_run_together(&mut self) {
+        let before = self.last_end.checked_sub(1).map(|at| self.source[at]);
+        let touching = self.token.span.start == self.last_end && matches!(self.token.kind, TokenKind::Bare | TokenKind::Number);
+        if touching && before.is_some_and(|byte| is_letter(byte) || byte.is_ascii_digit() || byte == b'.') {
+            let message = format!("a new id starts here without a blank before it{}", self.quote_hint(self.last_end));
+            self.warnings.push(Complaint::new(self.token.span, message));
+        }
+    }
+
+    /// Looks behind the first graph; nothing there is an error.
+    fn rest(&mut self) -> usize {
+        let mut found = 0;
+        let errors = self.errors.len();
+        self.bump();
+        if self.token.kind != TokenKind::End {
+            let another = matches!(self.token.kind, TokenKind::Keyword(Keyword::Strict | Keyword::Graph | Keyword::Digraph));
+            let what =
+                if another { "another graph starts here; only the first of a file is read" } else { "text behind the graph is not read" };
+            self.warnings.push(Complaint::new(self.token.span, what));
+            let mut braces = 0_usize;
+            while self.token.kind != TokenKind::End {
+                match self.token.kind {
+                    TokenKind::Keyword(Keyword::Graph | Keyword::Digraph) if braces == 0 => found += 1,
+                    TokenKind::Mark(b'{') => braces += 1,
+                    TokenKind::Mark(b'}') => braces = braces.saturating_sub(1),
+                    _ => {}
+                }
+                self.bump();
+            }
+        }
+        self.errors.truncate(errors);
+        found
+    }
+}
