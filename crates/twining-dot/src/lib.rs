@@ -4,6 +4,7 @@
 mod build;
 mod charset;
 mod document;
+mod edit;
 mod graph;
 mod id;
 mod lexer;
@@ -13,6 +14,7 @@ mod syntax;
 
 pub use charset::Charset;
 pub use document::{Check, Document, check};
+pub use edit::{EdgeSelector, EditError, ItsEdges};
 pub use graph::{Attribute, Attributes, Edge, Graph, Node, Origin, Subgraph};
 pub use id::Id;
 pub use lexer::{Keyword, Token, TokenKind};

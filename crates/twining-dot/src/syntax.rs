@@ -90,18 +90,6 @@ pub enum Endpoint {
     Subgraph(SubgraphSyntax),
 }
 
-impl Endpoint {
-    pub(crate) fn span(&self) -> Span {
-        match self {
-            Self::Nodes(nodes) => match (nodes.first(), nodes.last()) {
-                (Some(first), Some(last)) => first.span.to(last.span),
-                _ => Span::default(),
-            },
-            Self::Subgraph(subgraph) => subgraph.span,
-        }
-    }
-}
-
 /// A subgraph as written.
 #[derive(Clone, Debug)]
 pub struct SubgraphSyntax {

@@ -1,0 +1,151 @@
+//! Where in the file everything is said: statements by body, mentions by node.
+
+use std::collections::HashMap;
+
+use crate::document::Document;
+use crate::id::Id;
+use crate::syntax::{Body, Endpoint, NodeRef, Statement, StatementKind, Target};
+
+/// A statement and where it stands.
+pub(crate) struct Site<'a> {
+    pub statement: &'a Statement,
+    /// The body around it, by position in [`Sites::bodies`].
+    pub body: usize,
+    pub shape: Shape,
+}
+
+/// What editing must know of a statement: whom it speaks of, and whether of one alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// `a [..]`
+    Node,
+    /// `a, b [..]`
+    Nodes,
+    /// `a -> b [..]`
+    Edge,
+    /// Any other edge statement: chains, lists and subgraphs as ends.
+    Edges,
+    /// A subgraph alone.
+    Subgraph,
+    Defaults(Target),
+    Assign,
+}
+
+/// A body and the subgraph it belongs to.
+pub(crate) struct BodySite<'a> {
+    pub body: &'a Body,
+    /// By position in [`crate::Graph::subgraphs`]; none for the graph itself.
+    pub group: Option<usize>,
+    /// The last statement in it that is of one node alone.
+    pub last_node: Option<usize>,
+}
+
+/// All statements of a document, in the order in which they take effect.
+#[derive(Default)]
+pub(crate) struct Sites<'a> {
+    pub all: Vec<Site<'a>>,
+    pub bodies: Vec<BodySite<'a>>,
+    /// Whether any default for nodes is set anywhere: then it matters where a node is first mentioned.
+    pub has_node_defaults: bool,
+    by_start: HashMap<usize, usize>,
+    mentions: HashMap<&'a Id, Vec<usize>>,
+    groups: usize,
+    group_names: HashMap<(Option<usize>, &'a Id), usize>,
+}
+
+impl<'a> Sites<'a> {
+    pub fn of(document: &'a Document) -> Self {
+        let mut sites = Self::default();
+        if let Some(syntax) = document.syntax() {
+            sites.walk(&syntax.body, None);
+        }
+        sites
+    }
+
+    /// The statement that starts at this byte.
+    pub fn at(&self, start: usize) -> Option<usize> {
+        self.by_start.get(&start).copied()
+    }
+
+    /// The statements that mention a node, in order.
+    pub fn mentioning(&self, id: &Id) -> &[usize] {
+        self.mentions.get(id).map_or(&[], Vec::as_slice)
+    }
+
+    /// The first body of the graph or of one of its subgraphs.
+    pub fn body_of(&self, group: Option<usize>) -> Option<usize> {
+        self.bodies.iter().position(|body| body.group == group)
+    }
+
+    fn walk(&mut self, body: &'a Body, group: Option<usize>) {
+        let place = self.bodies.len();
+        self.bodies.push(BodySite { body, group, last_node: None });
+        for statement in &body.statements {
+            let site = self.all.len();
+            self.by_start.insert(statement.span.start, site);
+            let shape = shape(&statement.kind);
+            self.all.push(Site { statement, body: place, shape });
+            match shape {
+                Shape::Node => self.bodies[place].last_node = Some(site),
+                Shape::Defaults(Target::Node) => self.has_node_defaults = true,
+                _ => {}
+            }
+            let StatementKind::Chain { endpoints, .. } = &statement.kind else { continue };
+            for endpoint in endpoints {
+                match endpoint {
+                    Endpoint::Nodes(nodes) => nodes.iter().for_each(|node| self.mention(&node.id.id, site)),
+                    Endpoint::Subgraph(subgraph) => {
+                        let inner = self.group(group, subgraph.name.as_ref().map(|name| &name.id));
+                        self.walk(&subgraph.body, Some(inner));
+                    }
+                }
+            }
+        }
+    }
+
+    fn mention(&mut self, id: &'a Id, site: usize) {
+        let sites = self.mentions.entry(id).or_default();
+        if sites.last() != Some(&site) {
+            sites.push(site);
+        }
+    }
+
+    /// Counts subgraphs as the meaning does: one that is opened again is the same.
+    fn group(&mut self, parent: Option<usize>, name: Option<&'a Id>) -> usize {
+        if let Some(known) = name.and_then(|name| self.group_names.get(&(parent, name))) {
+            return *known;
+        }
+        let group = self.groups;
+        self.groups += 1;
+        if let Some(name) = name {
+            self.group_names.insert((parent, name), group);
+        }
+        group
+    }
+}
+
+fn shape(kind: &StatementKind) -> Shape {
+    match kind {
+        StatementKind::Assign(_) => Shape::Assign,
+        StatementKind::Defaults { target, .. } => Shape::Defaults(*target),
+        StatementKind::Chain { endpoints, .. } => match endpoints.as_slice() {
+            [Endpoint::Nodes(nodes)] if nodes.len() == 1 => Shape::Node,
+            [Endpoint::Nodes(_)] => Shape::Nodes,
+            [Endpoint::Subgraph(_)] => Shape::Subgraph,
+            [Endpoint::Nodes(tails), Endpoint::Nodes(heads)] if tails.len() == 1 && heads.len() == 1 => Shape::Edge,
+            _ => Shape::Edges,
+        },
+    }
+}
+
+/// The nodes a statement mentions itself, those in subgraphs not.
+pub(crate) fn mentioned(statement: &Statement) -> impl Iterator<Item = &NodeRef> {
+    let endpoints = match &statement.kind {
+        StatementKind::Chain { endpoints, .. } => endpoints.as_slice(),
+        _ => &[],
+    };
+    endpoints.iter().flat_map(|endpoint| match endpoint {
+        Endpoint::Nodes(nodes) => nodes.as_slice(),
+        Endpoint::Subgraph(_) => &[],
+    })
+}
