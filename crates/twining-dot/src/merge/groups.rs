@@ -1,0 +1,221 @@
+//! Where in ours the new nodes of theirs go, and what becomes of subgraphs.
+
+use std::collections::HashSet;
+
+use crate::document::Document;
+use crate::edit::{NewStatement, Shape, Sites, Style};
+use crate::graph::Graph;
+use crate::id::Id;
+use crate::span::Span;
+use crate::syntax::Target;
+
+use super::policy::{ClashKind, Policy, Subject};
+use super::side::Side;
+use super::{Merger, Placed, in_order};
+
+impl<'a, P: Policy> Merger<'a, P> {
+    /// Puts new nodes into the subgraph they have in theirs, and makes those that ours lacks.
+    pub(super) fn groups(&mut self, fresh: Vec<&'a Id>) {
+        let theirs: &'a Graph = self.theirs.document.graph();
+        let mut placed = Placed::new();
+        for id in &fresh {
+            let group = theirs.node(*id).and_then(|node| node.subgraph());
+            placed.entry(path_of(theirs, group)).or_default().push(id);
+        }
+        for id in placed.remove(&Vec::new()).unwrap_or_default() {
+            self.add_fresh(id, 0);
+        }
+        let fresh: HashSet<&Id> = fresh.into_iter().collect();
+        let paths: Vec<(Vec<Id>, usize)> = self.theirs.groups.iter().map(|(path, group)| (path.clone(), *group)).collect();
+        for (path, group) in paths {
+            let in_ours = self.ours.groups.get(&path).copied();
+            match in_ours.and_then(|group| self.plan.sites.body_of(Some(group))) {
+                Some(body) => self.known_group(&path, group, body, &fresh, &mut placed),
+                None => self.new_group(&path, group, &mut placed),
+            }
+        }
+        // What stands in a subgraph without a name has no place of its own in ours.
+        let mut homeless: Vec<&Id> = placed.into_values().flatten().collect();
+        homeless.sort();
+        homeless.into_iter().for_each(|id| self.add_fresh(id, 0));
+        self.left_groups();
+        self.unnamed_groups();
+    }
+
+    /// A node as theirs wrote it, with the comment above it, if it has one statement to itself.
+    fn add_fresh(&mut self, id: &'a Id, body: usize) {
+        let Some(node) = self.theirs.document.graph().node(id) else { return };
+        let behind = self.plan.sites.bodies[body].last_node;
+        let statement = match (self.verbatim.as_ref(), self.verbatim.as_ref().map(|theirs| theirs.sites.mentioning(id))) {
+            (Some(theirs), Some(mentions)) => theirs.statement(mentions),
+            _ => None,
+        };
+        let statement = statement.unwrap_or_else(|| NewStatement::Node { id: id.clone(), attributes: in_order(node.attributes()) });
+        self.plan.add(statement, behind, body);
+    }
+
+    fn known_group(&mut self, path: &[Id], group: usize, body: usize, fresh: &HashSet<&Id>, placed: &mut Placed<'a>) {
+        for id in placed.remove(path).unwrap_or_default() {
+            self.add_fresh(id, body);
+        }
+        let theirs = &self.theirs.document.graph().subgraphs()[group];
+        let ours_graph = self.ours.document.graph();
+        let base = self.base.groups.get(path).map(|group| &self.base.document.graph().subgraphs()[*group]);
+        let Some(ours) = self.ours.groups.get(path).map(|group| &ours_graph.subgraphs()[*group]) else { return };
+        let nothing = Default::default();
+        let attributes = [base.map_or(&nothing, |base| base.attributes()), ours.attributes(), theirs.attributes()];
+        self.body(&Subject::Subgraph(path.to_vec()), Target::Graph, body, attributes);
+        let before: HashSet<&Id> = base.map(|base| base.nodes().iter().collect()).unwrap_or_default();
+        let present: HashSet<&Id> = ours.nodes().iter().collect();
+        for id in theirs.nodes() {
+            let joins = !before.contains(id) && !present.contains(id) && !fresh.contains(id);
+            if joins && !self.plan.removed_nodes.contains(id) && ours_graph.node(id).is_some() {
+                self.plan.add_node(id.clone(), Vec::new(), body);
+            }
+        }
+        let still: HashSet<&Id> = theirs.nodes().iter().collect();
+        let left = before.iter().filter(|id| !still.contains(*id) && present.contains(*id) && self.theirs.nodes.contains_key(*id)).count();
+        if left > 0 {
+            self.clash(Subject::Subgraph(path.to_vec()), ClashKind::NotCarriedOver(format!("{left} nodes left it in theirs")));
+        }
+    }
+
+    /// A subgraph that ours lacks: new in theirs, or removed in ours and of use still.
+    fn new_group(&mut self, path: &[Id], group: usize, placed: &mut Placed<'a>) {
+        let parent = path.split_last().map(|(_, parent)| parent.to_vec()).unwrap_or_default();
+        let known = |path: &Vec<Id>, side: &Side<'_>| path.is_empty() || side.groups.contains_key(path);
+        if self.base.groups.contains_key(path) {
+            // Ours removed it. Its nodes that are new in theirs still need a home.
+            for id in placed.remove(path).unwrap_or_default() {
+                self.add_fresh(id, 0);
+            }
+            return;
+        }
+        if !known(&parent, &self.ours) {
+            // Written with the one around it.
+            return;
+        }
+        let around = self.ours.groups.get(&parent).copied();
+        let body = self.plan.sites.body_of(around).unwrap_or_default();
+        let statement = self.group_statement(path, group, placed);
+        self.plan.add(statement, None, body);
+    }
+
+    fn group_statement(&self, path: &[Id], group: usize, placed: &mut Placed<'a>) -> NewStatement {
+        let theirs = self.theirs.document.graph();
+        let subgraph = &theirs.subgraphs()[group];
+        let assigns = in_order(subgraph.attributes());
+        let mut body: Vec<NewStatement> =
+            assigns.iter().map(|(name, value)| NewStatement::Text(format!("{}={value}", Id::new(name)))).collect();
+        let fresh = placed.remove(path).unwrap_or_default();
+        let mut written: HashSet<&Id> = fresh.iter().copied().collect();
+        for id in fresh {
+            let attributes = theirs.node(id).map(|node| in_order(node.attributes())).unwrap_or_default();
+            body.push(NewStatement::Node { id: id.clone(), attributes });
+        }
+        for (inner, index) in self.theirs.groups.range(path.to_vec()..).take_while(|(inner, _)| inner.starts_with(path)) {
+            if inner.len() == path.len() + 1 {
+                body.push(self.group_statement(inner, *index, placed));
+                written.extend(theirs.subgraphs()[*index].nodes());
+            }
+        }
+        let stays = |id: &&Id| self.ours.nodes.contains_key(*id) && !self.plan.removed_nodes.contains(*id);
+        let others = subgraph.nodes().iter().filter(|id| !written.contains(*id)).filter(stays);
+        body.extend(others.map(|id| NewStatement::Node { id: id.clone(), attributes: Vec::new() }));
+        NewStatement::Group { name: subgraph.name().cloned().unwrap_or_else(|| Id::new("")), body }
+    }
+
+    /// Subgraphs that theirs removed stay if anything in them does, and are told.
+    fn left_groups(&mut self) {
+        let gone: Vec<(Vec<Id>, usize)> = self
+            .ours
+            .groups
+            .iter()
+            .filter(|(path, _)| self.base.groups.contains_key(*path) && !self.theirs.groups.contains_key(*path))
+            .map(|(path, group)| (path.clone(), *group))
+            .collect();
+        for (path, group) in gone {
+            let nodes = self.ours.document.graph().subgraphs()[group].nodes();
+            if nodes.iter().any(|id| !self.plan.removed_nodes.contains(id)) {
+                self.clash(Subject::Subgraph(path), ClashKind::NotCarriedOver("theirs removed it, and some of its nodes stay".to_owned()));
+            }
+        }
+    }
+
+    /// `{rank=same; a; b}`: told by what it says. New ones are added, none is taken away.
+    fn unnamed_groups(&mut self) {
+        let known: HashSet<Said> = [&self.base, &self.ours].iter().flat_map(|side| unnamed(side.document.graph())).collect();
+        let ours = self.ours.document.graph();
+        let mut added = Vec::new();
+        for said in unnamed(self.theirs.document.graph()) {
+            let stays = |id: &&Id| self.theirs.nodes.contains_key(*id) && !self.plan.removed_nodes.contains(*id);
+            if !known.contains(&said) {
+                let (attributes, nodes) = &said;
+                let attributes = attributes.iter().map(|(name, value)| format!("{}={value}", Id::new(name)));
+                let removed = |id: &&Id| ours.node(*id).is_none() && self.base.nodes.contains_key(*id);
+                let nodes = nodes.iter().filter(stays).filter(|id| !removed(id)).map(Id::to_string);
+                added.push(format!("{{ {} }}", attributes.chain(nodes).collect::<Vec<_>>().join("; ")));
+            }
+        }
+        for text in added {
+            self.plan.add(NewStatement::Text(text), None, 0);
+        }
+    }
+}
+
+/// Theirs as it is written, for copying; only where lines end alike on both sides.
+pub(super) struct Verbatim<'a> {
+    sites: Sites<'a>,
+    style: Style<'a>,
+    document: &'a Document,
+}
+
+impl<'a> Verbatim<'a> {
+    pub fn of(theirs: &'a Document, ours: &Document) -> Option<Self> {
+        let sites = Sites::of(theirs);
+        let style = Style::of(theirs, &sites);
+        let alike = style.eol == Style::of(ours, &Sites::of(ours)).eol;
+        alike.then_some(Self { sites, style, document: theirs })
+    }
+
+    fn statement(&self, mentions: &[usize]) -> Option<NewStatement> {
+        let mut alone = mentions.iter().filter(|site| matches!(self.sites.all[**site].shape, Shape::Node | Shape::Nodes));
+        let (Some(&site), None) = (alone.next(), alone.next()) else { return None };
+        let site = &self.sites.all[site];
+        if site.shape != Shape::Node || self.style.indent(site.statement.span.start).is_none() {
+            return None;
+        }
+        let body = self.sites.bodies[site.body].body;
+        let before = body.statements.partition_point(|other| other.span.start < site.statement.span.start);
+        let floor = before.checked_sub(1).map_or(body.span.start + 1, |before| body.statements[before].span.end);
+        let from = self.style.commented_from(site.statement.span.start, floor);
+        let text = Span::new(from, site.statement.bare.end).of(self.document.bytes());
+        Some(NewStatement::Verbatim(self.document.charset().decode(text).into_owned()))
+    }
+}
+
+type Said = (Vec<(String, Id)>, Vec<Id>);
+
+fn unnamed(graph: &Graph) -> Vec<Said> {
+    let mut found = Vec::new();
+    for subgraph in graph.subgraphs().iter().filter(|subgraph| subgraph.name().is_none() && !subgraph.attributes().is_empty()) {
+        let attributes = subgraph.attributes().iter().map(|attribute| (attribute.name().to_owned(), attribute.value().clone())).collect();
+        let mut nodes = subgraph.nodes().to_vec();
+        nodes.sort();
+        found.push((attributes, nodes));
+    }
+    found
+}
+
+/// The names from the outermost subgraph to this one; those without a name are left out.
+fn path_of(graph: &Graph, group: Option<usize>) -> Vec<Id> {
+    let mut path = Vec::new();
+    let mut at = group;
+    while let Some(index) = at {
+        let subgraph = &graph.subgraphs()[index];
+        path.extend(subgraph.name().cloned());
+        at = subgraph.parent();
+    }
+    path.reverse();
+    path
+}

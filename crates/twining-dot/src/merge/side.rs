@@ -1,0 +1,127 @@
+//! One side of a merge: what it says itself, by name, ready to be compared.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use crate::document::Document;
+use crate::graph::{Attributes, Edge, Graph};
+use crate::id::Id;
+use crate::syntax::Port;
+
+/// Attributes that something says itself; what defaults give it is compared with the defaults.
+pub(crate) type Own = BTreeMap<Arc<str>, Id>;
+
+/// What an edge is told by. Ports count: an edge that moved to another port is another.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct EdgeName {
+    pub from: (Id, Option<Port>),
+    pub to: (Id, Option<Port>),
+    pub identity: Vec<Option<Id>>,
+    /// Which of several that are told by the same.
+    pub ordinal: usize,
+}
+
+/// What tells edges apart.
+#[derive(Clone, Copy)]
+pub(crate) struct Identity<'a> {
+    /// Between two nodes there is one edge at most.
+    pub strict: bool,
+    pub attributes: &'a [&'a str],
+}
+
+pub(crate) struct Side<'a> {
+    pub document: &'a Document,
+    pub nodes: HashMap<&'a Id, Own>,
+    /// In file order.
+    pub edges: Vec<(EdgeName, &'a Edge, Own)>,
+    pub edge_index: HashMap<EdgeName, usize>,
+    pub groups: BTreeMap<Vec<Id>, usize>,
+}
+
+impl<'a> Side<'a> {
+    /// `base` tells which of several equal edges is which: one that did not change keeps its number.
+    pub fn of(document: &'a Document, identity: Identity<'_>, base: Option<&Side<'_>>) -> Self {
+        let graph = document.graph();
+        let nodes = graph.nodes().iter().map(|node| (node.id(), own(node.attributes()))).collect();
+        let edges = named_edges(graph, identity, base);
+        let edge_index = edges.iter().enumerate().map(|(index, (name, ..))| (name.clone(), index)).collect();
+        Self { document, nodes, edges, edge_index, groups: groups(graph) }
+    }
+
+    pub fn edge(&self, name: &EdgeName) -> Option<&(EdgeName, &'a Edge, Own)> {
+        self.edge_index.get(name).map(|&index| &self.edges[index])
+    }
+}
+
+pub(crate) fn own(attributes: &Attributes) -> Own {
+    attributes.own().map(|attribute| (Arc::clone(&attribute.name), attribute.value.clone())).collect()
+}
+
+fn named_edges<'a>(graph: &'a Graph, identity: Identity<'_>, base: Option<&Side<'_>>) -> Vec<(EdgeName, &'a Edge, Own)> {
+    let mut unnumbered: HashMap<EdgeName, Vec<usize>> = HashMap::new();
+    let mut edges: Vec<(EdgeName, &Edge, Own)> = Vec::new();
+    for edge in graph.edges() {
+        let attributes = own(edge.attributes());
+        let mut ends = [(edge.from.clone(), edge.from_port.clone()), (edge.to.clone(), edge.to_port.clone())];
+        if !graph.is_directed() {
+            ends.sort();
+        }
+        let [from, to] = ends;
+        let told_by_ends = identity.strict || edge.key.is_some();
+        let [from, to] = if told_by_ends { [(from.0, None), (to.0, None)] } else { [from, to] };
+        let names = if identity.strict { &[] } else { identity.attributes };
+        let identity = names.iter().map(|name| attributes.get(*name).cloned()).collect();
+        let name = EdgeName { from, to, identity, ordinal: 0 };
+        unnumbered.entry(name.clone()).or_default().push(edges.len());
+        edges.push((name, edge, attributes));
+    }
+    for (name, indices) in unnumbered.into_iter().filter(|(_, indices)| indices.len() > 1 || base.is_some()) {
+        number(&name, &indices, &mut edges, base);
+    }
+    edges
+}
+
+fn number(name: &EdgeName, indices: &[usize], edges: &mut [(EdgeName, &Edge, Own)], base: Option<&Side<'_>>) {
+    // What is in the base under this name, in order, with its attributes.
+    let mut taken: Vec<Option<&Own>> = Vec::new();
+    while let Some((.., known)) = base.and_then(|base| base.edge(&EdgeName { ordinal: taken.len(), ..name.clone() })) {
+        taken.push(Some(known));
+    }
+    if indices.len() == 1 && taken.len() <= 1 {
+        return;
+    }
+    let mut by_content: HashMap<&Own, Vec<usize>> = HashMap::new();
+    for (ordinal, known) in taken.iter().enumerate().rev() {
+        if let Some(known) = known {
+            by_content.entry(known).or_default().push(ordinal);
+        }
+    }
+    let mut free = vec![true; taken.len()];
+    let mut left = Vec::new();
+    for &index in indices {
+        match by_content.get_mut(&edges[index].2).and_then(Vec::pop) {
+            Some(ordinal) => {
+                edges[index].0.ordinal = ordinal;
+                free[ordinal] = false;
+            }
+            None => left.push(index),
+        }
+    }
+    let mut ordinals = (0..).filter(|&ordinal: &usize| free.get(ordinal).copied().unwrap_or(true));
+    for index in left {
+        edges[index].0.ordinal = ordinals.next().unwrap_or_default();
+    }
+}
+
+/// Subgraphs by the names from the outermost to their own; those without a name, or in one without, are not compared.
+fn groups(graph: &Graph) -> BTreeMap<Vec<Id>, usize> {
+    let mut paths: Vec<Option<Vec<Id>>> = Vec::new();
+    for subgraph in graph.subgraphs() {
+        let around = subgraph.parent().map_or_else(|| Some(Vec::new()), |parent| paths[parent].clone());
+        paths.push(around.zip(subgraph.name().cloned()).map(|(mut path, name)| {
+            path.push(name);
+            path
+        }));
+    }
+    paths.into_iter().enumerate().filter_map(|(index, path)| Some((path?, index))).collect()
+}
