@@ -4,6 +4,7 @@
 mod build;
 mod charset;
 mod document;
+mod draw;
 mod edit;
 mod graph;
 mod id;
@@ -15,6 +16,7 @@ mod syntax;
 
 pub use charset::Charset;
 pub use document::{Check, Document, check};
+pub use draw::{Direction, DrawOptions, Label, Layout, Placed, dot, layout, mermaid, svg};
 pub use edit::{EdgeSelector, EditError, ItsEdges};
 pub use graph::{Attribute, Attributes, Edge, Graph, Node, Origin, Subgraph};
 pub use id::Id;

@@ -1,0 +1,79 @@
+//! A graph as Mermaid text, for places that draw it themselves.
+
+use std::fmt::Write as _;
+
+use crate::graph::Graph;
+
+use super::{Contents, Direction, DrawOptions, colours, words};
+
+/// Writes a graph as a Mermaid flowchart. Nodes are called `n0`, `n1` …: Mermaid's
+/// own ids take too little to be ours.
+#[must_use]
+pub fn mermaid(graph: &Graph, options: &DrawOptions) -> String {
+    let mut out = String::from(match options.direction {
+        Direction::Down => "flowchart TD\n",
+        Direction::Right => "flowchart LR\n",
+    });
+    group(graph, &Contents::of(graph), options, None, 1, &mut out);
+    let arrow = if graph.is_directed() { "-->" } else { "---" };
+    for edge in graph.edges() {
+        let (Some(from), Some(to)) = (graph.position_of(edge.from()), graph.position_of(edge.to())) else { continue };
+        let label = words::edge_label(edge, options).map_or_else(String::new, |label| format!("|\"{}\"|", escaped(&label)));
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "    n{from} {arrow}{label} n{to}");
+    }
+    for (number, (value, colour)) in colours(graph, options).iter().enumerate() {
+        let _ = writeln!(out, "    classDef c{number} fill:{colour},stroke:#555,color:#000");
+        let name = options.colour_by.as_deref().unwrap_or_default();
+        let members: Vec<String> = graph
+            .nodes()
+            .iter()
+            .enumerate()
+            .filter(|(_, node)| node.get(name) == Some(value))
+            .map(|(index, _)| format!("n{index}"))
+            .collect();
+        let _ = writeln!(out, "    class {} c{number}", members.join(","));
+    }
+    out
+}
+
+/// The nodes of one subgraph, or of none, and the subgraphs within.
+fn group(graph: &Graph, contents: &Contents, options: &DrawOptions, around: Option<usize>, depth: usize, out: &mut String) {
+    let indent = "    ".repeat(depth);
+    for &index in contents.nodes(around) {
+        let lines: Vec<String> = words::node_lines(&graph.nodes()[index], options).iter().map(|line| escaped(line)).collect();
+        let _ = writeln!(out, "{indent}n{index}[\"{}\"]", lines.join("<br/>"));
+    }
+    for &index in contents.groups(around) {
+        let subgraph = &graph.subgraphs()[index];
+        let name = subgraph.name().map(crate::Id::as_str);
+        match (name, subgraph.attributes().text("label").or(name)) {
+            (Some(name), Some(label)) if name.starts_with("cluster") && !subgraph.nodes().is_empty() => {
+                let _ = writeln!(out, "{indent}subgraph s{index}[\"{}\"]", escaped(label));
+                group(graph, contents, options, Some(index), depth + 1, out);
+                let _ = writeln!(out, "{indent}end");
+            }
+            _ => group(graph, contents, options, Some(index), depth, out),
+        }
+    }
+}
+
+/// Text within quotes: Mermaid knows entities by `#…;` and takes a backtick for Markdown.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '"' => out.push_str("#quot;"),
+            '#' => out.push_str("#35;"),
+            '&' => out.push_str("#amp;"),
+            '<' => out.push_str("#lt;"),
+            '>' => out.push_str("#gt;"),
+            '`' => out.push_str("#96;"),
+            '\\' => out.push_str("#92;"),
+            _ if letter.is_control() => out.push(' '),
+            _ => out.push(letter),
+        }
+    }
+    // An empty text in quotes is no text to Mermaid.
+    if out.trim().is_empty() { "#32;".to_owned() } else { out }
+}

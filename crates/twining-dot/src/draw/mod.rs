@@ -1,0 +1,92 @@
+//! Pictures of a graph: SVG with a layout of our own, Mermaid, and plain DOT.
+
+mod dot;
+mod layout;
+mod mermaid;
+mod svg;
+mod words;
+
+pub use dot::dot;
+pub use layout::{Layout, Placed, layout};
+pub use mermaid::mermaid;
+pub use svg::svg;
+
+/// How a graph is drawn.
+#[derive(Clone, Debug, Default)]
+pub struct DrawOptions {
+    /// Which way the edges run.
+    pub direction: Direction,
+    /// The attribute that is written into a node; its id if it has none of it.
+    pub label: Label,
+    /// The attribute that is written on an edge, if it has it.
+    pub edge_label: Label,
+    /// The attribute that colours a node, each value in its own colour.
+    pub colour_by: Option<String>,
+}
+
+/// Which attribute is shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Label {
+    /// The one called `label`, as Graphviz does.
+    #[default]
+    Usual,
+    /// The id alone, or nothing on an edge.
+    Plain,
+    /// The one of this name.
+    Attribute(String),
+}
+
+impl Label {
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::Usual => Some("label"),
+            Self::Plain => None,
+            Self::Attribute(name) => Some(name),
+        }
+    }
+}
+
+/// Which way the edges run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// From top to bottom.
+    #[default]
+    Down,
+    /// From left to right.
+    Right,
+}
+
+/// Fill colours that dark text can be read on.
+const PALETTE: [&str; 10] = ["#cfe2ff", "#d1e7dd", "#fff3cd", "#f8d7da", "#e2d9f3", "#cff4fc", "#ffe5d0", "#d2f4ea", "#f7d6e6", "#e2e3e5"];
+
+/// The values of the colouring attribute, sorted, and the colour of each.
+fn colours(graph: &crate::Graph, options: &DrawOptions) -> Vec<(String, &'static str)> {
+    let Some(name) = &options.colour_by else { return Vec::new() };
+    let values: std::collections::BTreeSet<&str> = graph.nodes().iter().filter_map(|node| node.get(name)).collect();
+    values.into_iter().map(str::to_owned).zip(PALETTE.into_iter().cycle()).collect()
+}
+
+/// Which nodes and subgraphs stand directly in which subgraph; the graph itself is the last.
+struct Contents(Vec<(Vec<usize>, Vec<usize>)>);
+
+impl Contents {
+    fn of(graph: &crate::Graph) -> Self {
+        let root = graph.subgraphs().len();
+        let mut held = vec![(Vec::new(), Vec::new()); root + 1];
+        for (index, node) in graph.nodes().iter().enumerate() {
+            held[node.subgraph().unwrap_or(root)].0.push(index);
+        }
+        for (index, subgraph) in graph.subgraphs().iter().enumerate() {
+            held[subgraph.parent().unwrap_or(root)].1.push(index);
+        }
+        Self(held)
+    }
+
+    fn nodes(&self, around: Option<usize>) -> &[usize] {
+        &self.0[around.unwrap_or(self.0.len() - 1)].0
+    }
+
+    fn groups(&self, around: Option<usize>) -> &[usize] {
+        &self.0[around.unwrap_or(self.0.len() - 1)].1
+    }
+}
