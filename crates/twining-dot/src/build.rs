@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::graph::{Attribute, Attributes, Edge, EdgeOrigin, Graph, Node, Origin, Subgraph};
 use crate::id::Id;
 use crate::span::{Complaint, Span};
-use crate::syntax::{Assign, AttrList, Body, Endpoint, GraphSyntax, Port, Statement, StatementKind, SubgraphSyntax, Target};
+use crate::syntax::{Assign, AttrList, Body, Endpoint, GraphSyntax, NodeRef, Port, Statement, StatementKind, SubgraphSyntax, Target};
 
 /// What any file may ask for: edges made and attributes handed down.
 const ALLOWANCE: usize = 1 << 20;
@@ -160,14 +160,7 @@ impl Builder {
     fn chain(&mut self, statement: &Statement, endpoints: &[Endpoint], lists: &[AttrList], scope: &mut Scope) {
         let own: Vec<Attribute> = lists.iter().flat_map(|list| &list.assigns).map(|assign| attribute(assign, Origin::Own)).collect();
         if let [Endpoint::Nodes(nodes)] = endpoints {
-            for reference in nodes {
-                let node = self.mention(&reference.id.id, reference.span, scope);
-                if nodes.len() > 1 && !self.afford(own.len(), reference.span) {
-                    return;
-                }
-                self.nodes[node].own.extend(own.iter().cloned());
-            }
-            return;
+            return self.node_statement(nodes, own, scope);
         }
         let key = own.iter().rev().find(|attribute| &*attribute.name == "key").map(|attribute| attribute.value.clone());
         let own = Arc::new(own);
@@ -188,6 +181,24 @@ impl Builder {
                 }
             }
             before = Some(ends);
+        }
+    }
+
+    fn node_statement(&mut self, nodes: &[NodeRef], own: Vec<Attribute>, scope: &Scope) {
+        let Some((last, others)) = nodes.split_last() else { return };
+        for reference in others {
+            let node = self.mention(&reference.id.id, reference.span, scope);
+            if !self.afford(own.len(), reference.span) {
+                return;
+            }
+            self.nodes[node].own.extend(own.iter().cloned());
+        }
+        let node = self.mention(&last.id.id, last.span, scope);
+        let known = &mut self.nodes[node].own;
+        if known.is_empty() {
+            *known = own;
+        } else {
+            known.extend(own);
         }
     }
 
@@ -333,6 +344,9 @@ impl Builder {
 }
 
 fn handed_down(defaults: &[Attribute], own: Vec<Attribute>) -> Attributes {
+    if defaults.is_empty() {
+        return Attributes::settled(own);
+    }
     let mut assigned = defaults.to_vec();
     assigned.extend(own);
     Attributes::settled(assigned)

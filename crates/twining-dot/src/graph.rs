@@ -355,22 +355,26 @@ impl Attribute {
 
 /// Attributes, sorted by name, each name once.
 #[derive(Clone, Debug, Default)]
-pub struct Attributes(Arc<Vec<Attribute>>);
+pub struct Attributes(Option<Arc<[Attribute]>>);
 
 impl Attributes {
     /// Of assignments in file order: the last of a name wins.
     pub(crate) fn settled(mut assigned: Vec<Attribute>) -> Self {
+        if assigned.is_empty() {
+            return Self::default();
+        }
         assigned.sort_by(|left, right| left.name.cmp(&right.name));
         assigned.reverse();
         assigned.dedup_by(|later, kept| later.name == kept.name);
         assigned.reverse();
-        Self(Arc::new(assigned))
+        Self(Some(assigned.into()))
     }
 
     /// The attribute of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Attribute> {
-        self.0.binary_search_by(|attribute| (*attribute.name).cmp(name)).ok().map(|index| &self.0[index])
+        let all = self.as_slice();
+        all.binary_search_by(|attribute| (*attribute.name).cmp(name)).ok().map(|index| &all[index])
     }
 
     /// The text of the attribute of that name.
@@ -381,7 +385,11 @@ impl Attributes {
 
     /// All of them, by name.
     pub fn iter(&self) -> std::slice::Iter<'_, Attribute> {
-        self.0.iter()
+        self.as_slice().iter()
+    }
+
+    fn as_slice(&self) -> &[Attribute] {
+        self.0.as_deref().unwrap_or_default()
     }
 
     /// Those that something said itself.
@@ -392,13 +400,13 @@ impl Attributes {
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.as_slice().len()
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.is_none()
     }
 }
 

@@ -3,7 +3,6 @@
 //! An error never ends the reading: within an attribute list it goes on at the next
 //! attribute, elsewhere at the next statement, so that one run reports everything.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::charset::Charset;
@@ -36,6 +35,34 @@ pub(crate) fn parse(source: &[u8], charset: Charset) -> Parsed {
     Parsed { graph, errors: parser.errors, warnings: parser.warnings, more_graphs }
 }
 
+/// Texts met lately, so that names that repeat thousands of times are stored once.
+///
+/// A place for each of a few, and the latest wins: unlike a map it never grows, and no
+/// choice of names makes it slow.
+struct Spellings<'a>(Vec<Option<(&'a [u8], Arc<str>)>>);
+
+impl<'a> Spellings<'a> {
+    const PLACES: usize = 1024;
+    const LONGEST: usize = 32;
+
+    fn new() -> Self {
+        Self(vec![None; Self::PLACES])
+    }
+
+    fn get(&mut self, bytes: &'a [u8], charset: Charset) -> Arc<str> {
+        let decoded = || Arc::from(charset.decode(bytes).as_ref());
+        if bytes.len() > Self::LONGEST {
+            return decoded();
+        }
+        let mixed = bytes.iter().fold(bytes.len(), |mixed, &byte| mixed.wrapping_mul(31).wrapping_add(usize::from(byte)));
+        let place = &mut self.0[mixed % Self::PLACES];
+        match place {
+            Some((known, text)) if *known == bytes => Arc::clone(text),
+            _ => Arc::clone(&place.insert((bytes, decoded())).1),
+        }
+    }
+}
+
 /// The statement is given up; what went wrong has been said.
 struct GivenUp;
 
@@ -54,8 +81,7 @@ struct Parser<'a> {
     line: usize,
     depth: usize,
     directed: bool,
-    /// One copy of each spelling: attribute names repeat thousands of times.
-    known: HashMap<&'a [u8], Arc<str>>,
+    known: Spellings<'a>,
     errors: Vec<Complaint>,
     warnings: Vec<Complaint>,
 }
@@ -63,7 +89,7 @@ struct Parser<'a> {
 impl<'a> Parser<'a> {
     fn new(source: &'a [u8], charset: Charset) -> Self {
         let token = Token { kind: TokenKind::Blank, span: Span::default(), closed: true };
-        let (known, errors, warnings) = (HashMap::new(), Vec::new(), Vec::new());
+        let (known, errors, warnings) = (Spellings::new(), Vec::new(), Vec::new());
         let lexer = Lexer::new(source);
         let mut parser = Self {
             source,
@@ -224,7 +250,7 @@ impl<'a> Parser<'a> {
             _ if self.token.is_id() => {
                 let id = self.id()?;
                 if self.at(b'=') {
-                    StatementKind::Assign(self.assign(id)?)
+                    StatementKind::Assign(Box::new(self.assign(id)?))
                 } else {
                     let first = self.nodes(id)?;
                     self.chain(first)?
@@ -314,7 +340,7 @@ impl<'a> Parser<'a> {
             return self.too_deep();
         }
         let body = self.body("subgraph");
-        Ok(Endpoint::Subgraph(SubgraphSyntax { span: start.to(body.span), name, body }))
+        Ok(Endpoint::Subgraph(Box::new(SubgraphSyntax { span: start.to(body.span), name, body })))
     }
 
     /// Passes over the braces by counting: descending into them is what the limit is against.
@@ -355,7 +381,7 @@ impl<'a> Parser<'a> {
     }
 
     fn lists(&mut self) -> Parse<Vec<AttrList>> {
-        let mut lists = Vec::new();
+        let mut lists = if self.at(b'[') { Vec::with_capacity(1) } else { Vec::new() };
         while self.at(b'[') {
             lists.push(self.list()?);
         }
@@ -371,9 +397,10 @@ impl<'a> Parser<'a> {
                 TokenKind::Mark(b']') => {
                     let close = self.token.span;
                     self.bump();
+                    assigns.shrink_to_fit();
                     return Ok(AttrList { span: open.to(close), assigns });
                 }
-                TokenKind::Mark(b'[' | b'{' | b'}') | TokenKind::Arrow | TokenKind::Line | TokenKind::End => {
+                _ if self.ends_list() => {
                     return self.fail(format!("expected `]` to close the list opened in line {line}, found {}", self.found()));
                 }
                 _ => {}
@@ -389,6 +416,11 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// What cannot stand in an attribute list and so shows that its bracket is missing.
+    fn ends_list(&self) -> bool {
+        matches!(self.token.kind, TokenKind::Mark(b'[' | b'{' | b'}') | TokenKind::Arrow | TokenKind::Line | TokenKind::End)
+    }
+
     fn attribute(&mut self) -> Parse<Assign> {
         let before = self.last_end;
         let touching = self.token.span.start == before;
@@ -397,6 +429,10 @@ impl<'a> Parser<'a> {
             return self.fail(format!("expected an attribute, found {}{hint}", self.found()));
         }
         let name = self.id()?;
+        // The list is not closed: that is what is wrong, and it is said by the list.
+        if self.ends_list() {
+            return Err(GivenUp);
+        }
         if !self.at(b'=') {
             let hint = if touching { self.quote_hint(before) } else { String::new() };
             return self.fail(format!("expected `=` after the attribute `{}`, found {}{hint}", name.id.as_str(), self.found()));
@@ -444,8 +480,7 @@ impl<'a> Parser<'a> {
 
     fn shared(&mut self, span: Span) -> Arc<str> {
         let bytes = span.of(self.source);
-        let charset = self.charset;
-        Arc::clone(self.known.entry(bytes).or_insert_with(|| Arc::from(charset.decode(bytes).as_ref())))
+        self.known.get(bytes, self.charset)
     }
 
     fn unescaped(&mut self, span: Span) -> Arc<str> {
@@ -480,8 +515,8 @@ impl<'a> Parser<'a> {
         loop {
             match self.token.kind {
                 TokenKind::Mark(b',' | b';') => return self.bump(),
-                TokenKind::Mark(b']' | b'[' | b'{' | b'}') | TokenKind::Arrow | TokenKind::Line | TokenKind::End => return,
-                _ if self.fresh_line && self.token.is_id() => return,
+                TokenKind::Mark(b']') => return,
+                _ if self.ends_list() || (self.fresh_line && self.token.is_id()) => return,
                 _ => self.bump(),
             }
             if self.fresh_line && self.token.is_id() {

@@ -67,7 +67,7 @@ pub enum StatementKind {
         lists: Vec<AttrList>,
     },
     /// `x=1`, an attribute of the graph around it.
-    Assign(Assign),
+    Assign(Box<Assign>),
 }
 
 /// What a default is for.
@@ -87,7 +87,7 @@ pub enum Endpoint {
     /// `a, b:port`
     Nodes(Vec<NodeRef>),
     /// `subgraph x {..}` or `{..}`
-    Subgraph(SubgraphSyntax),
+    Subgraph(Box<SubgraphSyntax>),
 }
 
 /// A subgraph as written.

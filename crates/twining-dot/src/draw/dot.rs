@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::graph::{Attributes, Graph};
+use crate::graph::{Attribute, Attributes, Graph, Origin};
 use crate::id::Id;
 
 use super::Contents;
@@ -23,7 +23,7 @@ pub fn dot(graph: &Graph) -> String {
     for edge in graph.edges() {
         let port = |port: Option<&crate::Port>| port.map_or_else(String::new, ToString::to_string);
         let (from, to) = (port(edge.from_port()), port(edge.to_port()));
-        let _ = writeln!(out, "    {}{from} {arrow} {}{to}{};", edge.from(), edge.to(), list(edge.attributes()));
+        let _ = writeln!(out, "    {}{from} {arrow} {}{to}{};", edge.from(), edge.to(), edge_list(edge.attributes()));
     }
     out.push_str("}\n");
     out
@@ -65,6 +65,15 @@ fn assigns(attributes: &Attributes, indent: &str, out: &mut String) {
 }
 
 fn list(attributes: &Attributes) -> String {
-    let written: Vec<String> = attributes.iter().map(|attribute| format!("{}={}", Id::new(attribute.name()), attribute.value())).collect();
+    listed(attributes.iter())
+}
+
+/// A `key` from a default tells nothing apart; written out, it would make parallel edges one.
+fn edge_list(attributes: &Attributes) -> String {
+    listed(attributes.iter().filter(|attribute| attribute.name() != "key" || attribute.origin() == Origin::Own))
+}
+
+fn listed<'a>(attributes: impl Iterator<Item = &'a Attribute>) -> String {
+    let written: Vec<String> = attributes.map(|attribute| format!("{}={}", Id::new(attribute.name()), attribute.value())).collect();
     if written.is_empty() { String::new() } else { format!(" [{}]", written.join(", ")) }
 }

@@ -29,10 +29,9 @@ pub(crate) struct ListLook {
 impl<'a> Style<'a> {
     pub fn of(document: &'a Document, sites: &Sites<'a>) -> Self {
         let source = document.bytes();
-        let crlf = source.iter().position(|&byte| byte == b'\n').is_some_and(|at| at > 0 && source[at - 1] == b'\r');
         let mut style = Self {
             source,
-            eol: if crlf { "\r\n" } else { "\n" },
+            eol: line_end_of(source),
             arrow: if document.graph().is_directed() { "->" } else { "--" },
             unit: "    ".to_owned(),
             nodes: ListLook { tall: false, separator: "," },
@@ -193,6 +192,12 @@ impl<'a> Style<'a> {
     pub fn is_tall(&self) -> bool {
         self.nodes.tall
     }
+}
+
+/// How the lines of a file end: as the first one does.
+pub(crate) fn line_end_of(source: &[u8]) -> &'static str {
+    let crlf = source.iter().position(|&byte| byte == b'\n').is_some_and(|at| at > 0 && source[at - 1] == b'\r');
+    if crlf { "\r\n" } else { "\n" }
 }
 
 /// `[a=b, c=d]` on one line, or nothing.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::document::Document;
-use crate::edit::{NewStatement, Shape, Sites, Style};
+use crate::edit::{NewStatement, Shape, Sites, Style, line_end_of};
 use crate::graph::Graph;
 use crate::id::Id;
 use crate::span::Span;
@@ -172,10 +172,12 @@ pub(super) struct Verbatim<'a> {
 
 impl<'a> Verbatim<'a> {
     pub fn of(theirs: &'a Document, ours: &Document) -> Option<Self> {
+        if line_end_of(theirs.bytes()) != line_end_of(ours.bytes()) {
+            return None;
+        }
         let sites = Sites::of(theirs);
         let style = Style::of(theirs, &sites);
-        let alike = style.eol == Style::of(ours, &Sites::of(ours)).eol;
-        alike.then_some(Self { sites, style, document: theirs })
+        Some(Self { sites, style, document: theirs })
     }
 
     fn statement(&self, mentions: &[usize]) -> Option<NewStatement> {
