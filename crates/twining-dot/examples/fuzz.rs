@@ -98,7 +98,7 @@ fn examine(input: &[u8], other: &[u8], pick: u64) -> Result<Reached, &'static st
     if !again.errors().is_empty() || again.graph().nodes().len() != found.nodes || again.graph().edges().len() != found.edges {
         return Err("what is written from its meaning is not the same graph");
     }
-    if pick % 8 == 0 {
+    if pick.is_multiple_of(8) {
         let _ = (svg(document.graph(), &DrawOptions::default()), mermaid(document.graph(), &DrawOptions::default()));
     }
     reached.edited = edit(&document, pick)?;

@@ -40,11 +40,9 @@ fn every_form_of_statement_is_counted_as_graphviz_counts() {
         ("digraph { {a b} [color=red] }", (2, 0)),
         ("digraph { 1a -1.5.5 a-1 }", (5, 0)),
         ("digraph { a /* x */ -> // y\n # z\n b }", (2, 1)),
-        ("# 1 \"file\"\n\u{feff}digraph {}", (0, 0)),
+        ("# 1 \"file\"\ndigraph {}", (0, 0)),
     ] {
-        if !source.contains('\u{feff}') {
-            assert_eq!(counts(source), expected, "{source}");
-        }
+        assert_eq!(counts(source), expected, "{source}");
     }
 }
 
@@ -226,7 +224,7 @@ fn a_few_bytes_that_ask_for_a_huge_graph_are_refused() {
 
 #[test]
 fn hostile_inputs_take_no_longer_than_others_of_their_size() {
-    let size = 300_000;
+    let size = 100_000;
     for piece in [
         "\"",
         "<",

@@ -275,22 +275,12 @@ fn edited(source: &str, edits: &[Edit]) -> Vec<u8> {
         let _ = match edit {
             Edit::SetNode(id, name, value) => document.set_node_attr(read(id), name, value.as_str()),
             Edit::DropNode(id) => document.remove_node(read(id), ItsEdges::Remove),
-            Edit::AddNode(id, value) => document.add_node(id.as_str(), &[("w", value.into_id())]),
-            Edit::AddEdge(from, to, value) => document.add_edge(read(from), to.as_str(), &[("x", value.into_id())]),
+            Edit::AddNode(id, value) => document.add_node(id.as_str(), &[("w", Id::new(value))]),
+            Edit::AddEdge(from, to, value) => document.add_edge(read(from), to.as_str(), &[("x", Id::new(value))]),
             Edit::DropEdges(from, to) => document.remove_edge(&EdgeSelector::new(read(from), read(to))).map(drop),
         };
     }
     document.into_bytes()
-}
-
-trait IntoId {
-    fn into_id(&self) -> Id;
-}
-
-impl IntoId for String {
-    fn into_id(&self) -> Id {
-        Id::new(self)
-    }
 }
 
 fn without(expected: Meaning, document: &Document, id: &Id) -> Meaning {

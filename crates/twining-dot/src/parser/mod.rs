@@ -3,21 +3,20 @@
 //! An error never ends the reading: within an attribute list it goes on at the next
 //! attribute, elsewhere at the next statement, so that one run reports everything.
 
-use std::sync::Arc;
+mod cursor;
+mod spelling;
 
 use crate::charset::Charset;
-use crate::id::Id;
-use crate::lexer::{Keyword, Lexer, Token, TokenKind, is_letter};
+use crate::lexer::{Keyword, Lexer, Token, TokenKind};
 use crate::span::{Complaint, Span};
 use crate::syntax::{
     Assign, AttrList, Body, Endpoint, GraphSyntax, NodeRef, Port, Spelled, Statement, StatementKind, SubgraphSyntax, Target,
 };
 
+use spelling::Spellings;
+
 /// How deep subgraphs may nest. Each level is a few frames of the stack.
 pub const DEEPEST: usize = 200;
-
-/// How long, to either side, a word may be that is suggested in quotes.
-const WORD: usize = 60;
 
 /// What was read.
 pub(crate) struct Parsed {
@@ -33,34 +32,6 @@ pub(crate) fn parse(source: &[u8], charset: Charset) -> Parsed {
     let graph = parser.graph();
     let more_graphs = if graph.is_some() { parser.rest() } else { 0 };
     Parsed { graph, errors: parser.errors, warnings: parser.warnings, more_graphs }
-}
-
-/// Texts met lately, so that names that repeat thousands of times are stored once.
-///
-/// A place for each of a few, and the latest wins: unlike a map it never grows, and no
-/// choice of names makes it slow.
-struct Spellings<'a>(Vec<Option<(&'a [u8], Arc<str>)>>);
-
-impl<'a> Spellings<'a> {
-    const PLACES: usize = 1024;
-    const LONGEST: usize = 32;
-
-    fn new() -> Self {
-        Self(vec![None; Self::PLACES])
-    }
-
-    fn get(&mut self, bytes: &'a [u8], charset: Charset) -> Arc<str> {
-        let decoded = || Arc::from(charset.decode(bytes).as_ref());
-        if bytes.len() > Self::LONGEST {
-            return decoded();
-        }
-        let mixed = bytes.iter().fold(bytes.len(), |mixed, &byte| mixed.wrapping_mul(31).wrapping_add(usize::from(byte)));
-        let place = &mut self.0[mixed % Self::PLACES];
-        match place {
-            Some((known, text)) if *known == bytes => Arc::clone(text),
-            _ => Arc::clone(&place.insert((bytes, decoded())).1),
-        }
-    }
 }
 
 /// The statement is given up; what went wrong has been said.
@@ -107,55 +78,6 @@ impl<'a> Parser<'a> {
         };
         parser.bump();
         parser
-    }
-
-    fn bump(&mut self) {
-        self.last_end = self.token.span.end;
-        self.fresh_line = false;
-        loop {
-            self.line += self.token.span.of(self.source).iter().filter(|&&byte| byte == b'\n').count();
-            self.token = self.lexer.next_token();
-            if !self.token.closed {
-                let what = match self.token.kind {
-                    TokenKind::Quoted => "this text has no closing quote `\"`",
-                    TokenKind::Html => "this HTML text has no closing `>`",
-                    _ => "this comment has no closing `*/`",
-                };
-                self.errors.push(Complaint::new(self.token.span, what));
-            }
-            if !self.token.is_trivia() {
-                return;
-            }
-            self.fresh_line |= self.token.kind == TokenKind::Blank && self.token.span.of(self.source).contains(&b'\n');
-        }
-    }
-
-    fn at(&self, mark: u8) -> bool {
-        self.token.kind == TokenKind::Mark(mark)
-    }
-
-    fn eat(&mut self, mark: u8) -> bool {
-        let found = self.at(mark);
-        if found {
-            self.bump();
-        }
-        found
-    }
-
-    fn fail<T>(&mut self, message: impl Into<String>) -> Parse<T> {
-        self.errors.push(Complaint::new(self.token.span, message));
-        Err(GivenUp)
-    }
-
-    /// The current token, for a message.
-    fn found(&self) -> String {
-        let text = self.charset.decode(self.token.span.of(self.source)).into_owned();
-        match self.token.kind {
-            TokenKind::End => "the end of the file".to_owned(),
-            TokenKind::Stray if text.chars().any(char::is_control) => format!("the byte {:#04x}", self.source[self.token.span.start]),
-            _ if text.chars().count() > 40 => format!("`{}…`", text.chars().take(40).collect::<String>().replace('\n', " ")),
-            _ => format!("`{}`", text.replace('\n', " ")),
-        }
     }
 
     fn graph(&mut self) -> Option<GraphSyntax> {
@@ -447,151 +369,6 @@ impl<'a> Parser<'a> {
         }
         let value = self.id()?;
         Ok(Assign { span: name.span.to(value.span), name, value })
-    }
-
-    fn id(&mut self) -> Parse<Spelled> {
-        let first = self.token;
-        let inner = |span: Span| Span::new(span.start + 1, span.end.saturating_sub(1).max(span.start + 1));
-        let (text, html) = match first.kind {
-            TokenKind::Bare | TokenKind::Number => (self.shared(first.span), false),
-            TokenKind::Html if first.closed => (self.shared(inner(first.span)), true),
-            TokenKind::Quoted if first.closed => (self.unescaped(inner(first.span)), false),
-            // Already complained of; its line is used up as the text.
-            TokenKind::Html | TokenKind::Quoted => (self.shared(Span::new(first.span.start + 1, first.span.end)), false),
-            _ => return self.fail(format!("expected an id, found {}", self.found())),
-        };
-        self.bump();
-        let mut spelled = Spelled { id: Id::read(text, html), span: first.span };
-        if first.kind == TokenKind::Quoted && self.at(b'+') {
-            let mut joined = spelled.id.as_str().to_owned();
-            while self.eat(b'+') {
-                if self.token.kind != TokenKind::Quoted {
-                    return self.fail(format!("only texts in quotes are joined by `+`, found {}", self.found()));
-                }
-                let part = self.unescaped(inner(self.token.span));
-                joined.push_str(&part);
-                spelled.span.end = self.token.span.end;
-                self.bump();
-            }
-            spelled.id = Id::read(joined.into(), false);
-        }
-        Ok(spelled)
-    }
-
-    fn shared(&mut self, span: Span) -> Arc<str> {
-        let bytes = span.of(self.source);
-        self.known.get(bytes, self.charset)
-    }
-
-    fn unescaped(&mut self, span: Span) -> Arc<str> {
-        let bytes = span.of(self.source);
-        if !bytes.contains(&b'\\') {
-            return self.shared(span);
-        }
-        let mut kept = Vec::with_capacity(bytes.len());
-        let mut rest = bytes;
-        while let Some((&byte, after)) = rest.split_first() {
-            rest = match (byte, after) {
-                (b'\\', [b'"', after @ ..]) => {
-                    kept.push(b'"');
-                    after
-                }
-                (b'\\', [b'\\', after @ ..]) => {
-                    kept.extend_from_slice(b"\\\\");
-                    after
-                }
-                (b'\\', [b'\n', after @ ..] | [b'\r', b'\n', after @ ..]) => after,
-                _ => {
-                    kept.push(byte);
-                    after
-                }
-            };
-        }
-        Arc::from(self.charset.decode(&kept).as_ref())
-    }
-
-    /// After an error in a list: to the next separator, or to what may be the next attribute on its own line.
-    fn skip_attribute(&mut self) {
-        loop {
-            match self.token.kind {
-                TokenKind::Mark(b',' | b';') => return self.bump(),
-                TokenKind::Mark(b']') => return,
-                _ if self.ends_list() || (self.fresh_line && self.token.is_id()) => return,
-                _ => self.bump(),
-            }
-            if self.fresh_line && self.token.is_id() {
-                return;
-            }
-        }
-    }
-
-    /// After an error: to the statement's end, which is a `;`, the closing brace,
-    /// or the line's end where the next one begins like a statement.
-    fn skip_statement(&mut self, began_at: Span) {
-        if self.token.span == began_at && !self.at(b'}') {
-            let ended = self.at(b';');
-            let bracket = self.at(b'[');
-            self.bump();
-            if ended {
-                return;
-            }
-            if bracket {
-                self.skip_brackets();
-            }
-        }
-        let mut braces = 0_usize;
-        loop {
-            match self.token.kind {
-                TokenKind::End => return,
-                TokenKind::Mark(b'}') if braces == 0 => return,
-                TokenKind::Mark(b'}') => braces -= 1,
-                TokenKind::Mark(b'{') => braces += 1,
-                TokenKind::Mark(b';') if braces == 0 => return self.bump(),
-                TokenKind::Mark(b'[') => {
-                    self.bump();
-                    self.skip_brackets();
-                    continue;
-                }
-                TokenKind::Keyword(_) if self.fresh_line && braces == 0 => return,
-                _ if self.fresh_line && braces == 0 && self.token.is_id() => return,
-                _ => {}
-            }
-            self.bump();
-        }
-    }
-
-    fn skip_brackets(&mut self) {
-        while !matches!(self.token.kind, TokenKind::Mark(b']' | b'{' | b'}') | TokenKind::End) {
-            self.bump();
-        }
-        self.eat(b']');
-    }
-
-    /// `gpt-5.4` and `api-server` are several tokens; what was meant is one text.
-    fn quote_hint(&self, from: usize) -> String {
-        let part = |byte: u8| {
-            is_letter(byte) || byte.is_ascii_digit() || matches!(byte, b'-' | b'.' | b'/' | b'@' | b'$' | b'%' | b'*' | b'!' | b'?')
-        };
-        // No further than a word is long: a file of one endless word would be read over and over.
-        let left = self.source[from.saturating_sub(WORD)..from].iter().rev().take_while(|&&byte| part(byte)).count();
-        let right = self.source[from..].iter().take(WORD).take_while(|&&byte| part(byte)).count();
-        if left == 0 || left == WORD || right == WORD {
-            return String::new();
-        }
-        let (start, length) = (from - left, left + right);
-        let word = self.charset.decode(&self.source[start..start + length]);
-        let word = word.trim_end_matches(['-', '>']);
-        format!("; `{word}` needs quotes: \"{word}\"")
-    }
-
-    /// `a-1` and `1a` are two ids each, and legal: hardly ever what was meant.
-    fn warn_if_run_together(&mut self) {
-        let before = self.last_end.checked_sub(1).map(|at| self.source[at]);
-        let touching = self.token.span.start == self.last_end && matches!(self.token.kind, TokenKind::Bare | TokenKind::Number);
-        if touching && before.is_some_and(|byte| is_letter(byte) || byte.is_ascii_digit() || byte == b'.') {
-            let message = format!("a new id starts here without a blank before it{}", self.quote_hint(self.last_end));
-            self.warnings.push(Complaint::new(self.token.span, message));
-        }
     }
 
     /// Looks behind the first graph; nothing there is an error.
