@@ -186,6 +186,23 @@ fn new_nodes_go_into_their_subgraph_and_new_subgraphs_come_along() {
 }
 
 #[test]
+fn a_subgraph_goes_with_the_last_of_its_nodes() {
+    let base = "digraph {\n  a;\n  subgraph cluster_a {\n    label=A;\n    x;\n  } // gone\n}\n";
+    let without = "digraph {\n  a;\n}\n";
+    let gone = merged(base, &base.replace("a;\n", "a;\n  b;\n"), without);
+    assert_eq!(text(&gone), "digraph {\n  a;\n  b;\n}\n");
+    let kept = merged(base, &base.replace("x;", "x; y;"), without);
+    assert_eq!(text(&kept), base.replace("x;", "y;"));
+    assert_eq!(told(&kept), ["the subgraph cluster_a: theirs removed it; what stands in ours was kept"]);
+}
+
+#[test]
+fn a_policy_may_be_chosen_while_running() {
+    let policy: &dyn Policy = &AlwaysClash;
+    assert!(merge(b"", b"graph {}", b"graph { a }", policy).is_ok());
+}
+
+#[test]
 fn what_is_not_carried_over_is_told() {
     let merged = merged("digraph { a }", "digraph { a b }", "strict digraph G { a }");
     assert_eq!(

@@ -222,6 +222,17 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// Removes the statements of a subgraph, those of its nodes with them; false if one also makes edges.
+    pub fn remove_group(&mut self, group: usize) -> bool {
+        let parts: Vec<usize> =
+            self.sites.bodies.iter().filter(|body| body.group == Some(group)).filter_map(|body| body.statement).collect();
+        if parts.iter().any(|site| self.site(*site).shape != Shape::Subgraph) {
+            return false;
+        }
+        parts.into_iter().for_each(|site| self.change(site).remove = true);
+        true
+    }
+
     /// How often each node is mentioned in each body.
     pub fn mention_counts(&self) -> HashMap<(usize, &'a Id), usize> {
         let mut counts = HashMap::new();

@@ -36,6 +36,8 @@ pub(crate) struct BodySite<'a> {
     pub body: &'a Body,
     /// By position in [`crate::Graph::subgraphs`]; none for the graph itself.
     pub group: Option<usize>,
+    /// The statement it is part of; none for the graph itself.
+    pub statement: Option<usize>,
     /// The last statement in it that is of one node alone.
     pub last_node: Option<usize>,
 }
@@ -57,7 +59,7 @@ impl<'a> Sites<'a> {
     pub fn of(document: &'a Document) -> Self {
         let mut sites = Self::default();
         if let Some(syntax) = document.syntax() {
-            sites.walk(&syntax.body, None);
+            sites.walk(&syntax.body, None, None);
         }
         sites
     }
@@ -77,9 +79,9 @@ impl<'a> Sites<'a> {
         self.bodies.iter().position(|body| body.group == group)
     }
 
-    fn walk(&mut self, body: &'a Body, group: Option<usize>) {
+    fn walk(&mut self, body: &'a Body, group: Option<usize>, around: Option<usize>) {
         let place = self.bodies.len();
-        self.bodies.push(BodySite { body, group, last_node: None });
+        self.bodies.push(BodySite { body, group, statement: around, last_node: None });
         for statement in &body.statements {
             let site = self.all.len();
             self.by_start.insert(statement.span.start, site);
@@ -96,7 +98,7 @@ impl<'a> Sites<'a> {
                     Endpoint::Nodes(nodes) => nodes.iter().for_each(|node| self.mention(&node.id.id, site)),
                     Endpoint::Subgraph(subgraph) => {
                         let inner = self.group(group, subgraph.name.as_ref().map(|name| &name.id));
-                        self.walk(&subgraph.body, Some(inner));
+                        self.walk(&subgraph.body, Some(inner), Some(site));
                     }
                 }
             }

@@ -10,10 +10,10 @@ use crate::span::Span;
 use crate::syntax::Target;
 
 use super::policy::{ClashKind, Policy, Subject};
-use super::side::Side;
+use super::side::{Side, own};
 use super::{Merger, Placed, in_order};
 
-impl<'a, P: Policy> Merger<'a, P> {
+impl<'a, P: Policy + ?Sized> Merger<'a, P> {
     /// Puts new nodes into the subgraph they have in theirs, and makes those that ours lacks.
     pub(super) fn groups(&mut self, fresh: Vec<&'a Id>) {
         let theirs: &'a Graph = self.theirs.document.graph();
@@ -125,7 +125,7 @@ impl<'a, P: Policy> Merger<'a, P> {
         NewStatement::Group { name: subgraph.name().cloned().unwrap_or_else(|| Id::new("")), body }
     }
 
-    /// Subgraphs that theirs removed stay if anything in them does, and are told.
+    /// Subgraphs that theirs removed go when nothing is left in them; else they stay and are told.
     fn left_groups(&mut self) {
         let gone: Vec<(Vec<Id>, usize)> = self
             .ours
@@ -135,10 +135,14 @@ impl<'a, P: Policy> Merger<'a, P> {
             .map(|(path, group)| (path.clone(), *group))
             .collect();
         for (path, group) in gone {
-            let nodes = self.ours.document.graph().subgraphs()[group].nodes();
-            if nodes.iter().any(|id| !self.plan.removed_nodes.contains(id)) {
-                self.clash(Subject::Subgraph(path), ClashKind::NotCarriedOver("theirs removed it, and some of its nodes stay".to_owned()));
+            let ours = &self.ours.document.graph().subgraphs()[group];
+            let base = &self.base.document.graph().subgraphs()[self.base.groups[&path]];
+            let empty = ours.nodes().iter().all(|id| self.plan.removed_nodes.contains(id));
+            let untouched = own(ours.attributes()) == own(base.attributes());
+            if empty && untouched && self.plan.remove_group(group) {
+                continue;
             }
+            self.clash(Subject::Subgraph(path), ClashKind::NotCarriedOver("theirs removed it".to_owned()));
         }
     }
 

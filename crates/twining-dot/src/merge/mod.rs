@@ -58,7 +58,7 @@ pub enum MergeError {
 ///
 /// # Errors
 /// A side is not valid DOT, or the two are not of one kind.
-pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8], policy: &impl Policy) -> Result<Merged, MergeError> {
+pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8], policy: &(impl Policy + ?Sized)) -> Result<Merged, MergeError> {
     let ours = read("ours", ours)?;
     let theirs = read("theirs", theirs)?;
     let unclashed = |document: Document| Ok(Merged { text: document.into_bytes(), clashes: Vec::new() });
@@ -79,7 +79,7 @@ fn read(side: &'static str, source: &[u8]) -> Result<Document, MergeError> {
     }
 }
 
-fn by_meaning(base: &Document, ours: &Document, theirs: &Document, policy: &impl Policy) -> Result<Merged, MergeError> {
+fn by_meaning(base: &Document, ours: &Document, theirs: &Document, policy: &(impl Policy + ?Sized)) -> Result<Merged, MergeError> {
     if ours.graph().is_directed() != theirs.graph().is_directed() {
         return Err(MergeError::TwoKinds);
     }
@@ -118,7 +118,7 @@ enum Verdict {
     Unset,
 }
 
-struct Merger<'a, P> {
+struct Merger<'a, P: ?Sized> {
     base: Side<'a>,
     ours: Side<'a>,
     theirs: Side<'a>,
@@ -128,7 +128,7 @@ struct Merger<'a, P> {
     verbatim: Option<Verbatim<'a>>,
 }
 
-impl<'a, P: Policy> Merger<'a, P> {
+impl<'a, P: Policy + ?Sized> Merger<'a, P> {
     fn clash(&mut self, subject: Subject, kind: ClashKind) {
         self.clashes.push(Clash { subject, kind });
     }
