@@ -39,11 +39,20 @@ fn merging(out: &mut impl std::io::Write) -> std::io::Result<()> {
     writeln!(out, "merge    1,000 nodes added and 50 edited on each side   {time:?}   {clashes} clashes")
 }
 
+/// The time this program was given, where the system tells; else the time that passed.
+/// On a machine that others use too only the first says anything.
+fn clock(since: Instant) -> Duration {
+    let told = std::fs::read_to_string("/proc/self/schedstat").ok();
+    let nanoseconds = told.and_then(|text| text.split_whitespace().next()?.parse().ok());
+    nanoseconds.map_or_else(|| since.elapsed(), Duration::from_nanos)
+}
+
 fn best<T>(work: impl Fn() -> T) -> (Duration, T) {
+    let began = Instant::now();
     let timed = || {
-        let start = Instant::now();
+        let start = clock(began);
         let done = work();
-        (start.elapsed(), done)
+        (clock(began).saturating_sub(start), done)
     };
     let mut best = timed();
     for _ in 0..4 {

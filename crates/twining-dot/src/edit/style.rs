@@ -11,6 +11,8 @@ use super::site::{Shape, Sites};
 
 pub(crate) struct Style<'a> {
     source: &'a [u8],
+    /// Where each line starts: a file of one endless line would else be searched back and forth.
+    lines: Vec<usize>,
     pub eol: &'static str,
     pub arrow: &'static str,
     unit: String,
@@ -31,6 +33,7 @@ impl<'a> Style<'a> {
         let source = document.bytes();
         let mut style = Self {
             source,
+            lines: source.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect(),
             eol: line_end_of(source),
             arrow: if document.graph().is_directed() { "->" } else { "--" },
             unit: "    ".to_owned(),
@@ -87,7 +90,8 @@ impl<'a> Style<'a> {
     }
 
     pub fn line_start(&self, offset: usize) -> usize {
-        self.source[..offset].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1)
+        let before = self.lines.partition_point(|&start| start <= offset);
+        before.checked_sub(1).map_or(0, |line| self.lines[line])
     }
 
     /// The start of the next line, if nothing but blanks, a comment and what `skip`
