@@ -117,6 +117,12 @@ impl Document {
     }
 }
 
+/// What is wrong with the text of a file, its meaning left aside.
+pub(crate) fn syntax_errors(source: &[u8]) -> Vec<Problem> {
+    let charset = Charset::of(source);
+    located(source, charset, parser::parse(source, charset).errors)
+}
+
 /// The parser's word on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {

@@ -12,7 +12,7 @@ mod side;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::document::Document;
+use crate::document::{Document, syntax_errors};
 use crate::edit::{EditError, Plan, carry_out};
 use crate::graph::{Attributes, Edge};
 use crate::id::Id;
@@ -103,8 +103,8 @@ fn by_meaning(base: &Document, ours: &Document, theirs: &Document, policy: &(imp
     let fresh = merger.nodes(&joined)?;
     merger.groups(fresh);
     let text = carry_out(&merger.plan)?;
-    if let Some(problem) = Document::parse(text.clone()).errors().first() {
-        return Err(EditError::WouldBreak(problem.clone()).into());
+    if let Some(problem) = syntax_errors(&text).into_iter().next() {
+        return Err(EditError::WouldBreak(problem).into());
     }
     let mut clashes = merger.clashes;
     clashes.sort();
@@ -158,9 +158,7 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
     }
 
     fn body(&mut self, subject: &Subject, target: Target, body: usize, [base, ours, theirs]: [&Attributes; 3]) {
-        let all = |attributes: &Attributes| -> Own {
-            attributes.iter().map(|attribute| (Arc::clone(&attribute.name), attribute.value.clone())).collect()
-        };
+        let all = |attributes: &Attributes| Own::of(attributes.iter());
         for (name, verdict) in self.compared(subject, &all(base), &all(ours), &all(theirs)) {
             match verdict {
                 Verdict::Keep => {}
@@ -175,7 +173,10 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
 
     /// Compares attributes three ways; what clashes is told here.
     fn compared(&mut self, subject: &Subject, base: &Own, ours: &Own, theirs: &Own) -> Vec<(Arc<str>, Verdict)> {
-        let names: BTreeSet<&Arc<str>> = ours.keys().chain(theirs.keys()).collect();
+        if ours == theirs || base == theirs {
+            return Vec::new();
+        }
+        let names: BTreeSet<&Arc<str>> = ours.names().chain(theirs.names()).collect();
         let mut verdicts = Vec::new();
         for name in names {
             let (base, ours, theirs) = (base.get(name), ours.get(name), theirs.get(name));

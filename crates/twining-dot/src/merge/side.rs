@@ -4,12 +4,28 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::document::Document;
-use crate::graph::{Attributes, Edge, Graph};
+use crate::graph::{Attribute, Attributes, Edge, Graph};
 use crate::id::Id;
 use crate::syntax::Port;
 
 /// Attributes that something says itself; what defaults give it is compared with the defaults.
-pub(crate) type Own = BTreeMap<Arc<str>, Id>;
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Own(Vec<(Arc<str>, Id)>);
+
+impl Own {
+    /// Of attributes, which are sorted by name.
+    pub fn of<'a>(attributes: impl Iterator<Item = &'a Attribute>) -> Self {
+        Self(attributes.map(|attribute| (Arc::clone(&attribute.name), attribute.value.clone())).collect())
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Id> {
+        self.0.binary_search_by(|(known, _)| (**known).cmp(name)).ok().map(|index| &self.0[index].1)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.0.iter().map(|(name, _)| name)
+    }
+}
 
 /// What an edge is told by. Ports count: an edge that moved to another port is another.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -54,7 +70,7 @@ impl<'a> Side<'a> {
 }
 
 pub(crate) fn own(attributes: &Attributes) -> Own {
-    attributes.own().map(|attribute| (Arc::clone(&attribute.name), attribute.value.clone())).collect()
+    Own::of(attributes.own())
 }
 
 fn named_edges<'a>(graph: &'a Graph, identity: Identity<'_>, base: Option<&Side<'_>>) -> Vec<(EdgeName, &'a Edge, Own)> {
@@ -70,7 +86,7 @@ fn named_edges<'a>(graph: &'a Graph, identity: Identity<'_>, base: Option<&Side<
         let told_by_ends = identity.strict || edge.key.is_some();
         let [from, to] = if told_by_ends { [(from.0, None), (to.0, None)] } else { [from, to] };
         let names = if identity.strict { &[] } else { identity.attributes };
-        let identity = names.iter().map(|name| attributes.get(*name).cloned()).collect();
+        let identity = names.iter().map(|name| attributes.get(name).cloned()).collect();
         let name = EdgeName { from, to, identity, ordinal: 0 };
         unnumbered.entry(name.clone()).or_default().push(edges.len());
         edges.push((name, edge, attributes));
