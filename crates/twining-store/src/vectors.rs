@@ -3,7 +3,9 @@
 //! A vector depends on its text and on the model alone, so it is kept under a
 //! hash of the text. An index built anew, a branch switched to and back, an
 //! entry dismissed or archived: none of them costs a vector. Rows have one size
-//! and are appended whole; one that was torn or has changed is passed over.
+//! and are appended whole; one that was torn or has changed is passed over. A file
+//! that came with a clone is not read: its author could put any text beside any
+//! other.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -78,7 +80,7 @@ impl Vectors {
             if *cursor != VectorCursor::default() {
                 return Ok(forget(cursor));
             }
-            if !is_of(&handle, model)? {
+            if !self.is_ours(&handle, model)? {
                 return Ok(ReadOn::Done);
             }
             *cursor = VectorCursor { ino: now.ino, offset: HEAD as u64 };
@@ -92,7 +94,7 @@ impl Vectors {
         let _alone = self.lock.take()?;
         let bytes: Vec<u8> = rows.iter().flat_map(|(meaning, vector)| row_bytes(*meaning, vector)).collect();
         let Some(handle) = self.local().open_append(FILE)? else { return self.begin(model, &bytes) };
-        if !is_of(&handle, model)? {
+        if !self.is_ours(&handle, model)? {
             return self.begin(model, &bytes);
         }
         let Fingerprint { size, .. } = handle.fingerprint()?;
@@ -113,9 +115,20 @@ impl Vectors {
     fn begin(&self, model: u64, rows: &[u8]) -> Result<(), StoreError> {
         let mut bytes = Vec::with_capacity(HEAD + rows.len());
         bytes.extend(MAGIC);
-        bytes.extend(model.to_le_bytes());
+        bytes.extend(self.seal(model)?);
         bytes.extend(rows);
         self.layout.replace(self.local(), FILE, &bytes, false)
+    }
+
+    fn is_ours(&self, handle: &Handle, model: u64) -> Result<bool, StoreError> {
+        let mut head = [0; HEAD];
+        let n = handle.read_at(&mut head, 0)?;
+        Ok(n == HEAD && head[..8] == *MAGIC && head[8..] == self.seal(model)?)
+    }
+
+    /// What only a file made in this directory, by this model, has at its head.
+    fn seal(&self, model: u64) -> Result<[u8; 8], StoreError> {
+        Ok(xxh3_64(format!("{model:x} {}", self.local().identity()?).as_bytes()).to_le_bytes())
     }
 
     fn local(&self) -> &Dir {
@@ -129,12 +142,6 @@ fn forget(cursor: &mut VectorCursor) -> ReadOn {
     }
     *cursor = VectorCursor::default();
     ReadOn::Anew
-}
-
-fn is_of(handle: &Handle, model: u64) -> Result<bool, StoreError> {
-    let mut head = [0; HEAD];
-    let n = handle.read_at(&mut head, 0)?;
-    Ok(n == HEAD && head[..8] == *MAGIC && head[8..] == model.to_le_bytes())
 }
 
 fn read_rows(handle: &Handle, cursor: &mut VectorCursor, each: &mut dyn FnMut(u64, &VectorBytes)) -> Result<(), StoreError> {

@@ -199,7 +199,7 @@ fn announcement(view: &View<'_>, decision: Row, filter: &EntryFilter) -> Result<
     let filter = EntryFilter { types: vec![EntryType::Decision.as_str().to_owned()], ..filter.clone() };
     let mut found = None;
     // It has the decision's summary, whichever server wrote it; and names the decision, if it was one that does.
-    for row in view.entries().by_meaning(meaning_of(decision.summary.trim()), &filter)? {
+    for row in view.entries().by_meaning(&[meaning_of(decision.summary.trim())], &filter)? {
         let entry = view.entries().at_row(row)?;
         if entry.relates_to.iter().any(|id| *id == decision.id.as_str()) {
             return Ok(Some(entry));

@@ -158,10 +158,16 @@ const SCORED: &str = concat!(
 );
 const SCORED_ANY: &str = "SELECT rowid, -bm25(decision_text, 2.0, 1.0, 0.5, 0.5) FROM decision_text WHERE decision_text MATCH ?1";
 const SCORED_AT: &str = "SELECT -bm25(decision_text, 2.0, 1.0, 0.5, 0.5) FROM decision_text WHERE decision_text MATCH ?1 AND rowid = ?2";
-const OF_MEANING: &str =
-    concat!("SELECT d.num FROM decision_line l CROSS JOIN decision d ON d.num = l.num WHERE l.meaning = :name AND", sieve!());
-const OF_GIST: &str =
-    concat!("SELECT d.num FROM decision_line l CROSS JOIN decision d ON d.num = l.num WHERE l.gist = :name AND", sieve!());
+const OF_MEANING: &str = concat!(
+    "SELECT d.num FROM json_each(:names) n CROSS JOIN decision_line l ON l.meaning = n.value
+    CROSS JOIN decision d ON d.num = l.num WHERE",
+    sieve!()
+);
+const OF_GIST: &str = concat!(
+    "SELECT d.num FROM json_each(:names) n CROSS JOIN decision_line l INDEXED BY decision_gist ON l.gist = n.value
+    CROSS JOIN decision d ON d.num = l.num WHERE l.gist IS NOT NULL AND",
+    sieve!()
+);
 const CARD: &str = "SELECT meaning, gist, agent FROM decision_line WHERE num = ?1";
 const SENSES: &str = "SELECT num, meaning, gist FROM decision_line WHERE num > ?1 ORDER BY num LIMIT ?2";
 const LAST: &str = "SELECT coalesce(max(num), 0) FROM decision";
@@ -311,9 +317,9 @@ impl<'v> Decisions<'v> {
         Ok(ranked.into_iter().take(most).map(|(num, score)| (Row(num), score)).collect())
     }
 
-    /// Those that pass the filter and whose text, or whose summary, has this name.
-    pub fn by_meaning(&self, name: u64, filter: &DecisionFilter) -> Result<Vec<Row>, StoreError> {
-        Ok(Sieve::new(self, filter).of_meaning(name)?.into_iter().map(Row).collect())
+    /// Those that pass the filter and whose text, or whose summary, has one of these names.
+    pub fn by_meaning(&self, names: &[u64], filter: &DecisionFilter) -> Result<Vec<Row>, StoreError> {
+        Ok(Sieve::new(self, filter).of_meaning(names)?.into_iter().map(Row).collect())
     }
 
     /// What is known of one without reading it.
@@ -435,11 +441,12 @@ impl<'s> Sieve<'s> {
         Ok(found.into_iter().map(|(_, _, num)| num).collect())
     }
 
-    fn of_meaning(&self, name: u64) -> Result<Vec<i64>, StoreError> {
+    fn of_meaning(&self, names: &[u64]) -> Result<Vec<i64>, StoreError> {
         let mut found = Vec::new();
+        let names = sense::name_list(names);
         for sql in [OF_MEANING, OF_GIST] {
             let params = named_params! {
-                ":name": name.cast_signed(),
+                ":names": names,
                 ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence, ":made": self.made,
                 ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
             };
