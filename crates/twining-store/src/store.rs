@@ -405,7 +405,7 @@ impl Store {
         Ok(((fresh || late) && readable).then_some(room))
     }
 
-    fn reading_room(&self) -> Result<Option<Arc<Room>>, StoreError> {
+    pub(crate) fn reading_room(&self) -> Result<Option<Arc<Room>>, StoreError> {
         if let Some(room) = self.open_room() {
             return Ok(Some(room));
         }
@@ -415,7 +415,7 @@ impl Store {
         }
     }
 
-    fn writing_room(&self) -> Result<Arc<Room>, StoreError> {
+    pub(crate) fn writing_room(&self) -> Result<Arc<Room>, StoreError> {
         let room = match self.reading_room()? {
             Some(room) => room,
             None => self.move_in(Layout::make(&self.place.project, self.probe.clone())?)?,
