@@ -12,17 +12,20 @@ use twining_model::{Refused, limits};
 
 use crate::commands::VERBS;
 use crate::desk::{Project, caller_at_cli};
+use crate::import::Aim;
 use crate::mcp::{self, Selection};
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
 use crate::verbs::{Effect, Given, VerbEntry};
-use crate::{doctor, help, misread, misuse, reindex, tour};
+use crate::{doctor, help, import, misread, misuse, reindex, seed, tour};
 
 /// Commands that are no verbs: they serve people and hosts, not agents.
-const ONLY_CLI: [(&str, &str); 4] = [
+const ONLY_CLI: [(&str, &str); 6] = [
     ("mcp", "Serve the verbs to an MCP client over stdio"),
     ("doctor", "Check that the memory is in order"),
     ("reindex", "Build the index anew from the files"),
+    ("seed", "Write the default policy to .twining/policy.yml, to be edited"),
+    ("import", "Take over another tool's settings as a policy"),
     ("tour", "Watch two agents share a memory, on a throwaway repository"),
 ];
 
@@ -124,6 +127,11 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
             .after_help("Example:\n  claude mcp add twining -- twining mcp"),
         "doctor" => command.after_help("Example:\n  twining doctor --json"),
         "reindex" => command.after_help("Example:\n  twining reindex"),
+        "seed" => command.after_help("Example:\n  twining seed && $EDITOR .twining/policy.yml"),
+        "import" => command
+            .arg(Arg::new("tool").required(true).value_name("TOOL").value_parser(["guardkit"]).help("Whose settings"))
+            .arg(Arg::new("print").long("print").action(ArgAction::SetTrue).help("Print the policy instead of writing it"))
+            .after_help("Example:\n  twining import guardkit --print"),
         _ => command.after_help("Example:\n  twining tour"),
     }
 }
@@ -142,6 +150,11 @@ fn run(matches: &ArgMatches) -> Ending {
         }
         "doctor" => Project::open(project).map(|project| doctor::examine(&project, style)),
         "reindex" => Project::open(project).and_then(|project| reindex::rebuild(&project, style)),
+        "seed" => Project::open(project).and_then(|project| seed::write(&project, style)),
+        "import" => {
+            let aim = if given.get_flag("print") { Aim::Print } else { Aim::Write };
+            Project::open(project).and_then(|project| import::guardkit(&project, aim, style))
+        }
         "tour" => tour::play(),
         name => match VERBS.iter().find(|verb| verb.command_name() == name) {
             Some(verb) => run_verb(verb, given, project, agent, style),

@@ -9,6 +9,7 @@ mod desk;
 mod doctor;
 mod git;
 mod help;
+mod import;
 mod json;
 mod locate;
 mod mcp;
@@ -19,7 +20,9 @@ mod page;
 mod problem;
 mod reindex;
 mod schema;
+mod seed;
 mod tour;
+mod user_policy;
 mod verbs;
 mod world;
 

@@ -61,6 +61,7 @@ pub struct ModeAdvice {
     /// How much ceremony it takes.
     pub ceremony: Ceremony,
     /// The complexities it is meant for.
+    #[schemars(with = "Vec<u8>")]
     pub complexity_range: (u8, u8),
     /// What it is good for.
     pub when_to_use: Vec<String>,

@@ -6,10 +6,12 @@ mod add_entity;
 mod add_relation;
 mod archive;
 mod assemble;
+mod check_gates;
 mod commits;
 mod decide;
 mod dismiss;
 mod export;
+mod gates;
 mod graph_query;
 mod impact;
 mod link_commit;
@@ -18,21 +20,26 @@ mod override_decision;
 mod path;
 mod post;
 mod promote;
+mod prompt;
 mod prune_graph;
 mod query;
 mod read;
 mod recent;
 mod reconsider;
+mod record_turn;
+mod role;
 mod search_decisions;
 mod shown;
 mod status;
+mod suggest_mode;
 mod trace;
+mod turns;
 mod verify;
 mod why;
 mod words;
 
 /// Every verb, group by group, in the order people read them.
-pub static VERBS: [VerbEntry; 26] = [
+pub static VERBS: [VerbEntry; 33] = [
     VerbEntry::of::<assemble::Assemble>(),
     VerbEntry::of::<post::Post>(),
     VerbEntry::of::<read::Read>(),
@@ -55,6 +62,13 @@ pub static VERBS: [VerbEntry; 26] = [
     VerbEntry::of::<path::Path>(),
     VerbEntry::of::<graph_query::GraphQuery>(),
     VerbEntry::of::<prune_graph::PruneGraph>(),
+    VerbEntry::of::<role::RoleOf>(),
+    VerbEntry::of::<gates::Gates>(),
+    VerbEntry::of::<check_gates::CheckGates>(),
+    VerbEntry::of::<prompt::PromptFor>(),
+    VerbEntry::of::<record_turn::RecordTurn>(),
+    VerbEntry::of::<turns::Turns>(),
+    VerbEntry::of::<suggest_mode::SuggestMode>(),
     VerbEntry::of::<archive::Archive>(),
     VerbEntry::of::<status::Status>(),
     VerbEntry::of::<verify::Verify>(),

@@ -27,6 +27,7 @@ pub struct GateProfile {
     /// What kind of task.
     pub task_type: String,
     /// The complexities it holds for.
+    #[schemars(with = "Vec<u8>")]
     pub complexity_range: (u8, u8),
     /// Whether the architecture is reviewed.
     pub arch_review_required: bool,
