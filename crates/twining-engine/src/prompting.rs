@@ -25,6 +25,10 @@ impl Engine {
     /// What the other rooms know for a prompt. One that cannot be asked gives
     /// nothing: an agent with half a prompt is better off than one with none.
     fn memory_for(&self, caller: &Caller, draft: &PromptDraft, tokens: usize) -> Memory {
+        // A hook waits for this: where there is no memory yet, not even an empty index is made.
+        if !self.store().exists().unwrap_or(false) {
+            return Memory::default();
+        }
         let question =
             AssembleInput { task: draft.question(), scope: draft.scope.to_string(), max_tokens: Some(tokens.max(1)), agent_id: None };
         let rules = self.critical_rules(draft);

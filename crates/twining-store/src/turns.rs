@@ -67,12 +67,12 @@ pub struct TurnChange {
 impl Shelf {
     /// The folders of features.
     pub fn features(&self) -> Result<Vec<String>, StoreError> {
-        self.top.as_ref().map_or_else(|| Ok(Vec::new()), Dir::list)
+        self.top.as_ref().map_or_else(|| Ok(Vec::new()), names)
     }
 
     /// The folders of a feature's tasks.
     pub fn tasks(&self, feature: &str) -> Result<Vec<String>, StoreError> {
-        self.feature(feature)?.as_ref().map_or_else(|| Ok(Vec::new()), Dir::list)
+        self.feature(feature)?.as_ref().map_or_else(|| Ok(Vec::new()), names)
     }
 
     /// Every turn file of a project.
@@ -122,12 +122,20 @@ impl Shelf {
             }
             Err(error) => return Err(error),
         };
-        for task in dir.list()? {
+        for task in names(&dir)? {
             list_task(&dir, feature, &task, listing)?;
         }
         listing.slots.sort();
         Ok(())
     }
+}
+
+/// The names in a folder but hidden ones, which other programs leave and no name
+/// of ours becomes.
+fn names(dir: &Dir) -> Result<Vec<String>, StoreError> {
+    let mut names = dir.list()?;
+    names.retain(|name| !name.starts_with('.'));
+    Ok(names)
 }
 
 fn list_task(dir: &Dir, feature: &str, task: &str, listing: &mut Listing) -> Result<(), StoreError> {

@@ -63,7 +63,8 @@ impl Project {
     /// Does what no write waits for. Nothing acknowledged depends on it: if it
     /// fails now, the next process does it.
     pub fn tidy_up(&self) {
-        let _ = self.engine.store().housekeep();
+        let store = self.engine.store();
+        let _ = store.housekeep().and_then(|()| store.settle());
     }
 
     /// A desk in it for `caller`.

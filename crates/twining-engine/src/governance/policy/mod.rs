@@ -12,6 +12,7 @@ mod reader;
 mod source;
 #[cfg(test)]
 mod tests;
+mod values;
 mod write;
 
 use twining_store::PolicyFile;

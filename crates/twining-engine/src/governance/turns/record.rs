@@ -1,5 +1,7 @@
 //! Recording: amend the turn if it is there, and make room if there are many.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -106,29 +108,59 @@ fn written(existing: Option<Document>, draft: &TurnDraft, stamp: &Stamp<'_>) -> 
     document.to_pretty().map_err(encode)
 }
 
-/// The turns that leave. Files are read only when there are too many of them.
+/// The turns that leave. Files are read only when there are too many, and then
+/// only as far as it matters: the latest of each task, and completed features.
 fn to_prune(shelf: &Shelf, new: &Slot, draft: &TurnDraft) -> Result<Vec<Slot>, Failure> {
     let mut slots = shelf.all()?.slots;
-    if !slots.contains(new) {
+    let is_there = slots.contains(new);
+    if !is_there {
         slots.push(new.clone());
     }
     let of_feature = slots.iter().filter(|slot| slot.feature == new.feature).count();
     if slots.len() <= limits::TURNS_OF_PROJECT && of_feature <= limits::TURNS_OF_FEATURE {
         return Ok(Vec::new());
     }
-    let completes = draft.fields.iter().find(|(name, _)| *name == "feature_completed").and_then(|(_, value)| value.as_bool());
-    let mut kept = Vec::new();
+    // The one that is written, as it will be.
+    let given = draft.fields.iter().find(|(name, _)| *name == "feature_completed").and_then(|(_, value)| value.as_bool());
+    let look = |slot: &Slot| -> Option<(i64, bool)> {
+        let before = read(shelf, slot).map(|turn| (recorded_at(&turn), turn.feature_completed));
+        if slot == new {
+            let (at, said) = before.unwrap_or((i64::MAX, None));
+            return Some((at, given.or(said).unwrap_or(false)));
+        }
+        before.map(|(at, said)| (at, said.unwrap_or(false)))
+    };
+    let completed = completed_features(&slots, look);
+    let kept = slots.into_iter().filter_map(|slot| {
+        let completed = completed.contains(&slot.feature);
+        let at = if completed { look(&slot)?.0 } else { 0 };
+        Some(Kept { is_new: slot == *new, slot, at, completed })
+    });
+    Ok(leaving(&kept.collect::<Vec<_>>()))
+}
+
+/// The features whose latest turn says that they are completed. One that says
+/// nothing is in progress: a feature that was completed and is worked on again.
+fn completed_features(slots: &[Slot], look: impl Fn(&Slot) -> Option<(i64, bool)>) -> BTreeSet<String> {
+    let mut last_of_task: BTreeMap<(&str, &str), &Slot> = BTreeMap::new();
     for slot in slots {
-        if slot == *new {
-            // As it will be, not as it was.
-            let before = read(shelf, &slot).and_then(|turn| turn.feature_completed);
-            kept.push(Kept { slot, at: i64::MAX, completed: completes.or(before), is_new: true });
-        } else if let Some(turn) = read(shelf, &slot) {
-            let at = Time::read(&turn.timestamp).or_else(|| turn.completed_at.as_deref().and_then(Time::read)).map_or(0, Time::as_ms);
-            kept.push(Kept { slot, at, completed: turn.feature_completed, is_new: false });
+        let last = last_of_task.entry((&slot.feature, &slot.task)).or_insert(slot);
+        if slot.number > last.number {
+            *last = slot;
         }
     }
-    Ok(leaving(&kept))
+    let mut latest: BTreeMap<&str, (i64, bool)> = BTreeMap::new();
+    for slot in last_of_task.values() {
+        let Some(said) = look(slot) else { continue };
+        let known = latest.entry(&slot.feature).or_insert(said);
+        *known = (*known).max(said);
+    }
+    latest.into_iter().filter(|(_, (_, completed))| *completed).map(|(feature, _)| feature.to_owned()).collect()
+}
+
+fn recorded_at(turn: &Turn) -> i64 {
+    let at = Time::read(&turn.timestamp).or_else(|| turn.completed_at.as_deref().and_then(Time::read));
+    at.map_or(0, Time::as_ms)
 }
 
 /// A turn that can be read; one that cannot is for a person to look at, and

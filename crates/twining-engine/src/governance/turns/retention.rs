@@ -4,9 +4,8 @@
 //! completed features can make room. What is in progress is never touched, and
 //! neither is the turn that is being written.
 //!
-//! A feature is completed when the newest of its turns that speaks of it says so.
-//! The feature list will know better once there is one; [`Kept::completed`] is
-//! where its word comes in.
+//! Whether a feature is completed is for the caller to say: today its latest turn
+//! does, and the feature list will know better once there is one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,16 +18,15 @@ pub(crate) struct Kept {
     pub(crate) slot: Slot,
     /// When it was recorded, in milliseconds since 1970.
     pub(crate) at: i64,
-    /// What it says of its feature, if anything.
-    pub(crate) completed: Option<bool>,
+    /// Whether its feature is completed.
+    pub(crate) completed: bool,
     /// Whether this is the one being written.
     pub(crate) is_new: bool,
 }
 
 /// The turns that leave, oldest first.
 pub(crate) fn leaving(turns: &[Kept]) -> Vec<Slot> {
-    let completed = completed_features(turns);
-    let mut free: Vec<&Kept> = turns.iter().filter(|turn| !turn.is_new && completed.contains(turn.slot.feature.as_str())).collect();
+    let mut free: Vec<&Kept> = turns.iter().filter(|turn| !turn.is_new && turn.completed).collect();
     free.sort_by_key(|turn| (turn.at, &turn.slot));
     let mut of_feature: BTreeMap<&str, usize> = BTreeMap::new();
     turns.iter().for_each(|turn| *of_feature.entry(&turn.slot.feature).or_default() += 1);
@@ -50,29 +48,18 @@ pub(crate) fn leaving(turns: &[Kept]) -> Vec<Slot> {
     free.iter().filter(|turn| left.contains(&turn.slot)).map(|turn| turn.slot.clone()).collect()
 }
 
-fn completed_features(turns: &[Kept]) -> BTreeSet<&str> {
-    let mut last: BTreeMap<&str, (i64, u32, bool)> = BTreeMap::new();
-    for turn in turns {
-        let Some(completed) = turn.completed else { continue };
-        let said = (turn.at, turn.slot.number, completed);
-        let known = last.entry(&turn.slot.feature).or_insert(said);
-        *known = (*known).max(said);
-    }
-    last.into_iter().filter(|(_, (_, _, completed))| *completed).map(|(feature, _)| feature).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
-    fn turn(feature: &str, number: u32, at: i64, completed: Option<bool>) -> Kept {
+    fn turn(feature: &str, number: u32, at: i64, completed: bool) -> Kept {
         Kept { slot: Slot { feature: feature.into(), task: "T".into(), number }, at, completed, is_new: false }
     }
 
     fn feature(name: &str, from: i64, turns: u32, completed: bool) -> Vec<Kept> {
-        (1..=turns).map(|n| turn(name, n, from + i64::from(n), (n == turns && completed).then_some(true))).collect()
+        (1..=turns).map(|n| turn(name, n, from + i64::from(n), completed)).collect()
     }
 
     #[test]
@@ -94,10 +81,6 @@ mod tests {
     #[test]
     fn what_is_in_progress_stays_however_much_there_is() {
         assert_eq!(leaving(&feature("RUNNING", 0, 500, false)), []);
-        // A feature that was reopened is in progress again.
-        let mut reopened = feature("DONE", 0, 60, true);
-        reopened.push(turn("DONE", 61, 1000, Some(false)));
-        assert_eq!(leaving(&reopened), []);
     }
 
     #[test]
@@ -110,22 +93,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn room_is_made_as_ruled(spread in prop::collection::vec((0..4_u8, any::<bool>(), 0..300_i64), 0..320)) {
-            let mut turns: Vec<Kept> = Vec::new();
-            for (n, (feature, _, at)) in spread.iter().enumerate() {
-                turns.push(turn(&format!("F{feature}"), u32::try_from(n).expect("few") + 1, *at, None));
-            }
-            for name in 0..4_u8 {
-                let says = spread.iter().any(|(feature, completed, _)| *feature == name && *completed);
-                if let Some(first) = turns.iter_mut().find(|turn| turn.slot.feature == format!("F{name}")) {
-                    first.completed = Some(says && name % 2 == 0);
-                }
-            }
+        fn room_is_made_as_ruled(spread in prop::collection::vec((0..6_u8, 0..300_i64), 0..320)) {
+            let number = |n: usize| u32::try_from(n).expect("few") + 1;
+            let turns: Vec<Kept> =
+                spread.iter().enumerate().map(|(n, (feature, at))| turn(&format!("F{feature}"), number(n), *at, feature % 2 == 0)).collect();
             let left = leaving(&turns);
             let gone: BTreeSet<&Slot> = left.iter().collect();
             prop_assert_eq!(gone.len(), left.len());
             let stay: Vec<Kept> = turns.iter().filter(|turn| !gone.contains(&turn.slot)).cloned().collect();
-            let done = completed_features(&turns);
+            let done: BTreeSet<&str> = turns.iter().filter(|turn| turn.completed).map(|turn| turn.slot.feature.as_str()).collect();
             // Nothing in progress goes.
             prop_assert!(left.iter().all(|slot| done.contains(slot.feature.as_str())));
             // No completed feature keeps too many, and the project only what it must.

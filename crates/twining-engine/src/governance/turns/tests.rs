@@ -183,6 +183,27 @@ fn room_is_made_from_completed_features_and_never_from_running_ones() {
     let recorded = record(&project, &done);
     assert_eq!(recorded.pruned, ["turns/FEAT-001/RUNNING/T1.json", "turns/FEAT-001/RUNNING/T2.json"]);
     assert_eq!(listed(&project, None, Some(500)).total as usize, limits::TURNS_OF_FEATURE);
+    // Worked on again, it is in progress again, and keeps everything.
+    let reopened = record(&project, &turn("RUNNING", 53));
+    assert_eq!(reopened.pruned, Vec::<String>::new());
+    assert_eq!(listed(&project, None, Some(500)).total as usize, limits::TURNS_OF_FEATURE + 1);
+}
+
+#[test]
+fn a_full_project_makes_room_from_its_completed_features() {
+    let project = Project::new();
+    let of = |feature: &str, number, completed| RecordTurnInput {
+        feature: Some(feature.into()),
+        feature_completed: completed,
+        ..turn("TASK", number)
+    };
+    (1..=10).for_each(|number| drop(record(&project, &of("FEAT-OLD", number, (number == 10).then_some(true)))));
+    (1..=190).for_each(|number| drop(record(&project, &of("FEAT-RUNNING", number, None))));
+    let recorded = record(&project, &of("FEAT-RUNNING", 191, None));
+    assert_eq!(recorded.pruned, ["turns/FEAT-OLD/TASK/T1.json"], "the 201st");
+    project.write("turns/FEAT-OLD/TASK/T2.json", "{");
+    let recorded = record(&project, &of("FEAT-RUNNING", 192, None));
+    assert_eq!(recorded.pruned, Vec::<String>::new(), "what cannot be read is not counted, and not taken away");
 }
 
 #[test]

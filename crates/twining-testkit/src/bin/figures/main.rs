@@ -5,6 +5,7 @@
 mod client;
 mod crowd;
 mod measure;
+mod prompts;
 mod store;
 mod table;
 
@@ -49,6 +50,8 @@ enum What {
     Reads,
     /// The index built anew and caught up
     Rebuild,
+    /// Role, gates and prompt, as a hook asks for them
+    Prompts,
     /// Many processes, kills, arrays
     Crowd,
 }
@@ -114,6 +117,7 @@ fn report(arguments: Arguments) -> Outcome<()> {
             What::Writes => measure::writes(&mut bench)?,
             What::Reads => measure::reads(&mut bench)?,
             What::Rebuild => measure::rebuild(&mut bench)?,
+            What::Prompts => prompts::prompts(&mut bench)?,
             What::Crowd => crowd::crowd(&mut bench)?,
         }
     }
