@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use twining_model::{TurnKey, TurnName, limits};
 use twining_store::{PolicyFile, Slot, Store, StoreError, TurnChange, disk};
-use twining_testkit::{TestProject, ids};
+use twining_testkit::faults::{EIO, ENOSPC};
+use twining_testkit::{Faults, Outcome, TestProject, ids};
 
 fn store(project: &TestProject) -> Store {
     Store::open(project.place(), ids()).expect("opens")
@@ -131,4 +132,34 @@ fn a_report_is_read_inside_the_project_and_nowhere_else() {
     }
     assert!(matches!(read("out"), Err(StoreError::Unsafe { .. })), "a folder is no report");
     assert!(disk::read_inside(&base, "out/report.xml", 3).is_err(), "too large");
+}
+
+#[test]
+fn a_disk_that_fails_at_any_call_leaves_the_old_turn_or_the_new() {
+    let amend = |store: &Store| {
+        let change =
+            TurnChange { write: Some((key("F", "T", 1), b"the new turn\n".to_vec())), remove: vec![Slot::of(&key("DONE", "T", 1))] };
+        store.transact_turns::<_, StoreError>(|_| Ok((change, ())))
+    };
+    for outcome in [Outcome::Fails(EIO), Outcome::Fails(ENOSPC), Outcome::Tears(ENOSPC), Outcome::Dies, Outcome::DiesHalfWay] {
+        for at in 0.. {
+            let project = TestProject::in_memory();
+            put(&store(&project), key("F", "T", 1), Vec::new()).expect("writes");
+            put(&store(&project), key("DONE", "T", 1), Vec::new()).expect("writes");
+            let faults = Arc::new(Faults::at(at, outcome));
+            let probe: Arc<dyn disk::Probe> = faults.clone();
+            let amended = Store::open_probed(project.place(), ids(), Some(probe)).and_then(|store| amend(&store));
+            let text = std::fs::read_to_string(project.file("turns/F/T/T1.json")).expect("one of the two is there");
+            if amended.is_ok() {
+                assert_eq!(text, "the new turn\n", "acknowledged, with {outcome:?} at call {at}");
+            }
+            assert!(["{}\n", "the new turn\n"].contains(&text.as_str()), "{text:?} with {outcome:?} at call {at}");
+            // The room that is made never comes before the turn it is made for.
+            assert!(text == "the new turn\n" || project.file("turns/DONE/T/T1.json").exists(), "{outcome:?} at call {at}");
+            amend(&store(&project)).expect("the next process goes on");
+            if faults.calls() <= at {
+                break;
+            }
+        }
+    }
 }

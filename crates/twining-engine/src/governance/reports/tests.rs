@@ -143,7 +143,7 @@ fn go_test_is_counted_by_test_and_a_package_that_does_not_build_has_failed() {
 
 #[test]
 fn pytest_is_counted_from_its_report_and_from_its_log() {
-    let report = r#"{"created": 1, "exitcode": 1, "root": "/x", "summary": {"passed": 3, "failed": 1, "error": 1, "skipped": 2, "total": 7}, "tests": []}"#;
+    let report = r#"{"created": 1, "exitcode": 1, "root": "/x", "summary": {"passed": 3, "failed": 1, "error": 1, "skipped": 2, "xfailed": 4, "total": 11}, "tests": []}"#;
     assert_eq!(tests(report), (Format::Pytest, 5, 3, 2));
     assert_eq!(tests(r#"{"exitcode": 5, "summary": {"total": 0, "collected": 0}}"#), (Format::Pytest, 0, 0, 0));
     assert_eq!(tests(r#"{"exitcode": 2, "summary": {"passed": 4}}"#), (Format::Pytest, 5, 4, 1), "it was interrupted");
