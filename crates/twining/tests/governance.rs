@@ -159,6 +159,11 @@ fn no_caller_can_lower_the_bar_or_read_elsewhere() {
     );
     assert_eq!(result["structuredContent"]["overall"], "unknown", "{result}");
     assert_eq!(result["structuredContent"]["approved"], false);
+    for nothing in [json!(null), json!({"tests": null, "coverage": null})] {
+        let result =
+            server.call("twining_check_gates", &json!({"task_type": "feature", "complexity": 5, "results": nothing, "reports": null}));
+        assert_eq!(result["structuredContent"]["overall"], "unknown", "{result}");
+    }
 }
 
 #[test]

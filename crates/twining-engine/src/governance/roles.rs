@@ -9,6 +9,7 @@ use twining_model::text;
 
 use crate::failure::Failure;
 use crate::governance::policy::{ListPatch, Mistake, Policy, Source, list};
+use crate::words;
 
 /// Which role, in the caller's words.
 #[derive(Clone, Debug, Default)]
@@ -52,8 +53,8 @@ impl Role {
 pub(crate) fn role(policy: &Policy, name: &str) -> Result<Role, Failure> {
     let name = text::name("role", name)?.to_lowercase();
     let Some(patch) = policy.patch.roles.get(&name) else {
-        let known: Vec<&str> = policy.patch.roles.keys().map(String::as_str).collect();
-        let hint = format!("defined are {}; `.twining/policy.yml` may define more under `roles:`", known.join(", "));
+        let known = words::some_names(policy.patch.roles.keys().map(String::as_str));
+        let hint = format!("defined are {known}; `.twining/policy.yml` may define more under `roles:`");
         return Err(Failure::NotFound { what: "role", id: text::excerpt(&name, 80), hint });
     };
     let mut sources = BTreeMap::new();

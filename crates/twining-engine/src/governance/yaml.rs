@@ -74,6 +74,10 @@ pub(crate) fn read(text: &str) -> (Vec<(Key, Node)>, Vec<Broken>) {
     match read_whole(text) {
         Ok(entries) => (entries, Vec::new()),
         Err(whole) => {
+            if let Some(conflict) = conflict(text) {
+                // One mistake, not one for each line git wrote.
+                return (Vec::new(), vec![conflict]);
+            }
             let (mut entries, mut broken) = (Vec::new(), Vec::new());
             let parts = parts(text);
             if parts.len() > MOST_PARTS {
@@ -92,6 +96,12 @@ pub(crate) fn read(text: &str) -> (Vec<(Key, Node)>, Vec<Broken>) {
             (entries, broken)
         }
     }
+}
+
+/// Where git left both sides of a merge.
+fn conflict(text: &str) -> Option<Broken> {
+    let line = text.lines().position(|line| line.starts_with("<<<<<<< "))? as u64 + 1;
+    Some(Broken { at: Spot { line, column: 1 }, why: "git left both sides of a merge here; keep one".to_owned() })
 }
 
 fn read_whole(text: &str) -> Result<Vec<(Key, Node)>, Broken> {
@@ -255,6 +265,13 @@ mod tests {
         assert_eq!(broken.len(), 1);
         assert!((1..=3).contains(&broken[0].at.line), "{broken:?}");
         assert!(!broken[0].why.is_empty() && !broken[0].why.contains('\n'), "{broken:?}");
+    }
+
+    #[test]
+    fn a_merge_nobody_resolved_is_called_one() {
+        let (entries, broken) = read("a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> other\n");
+        assert_eq!((entries.len(), broken.len(), broken[0].at.line), (0, 1, 2));
+        assert_eq!(broken[0].why, "git left both sides of a merge here; keep one");
     }
 
     #[test]

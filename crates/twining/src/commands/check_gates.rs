@@ -22,7 +22,7 @@ pub struct Input {
     task_type: String,
     /// 1 to 10
     complexity: i64,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "words::part")]
     #[command(flatten)]
     results: Results,
     /// Paths of JUnit, Cobertura, lcov, nextest, pytest or go test reports; they count over results
@@ -31,10 +31,11 @@ pub struct Input {
     reports: Vec<String>,
 }
 
-/// What the caller knows. Thresholds are none of it.
+/// What you measured
 #[derive(Debug, Default, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Results {
+    #[serde(deserialize_with = "words::part")]
     #[command(flatten)]
     tests: Tests,
     #[arg(help = "As a fraction or in percent", long)]

@@ -75,6 +75,11 @@ pub fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> 
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
+/// A part that a model may also have sent as `null`.
+pub fn part<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
 /// Properties: an object in JSON, `key=value` pairs on a command line.
 pub fn properties<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, String)>, D::Error> {
     let properties: Option<BTreeMap<String, String>> = Option::deserialize(deserializer)?;

@@ -3,6 +3,7 @@
 use twining_model::{Refused, limits, text};
 
 use crate::governance::policy::{HARDEST, Policy, word};
+use crate::words;
 
 /// What to take a word for that no profile has. Never for something easier than
 /// `feature`, unless the word is plainly another one for it.
@@ -67,9 +68,9 @@ fn known_type(policy: &Policy, given: &str, notes: &mut Vec<String>) -> String {
             FALLBACK.to_owned()
         }
         _ => {
-            let known: Vec<&str> = policy.patch.gates.keys().map(String::as_str).collect();
+            let known = words::some_names(policy.patch.gates.keys().map(String::as_str));
             let shown = text::excerpt(&given, 40);
-            notes.push(format!("`{shown}` is no known task type; the gates of `{FALLBACK}` hold. Known are {}", known.join(", ")));
+            notes.push(format!("`{shown}` is no known task type; the gates of `{FALLBACK}` hold. Known are {known}"));
             FALLBACK.to_owned()
         }
     }

@@ -1,5 +1,7 @@
 use std::time::{Duration, Instant};
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn tests(text: &str) -> (Format, u64, u64, u64) {
@@ -170,5 +172,26 @@ fn what_is_no_report_is_said_to_be_none() {
         ("\u{0}\u{1}", "is of no kind read here"),
     ] {
         assert!(problem(text).starts_with(starts), "{text}: {}", problem(text));
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_at_all_stop_the_readers(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        drop(understand(&bytes));
+    }
+}
+
+#[test]
+fn a_report_with_a_hole_in_it_never_hides_its_failure() {
+    let whole = "<testsuites tests=\"3\" failures=\"1\"><testsuite name=\"a\" tests=\"3\" failures=\"1\"><testcase name=\"x\"/>\
+        <testcase name=\"y\"><failure message=\"m\">no</failure></testcase><testcase name=\"z\"/></testsuite></testsuites>";
+    for from in 0..whole.len() {
+        for end in from + 1..whole.len().min(from + 40) {
+            let cut = format!("{}{}", &whole[..from], &whole[end..]);
+            if let Ok((_, Said::Tests(tests))) = understand(cut.as_bytes()) {
+                assert!(tests.failed > 0 || !cut.contains("failure"), "{cut}: {tests:?}");
+            }
+        }
     }
 }
