@@ -29,8 +29,8 @@ impl Engine {
         if !self.store().exists().unwrap_or(false) {
             return Memory::default();
         }
-        let question =
-            AssembleInput { task: draft.question(), scope: draft.scope.to_string(), max_tokens: Some(tokens.max(1)), agent_id: None };
+        let (task, scope) = (draft.question(), draft.scope.to_string());
+        let question = AssembleInput { task, scope, max_tokens: Some(tokens.max(1)), ..AssembleInput::default() };
         let rules = self.critical_rules(draft);
         match self.assemble(caller, &question) {
             Ok(context) => recalled(rules, context),
