@@ -12,17 +12,20 @@ use twining_model::{Refused, limits};
 
 use crate::commands::VERBS;
 use crate::desk::{Project, caller_at_cli};
+use crate::import::Aim;
 use crate::mcp::{self, Selection};
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
 use crate::verbs::{Effect, Given, VerbEntry};
-use crate::{doctor, help, misread, misuse, reindex, tour};
+use crate::{doctor, help, import, misread, misuse, reindex, seed, tour};
 
 /// Commands that are no verbs: they serve people and hosts, not agents.
-const ONLY_CLI: [(&str, &str); 4] = [
+const ONLY_CLI: [(&str, &str); 6] = [
     ("mcp", "Serve the verbs to an MCP client over stdio"),
     ("doctor", "Check that the memory is in order"),
     ("reindex", "Build the index anew from the files"),
+    ("seed", "Write the default policy to .twining/policy.yml, to be edited"),
+    ("import", "Take over another tool's settings as a policy"),
     ("tour", "Watch two agents share a memory, on a throwaway repository"),
 ];
 
@@ -36,7 +39,7 @@ const EVERYWHERE: &str = "Everywhere";
 pub fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     out::heed_terminal();
-    match command(shape_of(&words)).try_get_matches_from(&words) {
+    match command_for(&words).try_get_matches_from(&words) {
         Ok(matches) => run(&matches).into(),
         Err(error) => misuse::tell(error, style_of(&words)).into(),
     }
@@ -61,18 +64,33 @@ fn shape_of(words: &[OsString]) -> Shape {
     if words.iter().skip(1).take_while(|word| *word != "--").any(is_json) { Shape::Json } else { Shape::Flags }
 }
 
+/// What is needed to read these words. A hook waits for every start, and the
+/// flags of forty commands take longer to put together than most of them take to
+/// run: where the first word is a verb, there is only that one.
+fn command_for(words: &[OsString]) -> Command {
+    let shape = shape_of(words);
+    let called = VERBS.iter().find(|verb| words.get(1).is_some_and(|word| word.to_str() == Some(&verb.command_name())));
+    match called {
+        Some(verb) => root().subcommand(verb_command(verb, shape)),
+        None => command(shape),
+    }
+}
+
 fn command(shape: Shape) -> Command {
-    let root = Command::new("twining")
+    let verbs = VERBS.iter().map(|verb| verb_command(verb, shape));
+    root().help_template(help::template(&ONLY_CLI)).subcommands(verbs).subcommands(ONLY_CLI.map(|(name, about)| only_cli(name, about)))
+}
+
+fn root() -> Command {
+    Command::new("twining")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Shared memory for coding agents")
-        .help_template(help::template(&ONLY_CLI))
         .after_help("`twining <command> --help` shows its flags and an example; `twining tour` shows it all at work.")
         .after_long_help(help::ENDINGS)
         .subcommand_required(true)
         .arg_required_else_help(true)
         .infer_long_args(true)
-        .args(global_flags());
-    root.subcommands(VERBS.iter().map(|verb| verb_command(verb, shape))).subcommands(ONLY_CLI.map(|(name, about)| only_cli(name, about)))
+        .args(global_flags())
 }
 
 fn global_flags() -> [Arg; 3] {
@@ -131,6 +149,11 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                     .help("Also make the vectors that search by meaning needs, with progress"),
             )
             .after_help("Example:\n  twining reindex --vectors"),
+        "seed" => command.after_help("Example:\n  twining seed && $EDITOR .twining/policy.yml"),
+        "import" => command
+            .arg(Arg::new("tool").required(true).value_name("TOOL").value_parser(["guardkit"]).help("Whose settings"))
+            .arg(Arg::new("print").long("print").action(ArgAction::SetTrue).help("Print the policy instead of writing it"))
+            .after_help("Example:\n  twining import guardkit --print"),
         _ => command.after_help("Example:\n  twining tour"),
     }
 }
@@ -149,6 +172,11 @@ fn run(matches: &ArgMatches) -> Ending {
         }
         "doctor" => Project::open(project).map(|project| doctor::examine(&project, style)),
         "reindex" => Project::open(project).and_then(|project| reindex::rebuild(&project, given.get_flag("vectors"), style)),
+        "seed" => Project::open(project).and_then(|project| seed::write(&project, style)),
+        "import" => {
+            let aim = if given.get_flag("print") { Aim::Print } else { Aim::Write };
+            Project::open(project).and_then(|project| import::guardkit(&project, aim, style))
+        }
         "tour" => tour::play(),
         name => match VERBS.iter().find(|verb| verb.command_name() == name) {
             Some(verb) => run_verb(verb, given, project, agent, style),
@@ -225,6 +253,23 @@ mod tests {
         assert_eq!(shape_of(&words(&["twining", "post", "finding", "--", "--json-input"])), Shape::Flags);
         assert!(command(Shape::Json).try_get_matches_from(["twining", "decide", "--json-input", "-"]).is_ok());
         assert!(command(Shape::Flags).try_get_matches_from(["twining", "decide"]).is_err());
+    }
+
+    #[test]
+    fn one_verb_alone_reads_its_words_as_all_of_them_would() {
+        for verb in &VERBS {
+            let name = verb.command_name();
+            for words in
+                [vec!["twining", &name, "--help"], vec!["twining", &name, "--unheard-of"], vec!["twining", &name, "--json", "--agent"]]
+            {
+                let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+                let told = |command: Command| command.try_get_matches_from(&words).map_err(|error| error.render().to_string());
+                assert_eq!(told(command_for(&words)).err(), told(command(Shape::Flags)).err(), "{words:?}");
+            }
+        }
+        let with_flags_first: Vec<OsString> = ["twining", "--project", "role", "recent"].map(OsString::from).to_vec();
+        let matches = command_for(&with_flags_first).try_get_matches_from(&with_flags_first).expect("parses");
+        assert_eq!(matches.subcommand_name(), Some("recent"));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::locate::FOLDER;
 use crate::out::{self, Style};
 use crate::page::{Page, bad, count, dim, good, plain, warn};
 use crate::problem::{Ending, Problem};
+use crate::user_policy;
 
 /// How a summary begins that is not of a healthy memory.
 const UNWELL: &str = "Needs attention";
@@ -76,6 +77,7 @@ fn checks(project: &Project) -> Vec<Check> {
     }
     checks.push(config(&project.engine));
     checks.push(embeddings(&project.engine));
+    checks.extend(policy(&project.engine));
     match project.engine.status() {
         Ok(status) => checks.extend(memory(&status)),
         Err(failure) => checks.push(Check::failed("store", &Problem::from(failure))),
@@ -113,6 +115,13 @@ fn embeddings(engine: &Engine) -> Check {
         }
         Err(failure) => Check::failed("search", &Problem::from(failure)),
     }
+}
+
+/// What is wrong with the policy files; nothing where there are none, or no mistakes.
+fn policy(engine: &Engine) -> Vec<Check> {
+    let mistakes = engine.policy(&user_policy::read()).mistakes;
+    let hint = "the rest of the file holds; twining gates and twining role show what does".to_owned();
+    mistakes.iter().map(|mistake| Check { hint: Some(hint.clone()), ..Check::new("policy", Finding::Warn, mistake.to_string()) }).collect()
 }
 
 fn memory(status: &StatusReport) -> Vec<Check> {

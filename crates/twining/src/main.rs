@@ -9,6 +9,7 @@ mod desk;
 mod doctor;
 mod git;
 mod help;
+mod import;
 mod json;
 mod locate;
 mod mcp;
@@ -21,7 +22,9 @@ mod problem;
 mod progress;
 mod reindex;
 mod schema;
+mod seed;
 mod tour;
+mod user_policy;
 mod verbs;
 mod world;
 

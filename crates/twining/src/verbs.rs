@@ -25,13 +25,15 @@ pub enum Group {
     Context,
     /// What the code is made of.
     Graph,
+    /// What is asked of agents.
+    Governance,
     /// The health of the memory.
     Lifecycle,
 }
 
 impl Group {
     /// Every group, in the order people read them.
-    pub const ALL: [Self; 5] = [Self::Context, Self::Blackboard, Self::Decisions, Self::Graph, Self::Lifecycle];
+    pub const ALL: [Self; 6] = [Self::Context, Self::Blackboard, Self::Decisions, Self::Graph, Self::Governance, Self::Lifecycle];
 
     /// The word for it in `--tools`.
     pub fn as_str(self) -> &'static str {
@@ -40,6 +42,7 @@ impl Group {
             Self::Decisions => "decisions",
             Self::Context => "context",
             Self::Graph => "graph",
+            Self::Governance => "governance",
             Self::Lifecycle => "lifecycle",
         }
     }
@@ -51,6 +54,7 @@ impl Group {
             Self::Decisions => "what was chosen, and why",
             Self::Context => "what a task needs to know",
             Self::Graph => "what the code is made of",
+            Self::Governance => "what is asked of agents, and whether it was met",
             Self::Lifecycle => "the health of the memory",
         }
     }

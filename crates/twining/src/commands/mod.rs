@@ -6,10 +6,12 @@ mod add_entity;
 mod add_relation;
 mod archive;
 mod assemble;
+mod check_gates;
 mod commits;
 mod decide;
 mod dismiss;
 mod export;
+mod gates;
 mod graph_query;
 mod impact;
 mod link_commit;
@@ -18,23 +20,28 @@ mod override_decision;
 mod path;
 mod post;
 mod promote;
+mod prompt;
 mod prune_graph;
 mod query;
 mod read;
 mod recent;
 mod reconsider;
+mod record_turn;
+mod role;
 mod search_decisions;
 mod shown;
 mod status;
+mod suggest_mode;
 mod summarize;
 mod trace;
+mod turns;
 mod verify;
 mod what_changed;
 mod why;
 mod words;
 
 /// Every verb, group by group, in the order people read them.
-pub static VERBS: [VerbEntry; 28] = [
+pub static VERBS: [VerbEntry; 35] = [
     VerbEntry::of::<assemble::Assemble>(),
     VerbEntry::of::<summarize::Summarize>(),
     VerbEntry::of::<what_changed::WhatChanged>(),
@@ -59,6 +66,13 @@ pub static VERBS: [VerbEntry; 28] = [
     VerbEntry::of::<path::Path>(),
     VerbEntry::of::<graph_query::GraphQuery>(),
     VerbEntry::of::<prune_graph::PruneGraph>(),
+    VerbEntry::of::<role::RoleOf>(),
+    VerbEntry::of::<gates::Gates>(),
+    VerbEntry::of::<check_gates::CheckGates>(),
+    VerbEntry::of::<prompt::PromptFor>(),
+    VerbEntry::of::<record_turn::RecordTurn>(),
+    VerbEntry::of::<turns::Turns>(),
+    VerbEntry::of::<suggest_mode::SuggestMode>(),
     VerbEntry::of::<archive::Archive>(),
     VerbEntry::of::<status::Status>(),
     VerbEntry::of::<verify::Verify>(),

@@ -164,6 +164,7 @@ mod tests {
             "prune_graph",
             "archive",
             "verify",
+            "record_turn",
         ];
         for verb in &VERBS {
             assert_eq!(verb.effect == Effect::Reads, !writes.contains(&verb.name), "{}", verb.name);
