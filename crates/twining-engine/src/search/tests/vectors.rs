@@ -1,0 +1,213 @@
+//! Vectors are a cache: whatever happens to their file, nothing is lost and what
+//! is missing is made again.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::{LOGGED_OUT, about_sessions, ask, found};
+use crate::testing::{Project, caller};
+use crate::{ArchiveInput, Engine, SearchMode};
+
+const HEAD: usize = 16;
+const ROW: usize = 400;
+
+fn file(project: &Project) -> PathBuf {
+    project.path().join(".twining/local/vectors.bin")
+}
+
+fn waiting(engine: &Engine) -> u64 {
+    engine.study().look().expect("looks").waiting
+}
+
+fn make(engine: &Engine) {
+    engine.study().make_all(&mut |_| true).expect("makes them");
+}
+
+fn is_found_by_meaning(engine: &Engine) -> bool {
+    found(&ask(engine, LOGGED_OUT)).iter().any(|summary| summary.starts_with("users are logged out"))
+}
+
+fn is_found_by_words(engine: &Engine) -> bool {
+    found(&ask(engine, "session token"))[0].starts_with("users are logged out")
+}
+
+/// Damages the file, and sees a new process and the one that was there mend it.
+fn is_mended(damage: impl Fn(&Project)) {
+    let project = Project::with_model();
+    about_sessions(&project);
+    project.make_vectors();
+    damage(&project);
+    let after = project.another_engine_with_model();
+    assert!(is_found_by_words(&after), "words answer whatever the vectors are");
+    make(&after);
+    assert_eq!(waiting(&after), 0);
+    assert!(is_found_by_meaning(&after));
+    make(&project.engine);
+    assert!(is_found_by_meaning(&project.engine), "the process that was there");
+    let next = project.another_engine_with_model();
+    assert_eq!(waiting(&next), 0, "what was made again is kept");
+    assert!(is_found_by_meaning(&next));
+}
+
+#[test]
+fn an_index_built_anew_costs_no_vector() {
+    let project = Project::with_model();
+    about_sessions(&project);
+    project.make_vectors();
+    let before = fs::read(file(&project)).expect("there");
+    project.engine.store().rebuild().expect("rebuilds");
+    assert_eq!(waiting(&project.engine), 0);
+    fs::remove_file(project.path().join(".twining/local/index.db")).expect("removes");
+    let after = project.another_engine_with_model();
+    assert_eq!(waiting(&after), 0);
+    make(&after);
+    assert!(is_found_by_meaning(&after));
+    assert_eq!(fs::read(file(&project)).expect("there"), before);
+}
+
+#[test]
+fn a_torn_tail_is_passed_over_and_made_again() {
+    is_mended(|project| {
+        let bytes = fs::read(file(project)).expect("there");
+        fs::write(file(project), &bytes[..bytes.len() - 123]).expect("writes");
+    });
+}
+
+#[test]
+fn a_half_row_behind_the_last_is_cut_off_by_the_next_writer() {
+    is_mended(|project| {
+        let mut bytes = fs::read(file(project)).expect("there");
+        bytes.extend([7; 55]);
+        fs::write(file(project), bytes).expect("writes");
+        project.post("finding", "one more to write");
+    });
+}
+
+#[test]
+fn rows_with_flipped_bytes_are_passed_over_and_made_again() {
+    for offset in [HEAD, HEAD + 9, HEAD + ROW + 100, HEAD + 3 * ROW - 1] {
+        is_mended(|project| {
+            let mut bytes = fs::read(file(project)).expect("there");
+            bytes[offset] ^= 0x10;
+            fs::write(file(project), bytes).expect("writes");
+            assert_eq!(waiting(&project.another_engine_with_model()), 1, "one row is damaged");
+        });
+    }
+}
+
+#[test]
+fn a_damaged_head_another_model_an_empty_file_and_noise_cost_every_vector_and_no_more() {
+    for damage in [
+        |bytes: &mut Vec<u8>| bytes[0] ^= 1,
+        |bytes: &mut Vec<u8>| bytes[9] ^= 1,
+        |bytes: &mut Vec<u8>| bytes.truncate(HEAD - 3),
+        |bytes: &mut Vec<u8>| bytes.clear(),
+        |bytes: &mut Vec<u8>| bytes.iter_mut().for_each(|byte| *byte = byte.wrapping_mul(31).wrapping_add(7)),
+    ] {
+        is_mended(|project| {
+            let mut bytes = fs::read(file(project)).expect("there");
+            damage(&mut bytes);
+            fs::write(file(project), bytes).expect("writes");
+            assert_eq!(waiting(&project.another_engine_with_model()), 3);
+        });
+    }
+}
+
+#[test]
+fn a_file_that_was_deleted_is_made_again_by_a_new_process() {
+    is_mended(|project| fs::remove_file(file(project)).expect("removes"));
+}
+
+#[test]
+fn what_was_stopped_in_the_middle_is_resumed_by_the_same_process_and_by_the_next() {
+    let project = Project::with_model();
+    about_sessions(&project);
+    for n in 0..37 {
+        project.post("finding", &format!("shard {n} is cold"));
+    }
+    let stop_after = |engine: &Engine, batches: usize| {
+        let mut asked = 0;
+        let mut go_on = |_| {
+            asked += 1;
+            asked <= batches
+        };
+        engine.study().make_all(&mut go_on).expect("stops");
+        waiting(engine)
+    };
+    let left = stop_after(&project.engine, 1);
+    assert!(left > 0 && left < 40, "{left}");
+    assert!(!is_found_by_meaning(&project.engine), "the newest come first");
+    let next = project.another_engine_with_model();
+    assert_eq!(waiting(&next), left, "the next process finds the same to do");
+    assert!(stop_after(&next, 1) < left);
+    make(&project.engine);
+    assert_eq!((waiting(&project.engine), waiting(&next)), (0, 0));
+    assert!(is_found_by_meaning(&project.engine));
+    let rows = (fs::read(file(&project)).expect("there").len() - HEAD) / ROW;
+    assert_eq!(rows, 40, "each text was embedded once");
+}
+
+#[test]
+fn of_two_processes_one_makes_the_vectors_and_the_other_sees_them() {
+    let project = Project::with_model();
+    let other = project.another_engine_with_model();
+    about_sessions(&project);
+    assert_eq!((waiting(&project.engine), waiting(&other)), (3, 3));
+    let mut asked_of_the_other = 0;
+    let mut go_on = |_| {
+        let mut go_on = |_| {
+            asked_of_the_other += 1;
+            true
+        };
+        other.study().make_all(&mut go_on).expect("leaves it alone");
+        true
+    };
+    project.engine.study().make_all(&mut go_on).expect("makes them");
+    assert_eq!(asked_of_the_other, 0, "it was not its turn");
+    assert!(is_found_by_meaning(&other));
+    assert_eq!(waiting(&other), 0);
+    project.post("finding", "now it is the turn of the other");
+    make(&other);
+    assert_eq!((waiting(&project.engine), waiting(&other)), (0, 0));
+}
+
+#[test]
+fn an_archived_entry_is_not_found_by_its_meaning() {
+    let project = Project::with_model();
+    about_sessions(&project);
+    project.make_vectors();
+    project.clock.advance_days(1);
+    let input = ArchiveInput { before: Some(project.clock.now().to_string()), ..ArchiveInput::default() };
+    project.engine.archive(&caller("ada"), &input).expect("archives");
+    assert!(!is_found_by_meaning(&project.engine));
+    make(&project.engine);
+    assert!(!is_found_by_meaning(&project.engine));
+}
+
+#[test]
+fn a_text_edited_by_hand_is_embedded_again() {
+    let project = Project::with_model();
+    project.post("finding", "the release notes are generated from commit messages");
+    project.make_vectors();
+    let mut entry = project.board().remove(0);
+    entry.summary = "users are logged out when their session token expires".into();
+    project.write("blackboard.jsonl", &format!("{}\n", serde_json::to_string(&entry).expect("is JSON")));
+    assert_eq!(waiting(&project.engine), 1);
+    project.make_vectors();
+    assert!(is_found_by_meaning(&project.engine));
+}
+
+#[test]
+fn a_model_that_cannot_be_loaded_leaves_everything_else_working() {
+    let project = Project::new();
+    about_sessions(&project);
+    let store = Arc::clone(project.engine.store());
+    let engine = Engine::with_model(store, Box::new(|| Err("the weights are damaged".to_owned())));
+    make(&engine);
+    let outcome = ask(&engine, "session token");
+    assert_eq!((outcome.mode, outcome.results.len()), (SearchMode::Keyword, 1));
+    let warned = engine.status().expect("takes stock").warnings;
+    let warning = warned.iter().find(|warning| warning.code == "no_embeddings").expect("it is said");
+    assert!(warning.message.contains("the weights are damaged") && !warning.hint.is_empty(), "{warning:?}");
+}
