@@ -97,6 +97,18 @@ fn an_announcement_passes_the_filters_like_any_entry() {
 }
 
 #[test]
+fn an_announcement_in_scope_is_found_behind_hundreds_of_better_decisions_elsewhere() {
+    let project = Project::new();
+    project.decide(&choice("api", "src/auth/", "the gate and its token: a long story of many words about something else altogether"));
+    for n in 0..220 {
+        let id = format!("01M7EB3QWY4C5CPJF69820{n:04}");
+        project.write_decision(&id, &serde_json::json!({"scope": "docs/", "summary": format!("token {n}"), "rationale": "token"}));
+    }
+    let input = QueryInput { query: "token".into(), scope: Some("src/auth/".into()), ..QueryInput::default() };
+    assert_eq!(project.engine.query(&input).expect("searches").results.len(), 1);
+}
+
+#[test]
 fn decisions_are_narrowed_by_domain_status_confidence_scope_and_time() {
     let project = Project::with_model();
     let high = |input| DecideInput { confidence: Some("high".into()), ..input };

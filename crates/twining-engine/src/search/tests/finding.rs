@@ -137,6 +137,18 @@ fn an_announcement_whose_decision_is_missing_is_found_by_its_own_words() {
 }
 
 #[test]
+fn an_announcement_is_found_after_its_decision_was_reworded_by_hand() {
+    let project = Project::new();
+    let decided = project.decide(&choice("data", "src/db/", "paginate with cursors"));
+    let mut decision = project.decision(&decided.id);
+    decision.summary = "page through results by keyset".into();
+    project.write(&format!("decisions/{}.json", decided.id), &serde_json::to_string(&decision).expect("is JSON"));
+    assert_eq!(found(&ask(&project.engine, "cursors")), ["paginate with cursors"]);
+    let by_new_words = SearchDecisionsInput { query: "keyset".into(), ..SearchDecisionsInput::default() };
+    assert_eq!(project.engine.search_decisions(&by_new_words).expect("searches").results.len(), 1);
+}
+
+#[test]
 fn two_entries_with_the_same_text_are_both_found_by_meaning() {
     let project = Project::with_model();
     about_sessions(&project);
