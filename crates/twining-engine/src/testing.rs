@@ -66,6 +66,11 @@ impl Project {
         Self::with(understanding, None)
     }
 
+    /// The same on a disk that fails when the probe says so.
+    pub(crate) fn with_model_on(probe: Arc<dyn Probe>) -> Self {
+        Self::with(understanding, Some(probe))
+    }
+
     fn with(engine: fn(Store) -> Engine, probe: Option<Arc<dyn Probe>>) -> Self {
         let dir = TempDir::new().expect("a temporary folder");
         let start = Time::read("2026-11-15T09:00:00Z").expect("a time").as_ms();

@@ -49,6 +49,15 @@ impl Backlog {
         jobs
     }
 
+    /// Takes back what was taken and not made.
+    pub(super) fn give_back(&mut self, jobs: Vec<Job>) {
+        for job in jobs.into_iter().rev() {
+            if self.queued.insert(job.name()) {
+                self.waiting.push_back(job);
+            }
+        }
+    }
+
     /// Looks at the records that came since the last look, or at all if they
     /// are not those that were seen.
     pub(super) fn look(&mut self, store: &Store, meanings: &Meanings) -> Result<(), StoreError> {

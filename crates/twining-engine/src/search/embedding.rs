@@ -60,6 +60,15 @@ impl Study {
         if jobs.is_empty() {
             return Ok(false);
         }
+        let made = self.make(&jobs);
+        if made.is_err() {
+            // A disk that is full now has room later; nobody looks at these records again.
+            self.backlog.lock().unwrap_or_else(PoisonError::into_inner).give_back(jobs);
+        }
+        made
+    }
+
+    fn make(&self, jobs: &[Job]) -> Result<bool, StoreError> {
         let texts = self.store.view(|view| jobs.iter().map(|job| text_of(view, job)).collect::<Result<Vec<_>, StoreError>>())?;
         let texts: Vec<String> = texts.into_iter().flatten().collect();
         let Ok(model) = self.meanings.model.get() else { return Ok(false) };

@@ -4,8 +4,11 @@
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{LOGGED_OUT, about_sessions, ask, found};
+use twining_store::disk::{Fault, Op, Probe};
+
+use super::{LOGGED_OUT, about_sessions, ask, finding, found};
 use crate::testing::{Project, caller};
 use crate::{ArchiveInput, Engine, SearchMode};
 
@@ -194,6 +197,54 @@ fn a_text_edited_by_hand_is_embedded_again() {
     entry.summary = "users are logged out when their session token expires".into();
     project.write("blackboard.jsonl", &format!("{}\n", serde_json::to_string(&entry).expect("is JSON")));
     assert_eq!(waiting(&project.engine), 1);
+    project.make_vectors();
+    assert!(is_found_by_meaning(&project.engine));
+}
+
+/// A disk without room for vectors, as long as it is full.
+struct FullDisk {
+    full: AtomicBool,
+    fault: Fault,
+}
+
+impl Probe for FullDisk {
+    fn before(&self, op: Op, name: &str) -> Fault {
+        // A file of vectors is begun under another name.
+        let of_vectors = name.contains("vectors.bin") || name.contains("tmp-");
+        let refused = op == Op::Write && of_vectors && self.full.load(Ordering::SeqCst);
+        if refused { self.fault } else { Fault::None }
+    }
+}
+
+#[test]
+fn a_full_disk_costs_time_and_no_vector() {
+    const ENOSPC: i32 = 28;
+    for fault in [Fault::Fail(ENOSPC), Fault::Short(7, ENOSPC), Fault::Short(ROW + 30, ENOSPC)] {
+        let disk = Arc::new(FullDisk { full: AtomicBool::new(false), fault });
+        let project = Project::with_model_on(disk.clone());
+        project.post("finding", "the release notes are generated from commit messages");
+        project.make_vectors();
+        disk.full.store(true, Ordering::SeqCst);
+        about_sessions(&project);
+        assert!(project.engine.study().make_all(&mut |_| true).is_err(), "{fault:?}");
+        assert!(is_found_by_words(&project.engine), "{fault:?}");
+        assert!(is_found_by_words(&project.another_engine_with_model()), "{fault:?}");
+        project.engine.post(&caller("ada"), &finding("writing goes on")).expect("posts");
+        disk.full.store(false, Ordering::SeqCst);
+        project.make_vectors();
+        assert!(is_found_by_meaning(&project.engine), "{fault:?}: the same process makes up for it");
+        assert_eq!(waiting(&project.another_engine_with_model()), 0, "{fault:?}: and another sees it");
+    }
+}
+
+#[test]
+fn a_full_disk_from_the_first_vector_on_is_survived() {
+    let disk = Arc::new(FullDisk { full: AtomicBool::new(true), fault: Fault::Fail(28) });
+    let project = Project::with_model_on(disk.clone());
+    about_sessions(&project);
+    assert!(project.engine.study().make_all(&mut |_| true).is_err());
+    assert_eq!(ask(&project.engine, "session token").mode, SearchMode::Keyword);
+    disk.full.store(false, Ordering::SeqCst);
     project.make_vectors();
     assert!(is_found_by_meaning(&project.engine));
 }
