@@ -123,6 +123,29 @@ fn a_file_that_was_deleted_is_made_again_by_a_new_process() {
 }
 
 #[test]
+fn a_file_that_was_deleted_is_made_again_by_the_process_that_made_it() {
+    let project = Project::with_model();
+    about_sessions(&project);
+    project.make_vectors();
+    fs::remove_file(file(&project)).expect("removes");
+    assert_eq!(ask(&project.engine, "session token").mode, SearchMode::Keyword);
+    project.make_vectors();
+    assert!(is_found_by_meaning(&project.engine));
+    assert_eq!(waiting(&project.another_engine_with_model()), 0);
+}
+
+#[test]
+fn the_whole_local_folder_may_go_while_a_process_runs() {
+    let project = Project::with_model();
+    about_sessions(&project);
+    project.make_vectors();
+    fs::remove_dir_all(project.path().join(".twining/local")).expect("removes");
+    assert!(is_found_by_words(&project.engine));
+    project.make_vectors();
+    assert!(is_found_by_meaning(&project.engine));
+}
+
+#[test]
 fn what_was_stopped_in_the_middle_is_resumed_by_the_same_process_and_by_the_next() {
     let project = Project::with_model();
     about_sessions(&project);
