@@ -49,6 +49,9 @@ impl Study {
 
     /// Finds out what is to be done.
     pub fn look(&self) -> Result<Embedding, StoreError> {
+        if !self.store.config()?.search.embeddings {
+            return Ok(Embedding::default());
+        }
         let mut backlog = self.backlog.lock().unwrap_or_else(PoisonError::into_inner);
         backlog.look(&self.store, &self.meanings)?;
         Ok(Embedding { waiting: backlog.len() as u64 })

@@ -285,3 +285,14 @@ fn a_model_that_cannot_be_loaded_leaves_everything_else_working() {
     let warning = warned.iter().find(|warning| warning.code == "no_embeddings").expect("it is said");
     assert!(warning.message.contains("the weights are damaged") && !warning.hint.is_empty(), "{warning:?}");
 }
+
+#[test]
+fn settings_that_want_no_embeddings_get_none() {
+    let project = Project::with_model();
+    about_sessions(&project);
+    project.write("config.yml", "version: 1\nsearch: {embeddings: false}\n");
+    make(&project.engine);
+    assert!(!file(&project).exists(), "vectors were made that nobody wants");
+    assert_eq!(ask(&project.engine, "session token").mode, SearchMode::Keyword);
+    assert!(project.engine.status().expect("takes stock").warnings.iter().all(|warning| warning.code != "no_embeddings"));
+}
