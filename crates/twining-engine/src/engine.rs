@@ -352,8 +352,9 @@ impl Engine {
             return Ok(make(text, None));
         }
         let patience = self.patience.min(Duration::from_millis(search.wait_ms));
-        let waiting = if self.patience.is_zero() { 0 } else { self.study.wait(patience)?.waiting };
-        let mut question = make(text, self.meanings.nearness(&self.store, text)?);
+        let waiting = if self.patience.is_zero() { 0 } else { self.study.wait(patience).map_or(0, |embedding| embedding.waiting) };
+        // Vectors that cannot be read leave words to answer; `doctor` says why.
+        let mut question = make(text, self.meanings.nearness(&self.store, text).unwrap_or_default());
         question.waiting = waiting;
         Ok(question)
     }

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
@@ -69,6 +70,11 @@ impl Project {
     /// The same on a disk that fails when the probe says so.
     pub(crate) fn with_model_on(probe: Arc<dyn Probe>) -> Self {
         Self::with(understanding, Some(probe))
+    }
+
+    /// The same, whose questions wait so long for vectors that are being made.
+    pub(crate) fn waiting_for_vectors(self, patience: Duration) -> Self {
+        Self { engine: self.engine.waiting_for_vectors(patience), ..self }
     }
 
     fn with(engine: fn(Store) -> Engine, probe: Option<Arc<dyn Probe>>) -> Self {

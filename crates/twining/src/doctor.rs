@@ -100,14 +100,14 @@ fn config(engine: &Engine) -> Check {
 
 fn embeddings(engine: &Engine) -> Check {
     match engine.model_state() {
-        Ok(ModelState::Ready) => {
-            let waiting = engine.study().look().map_or(0, |embedding| embedding.waiting);
-            let message = match waiting {
-                0 => "every record can be found by its meaning".to_owned(),
-                _ => format!("{} can be found by words alone so far; a running server makes the rest", count(waiting, "text")),
-            };
-            Check::new("search", Finding::Ok, message)
-        }
+        Ok(ModelState::Ready) => match engine.study().look() {
+            Ok(embedding) if embedding.waiting == 0 => Check::new("search", Finding::Ok, "every record can be found by its meaning"),
+            Ok(embedding) => {
+                let texts = count(embedding.waiting, "text");
+                Check::new("search", Finding::Ok, format!("{texts} can be found by words alone so far; a running server makes the rest"))
+            }
+            Err(error) => Check::failed("search", &Problem::from(twining_engine::Failure::from(error))),
+        },
         Ok(ModelState::Off) => Check::new("search", Finding::Ok, "by words alone, as config.yml says (search.embeddings)"),
         Ok(ModelState::Unusable(why)) => {
             let hint = "install twining anew, or unset TWINING_MODEL; until then words answer, and everything else works".to_owned();

@@ -117,11 +117,17 @@ impl Study {
                 return Ok(embedding);
             }
             if self.leads.load(Ordering::Acquire) {
-                while started.elapsed() < patience && self.make_some()? {}
+                // Words answer without them, and whose turn it is meets the same failure.
+                let Ok(()) = self.help(started, patience) else { return self.look() };
             } else {
                 std::thread::sleep(POLL);
             }
         }
+    }
+
+    fn help(&self, started: Instant, patience: Duration) -> Result<(), StoreError> {
+        while started.elapsed() < patience && self.make_some()? {}
+        Ok(())
     }
 
     fn waiting(&self) -> u64 {

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use twining_store::disk::{Fault, Op, Probe};
 
@@ -295,4 +296,29 @@ fn settings_that_want_no_embeddings_get_none() {
     assert!(!file(&project).exists(), "vectors were made that nobody wants");
     assert_eq!(ask(&project.engine, "session token").mode, SearchMode::Keyword);
     assert!(project.engine.status().expect("takes stock").warnings.iter().all(|warning| warning.code != "no_embeddings"));
+}
+
+#[test]
+fn a_question_that_helps_to_make_vectors_is_answered_though_the_disk_is_full() {
+    let disk = Arc::new(FullDisk { full: AtomicBool::new(false), fault: Fault::Fail(28) });
+    let Project { engine, .. } = &Project::with_model_on(disk.clone()).waiting_for_vectors(Duration::from_millis(50));
+    engine.post(&caller("ada"), &finding("users are logged out when their session token expires")).expect("posts");
+    disk.full.store(true, Ordering::SeqCst);
+    let mut go_on = |_| {
+        assert!(is_found_by_words(engine));
+        false
+    };
+    engine.study().make_all(&mut go_on).expect("stops");
+}
+
+#[test]
+fn something_else_in_the_place_of_the_vectors_leaves_words_to_answer() {
+    let project = Project::with_model();
+    about_sessions(&project);
+    fs::create_dir(file(&project)).expect("makes a folder");
+    let after = project.another_engine_with_model();
+    assert!(is_found_by_words(&after));
+    fs::remove_dir(file(&project)).expect("removes");
+    std::os::unix::fs::symlink("/etc/hostname", file(&project)).expect("links");
+    assert!(is_found_by_words(&project.another_engine_with_model()));
 }
