@@ -225,6 +225,12 @@ pub(crate) fn choice(domain: &str, scope: &str, summary: &str) -> DecideInput {
     }
 }
 
+/// A person at the command line.
+pub(crate) fn person(name: &str) -> Caller {
+    let origin = Origin { client: None, session: None, via: Channel::Cli, trust: Trust::Human };
+    Caller { agent: name.into(), origin }
+}
+
 fn understanding(store: Store) -> Engine {
     Engine::with_model(store, Box::new(|| Model::built_in().map_err(|damaged| damaged.to_string())))
 }
