@@ -7,7 +7,7 @@ use proptest::test_runner::TestCaseError;
 
 use super::{assemble, tokens};
 use crate::testing::{Project, caller, choice};
-use crate::{AssembledContext, DecideInput, PostInput, ReconsiderInput};
+use crate::{AssembleInput, AssembledContext, DecideInput, PostInput, ReconsiderInput};
 
 const SCOPES: [&str; 6] = ["project", "src/", "src/auth/", "src/auth/jwt.rs", "src/authority/", "docs/"];
 const KINDS: [&str; 9] = ["warning", "need", "question", "finding", "constraint", "answer", "artifact", "status", "offer"];
@@ -147,5 +147,22 @@ proptest! {
         carry_out(&project, &deeds);
         project.make_vectors();
         holds(&project, &words(&task), "src/auth/jwt.rs", &[&budgets[..], &[200]].concat())?;
+    }
+}
+
+#[test]
+fn two_hundred_tokens_are_enough_for_any_task_and_any_place() {
+    let project = Project::new();
+    project.decide(&choice("api", "src/", "use REST"));
+    let deep = "module/".repeat(140);
+    for (task, scope) in [
+        ("\u{1}\u{2}\"\\".repeat(500), "src/".to_owned()),
+        ("🔐".repeat(900), "src/".to_owned()),
+        ("make card retries safe".to_owned(), format!("src/{deep}")),
+        ("make card retries safe".to_owned(), format!("src/{}.rs", "é".repeat(100))),
+    ] {
+        let input = AssembleInput { task, scope: scope.clone(), max_tokens: Some(200), ..AssembleInput::default() };
+        let context = project.engine.assemble(&caller("ada"), &input).unwrap_or_else(|e| panic!("{} bytes: {e}", scope.len()));
+        assert!(tokens(&context) <= 200, "{context:?}");
     }
 }
