@@ -140,7 +140,8 @@ impl Gathering<'_> {
         // By kind, so that many of one leave room for the others.
         for filter in ASKING.map(|kind| of_kinds(&[kind], true)).into_iter().chain([of_kinds(&TELLING, false)]) {
             for entry in entries.about_scope(&self.draft.scope, &filter, BY_SCOPE)?.items {
-                if found.contains_key(&entry.id) {
+                if let Some(candidate) = found.get_mut(&entry.id) {
+                    candidate.in_scope = true;
                     continue;
                 }
                 let sense = Sense::of(&entry.summary, &entry_text(&entry));

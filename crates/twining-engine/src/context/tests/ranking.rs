@@ -236,3 +236,26 @@ fn a_task_finds_by_meaning_what_shares_no_word_with_it_and_says_so() {
     assert_eq!(told.summary, "users are logged out when their session token expires");
     assert!(told.why.contains("meaning") && !told.why.contains("words"), "{}", told.why);
 }
+
+#[test]
+fn nothing_open_in_scope_is_lost_because_it_speaks_a_little_of_the_task() {
+    let project = Project::with_model();
+    let warnings = [
+        "the staging bucket is nearly full",
+        "certificates expire in March",
+        "the importer is single-threaded",
+        "invoices are sent twice on retry",
+        "the build needs four gigabytes",
+        "German umlauts break the export",
+        "the payment sandbox is down on Sundays",
+        "card numbers must never be logged",
+    ];
+    for warning in warnings {
+        project.post_in("src/", "warning", warning);
+    }
+    project.clock.advance_days(400);
+    project.decide(&sure("high", choice("api", "docs/", "make card retries safe")));
+    project.make_vectors();
+    let context = assemble(&project, "make card retries safe", "src/pay/gateway/charge.rs", None);
+    assert_eq!(context.active_warnings.len(), warnings.len(), "{context:?}");
+}
