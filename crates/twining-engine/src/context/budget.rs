@@ -45,7 +45,7 @@ pub(super) fn fill(
             .because(format!("{max_tokens} was given")));
     }
     let room = budget - bare;
-    let mut filling = Filling { context: frame, room, spent: 0, told: Vec::new(), nearness };
+    let mut filling = Filling { context: frame, room, spent: 0, binding: 0, told: Vec::new(), nearness };
     let mut waiting = gathered.candidates;
     for (share, wanted) in [(BINDING, binds as fn(&Candidate) -> bool), (WARNINGS, warns), (ASKED, asks)] {
         waiting = filling.take_share(waiting, room * share / 100, wanted);
@@ -77,6 +77,8 @@ struct Filling<'n> {
     context: AssembledContext,
     room: usize,
     spent: usize,
+    /// Decisions that bind, which stand before the others.
+    binding: usize,
     /// What was told, to notice what only repeats it.
     told: Vec<Candidate>,
     nearness: Option<&'n Nearness<'n>>,
@@ -135,6 +137,10 @@ impl Filling<'_> {
     fn add(&mut self, candidate: Candidate, told: Told) {
         self.spent += cost(&told);
         match told {
+            Told::Decision(decision) if candidate.binds => {
+                self.context.active_decisions.insert(self.binding, decision);
+                self.binding += 1;
+            }
             Told::Decision(decision) => self.context.active_decisions.push(decision),
             Told::Entry(entry, EntryType::Warning) => self.context.active_warnings.push(entry),
             Told::Entry(entry, EntryType::Need) => self.context.open_needs.push(entry),

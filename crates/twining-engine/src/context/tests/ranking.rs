@@ -53,6 +53,27 @@ fn an_old_sure_decision_in_the_very_file_beats_a_fresh_chatty_finding_elsewhere(
 }
 
 #[test]
+fn decisions_that_bind_come_first_in_the_list_whatever_the_others_say_of_the_task() {
+    let tell = |project: &Project| {
+        for n in 0..25 {
+            let rationale = format!("part {n} of the old contract with the bank ").repeat(6);
+            project.decide(&DecideInput { rationale, ..choice(&format!("d{n}"), "src/pay/", &format!("keep clause {n}")) });
+        }
+        for n in 0..6 {
+            project.decide(&sure("high", choice(&format!("e{n}"), "docs/", &format!("make card retries safe, way {n}"))));
+        }
+    };
+    both_ways(tell, |project| {
+        for budget in [500, 1000, 2000, 4000, 8000] {
+            let context = assemble(project, "make card retries safe", "src/pay/", Some(budget));
+            let binding = context.active_decisions.iter().map(|decision| decision.scope == "src/pay/");
+            assert!(binding.is_sorted_by(|a, b| a >= b), "at {budget}: {:?}", decisions(&context));
+            assert!(context.active_decisions.iter().all(|told| told.why.starts_with("binds here") == (told.scope == "src/pay/")));
+        }
+    });
+}
+
+#[test]
 fn a_persons_word_comes_before_an_agents_of_the_same_weight() {
     let tell = |project: &Project| {
         post(project, &person("grace"), "finding", "src/", "the cache holds nine keys");
