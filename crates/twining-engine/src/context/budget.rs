@@ -86,9 +86,10 @@ struct Filling<'n> {
 
 impl Filling<'_> {
     /// Tells of the wanted ones in full, as long as they fit into `most`
-    /// characters; gives back the others.
+    /// characters; gives back the others. The first of those that lie here is told
+    /// in any case: a share of a small budget would hold none.
     fn take_share(&mut self, waiting: Vec<Candidate>, most: usize, wanted: fn(&Candidate) -> bool) -> Vec<Candidate> {
-        let mut left = most;
+        let (mut left, mut is_first) = (most, true);
         let mut rest = Vec::with_capacity(waiting.len());
         for candidate in waiting {
             if !wanted(&candidate) || !candidate.is_in_force() || self.repeats(&candidate) {
@@ -96,9 +97,13 @@ impl Filling<'_> {
                 continue;
             }
             let told = [Level::Full, Level::Brief].map(|level| tell(&candidate, level));
-            match told.into_iter().find(|told| cost(told) <= left) {
+            let must = is_first && candidate.in_scope;
+            let [full, brief] = told;
+            let fitting = [full, brief.clone()].into_iter().find(|told| cost(told) <= left);
+            match fitting.or_else(|| Some(brief).filter(|brief| must && self.spent + cost(brief) <= self.room)) {
                 Some(told) => {
-                    left -= cost(&told);
+                    is_first = false;
+                    left = left.saturating_sub(cost(&told));
                     self.add(candidate, told);
                 }
                 None => rest.push(candidate),

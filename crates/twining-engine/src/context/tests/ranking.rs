@@ -53,6 +53,37 @@ fn an_old_sure_decision_in_the_very_file_beats_a_fresh_chatty_finding_elsewhere(
 }
 
 #[test]
+fn a_warning_in_scope_is_told_before_findings() {
+    let tell = |project: &Project| {
+        project.post_in("src/pay/", "warning", "retries charge the card twice");
+        project.clock.advance_days(30);
+        for n in 0..12 {
+            project.post_in("src/pay/", "finding", &format!("card retries: attempt {n} of the card retry was logged as a retry"));
+        }
+    };
+    both_ways(tell, |project| {
+        for budget in [200, 250, 300, 500, 1000] {
+            let context = assemble(project, "make card retries safe", "src/pay/", Some(budget));
+            assert_eq!(context.active_warnings.len(), 1, "at {budget}: {context:?}");
+        }
+    });
+}
+
+#[test]
+fn a_decision_that_binds_is_told_even_where_there_is_room_for_little_else() {
+    let tell = |project: &Project| {
+        project.decide(&choice("api", "src/pay/charge.rs", "charges carry an idempotency key"));
+        for n in 0..10 {
+            project.post_in("docs/", "finding", &format!("make card retries safe: note {n} on making card retries safe"));
+        }
+    };
+    both_ways(tell, |project| {
+        let context = assemble(project, "make card retries safe", "src/pay/charge.rs", Some(200));
+        assert_eq!(decisions(&context), ["charges carry an idempotency key"], "{context:?}");
+    });
+}
+
+#[test]
 fn decisions_that_bind_come_first_in_the_list_whatever_the_others_say_of_the_task() {
     let tell = |project: &Project| {
         for n in 0..25 {
