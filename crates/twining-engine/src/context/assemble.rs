@@ -57,7 +57,7 @@ pub struct Omitted {
     pub id: String,
     /// Its line.
     pub summary: String,
-    /// Where it stands, if it is a decision no longer in force.
+    /// Where it stands, if it is a decision that is provisional or no longer in force.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
 }

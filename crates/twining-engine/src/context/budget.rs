@@ -7,7 +7,7 @@
 //! cannot take.
 
 use serde::Serialize;
-use twining_model::{EntryType, Refused};
+use twining_model::{EntryType, Refused, Status};
 
 use crate::context::assemble::{AssembledContext, Omitted};
 use crate::context::gather::{Candidate, Gathered, Record};
@@ -158,7 +158,7 @@ impl Filling<'_> {
     fn name(&mut self, candidate: &Candidate) {
         self.context.omitted_count += 1;
         let status = match &candidate.record {
-            Record::Decision(decision) if !candidate.is_in_force() => Some(decision.status),
+            Record::Decision(decision) if decision.status != Status::Active => Some(decision.status),
             _ => None,
         };
         let omitted = Omitted { id: candidate.id().to_owned(), summary: words::shorten(candidate.summary(), LINE), status };

@@ -178,6 +178,22 @@ fn provisional_and_contested_decisions_are_marked() {
 }
 
 #[test]
+fn a_provisional_decision_that_does_not_fit_is_marked_in_its_line() {
+    let project = Project::new();
+    let rationale = "a very long story ".repeat(20);
+    for n in 0..6 {
+        let decided = project
+            .decide(&DecideInput { rationale: rationale.clone(), ..choice(&format!("d{n}"), "src/", &format!("clause {n} of the bank")) });
+        let input = ReconsiderInput { decision_id: decided.id.to_string(), new_context: "new law".into(), ..ReconsiderInput::default() };
+        project.engine.reconsider(&caller("bob"), &input).expect("reconsiders");
+    }
+    let context = assemble(&project, "clause of the bank", "src/", Some(600));
+    let lines: Vec<_> = omitted(&context).into_iter().filter(|(summary, _)| summary.starts_with("clause")).collect();
+    assert!(!lines.is_empty(), "{context:?}");
+    assert!(lines.iter().all(|(_, status)| *status == Some(Status::Provisional)), "{lines:?}");
+}
+
+#[test]
 fn a_scope_is_matched_by_path_components() {
     let tell = |project: &Project| {
         project.decide(&choice("api", "src/auth/", "tokens are signed"));
