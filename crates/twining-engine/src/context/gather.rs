@@ -19,7 +19,7 @@ const CHARS_PER_CANDIDATE: usize = 100;
 const ENTITIES: usize = 5;
 /// Relations of an entity that are looked at to see which decisions hang on it.
 const EDGES: usize = 20;
-/// Decisions that bind and may be told, of which it is said who contests them.
+/// Decisions that may be told, of which it is said who contests them.
 const TOLD: usize = 30;
 /// Of a decision that others contest, so many of them are named.
 const CONTESTERS: usize = 3;
@@ -82,9 +82,13 @@ pub(super) fn gather(view: &View<'_>, draft: &AssembleDraft, question: &Question
     candidates.retain(|candidate| candidate.in_scope || mode == SearchMode::Keyword || candidate.why.worth() >= FLOOR * best);
     // The order is total, so that the same question gets the same answer.
     candidates.sort_by(|a, b| b.why.worth().total_cmp(&a.why.worth()).then_with(|| b.id().cmp(a.id())));
-    for candidate in candidates.iter_mut().filter(|candidate| candidate.binds).take(TOLD) {
-        if let Record::Decision(decision) = &candidate.record {
-            candidate.contested_by = view.decisions().contesters(decision, contesting(decision.status), CONTESTERS)?;
+    // Not of all that were found: of more than these the budget can tell nothing.
+    for binds in [true, false] {
+        let in_force = candidates.iter_mut().filter(|candidate| candidate.binds == binds && candidate.is_in_force());
+        for candidate in in_force.take(TOLD.max(most / 4)) {
+            if let Record::Decision(decision) = &candidate.record {
+                candidate.contested_by = view.decisions().contesters(decision, contesting(decision.status), CONTESTERS)?;
+            }
         }
     }
     Ok(Gathered { candidates, entities, mode })

@@ -178,6 +178,19 @@ fn provisional_and_contested_decisions_are_marked() {
 }
 
 #[test]
+fn a_contested_decision_is_marked_though_it_lies_elsewhere() {
+    let tell = |project: &Project| {
+        project.decide(&choice("data", "src/db/", "keep rows in PostgreSQL"));
+        project.decide(&choice("data", "src/db/", "keep rows in SQLite"));
+    };
+    both_ways(tell, |project| {
+        let context = assemble(project, "keep the rows", "src/web/", None);
+        let marked: Vec<usize> = context.active_decisions.iter().map(|told| told.contested_by.len()).collect();
+        assert_eq!(marked, [1, 1], "{context:?}");
+    });
+}
+
+#[test]
 fn a_provisional_decision_that_does_not_fit_is_marked_in_its_line() {
     let project = Project::new();
     let rationale = "a very long story ".repeat(20);
