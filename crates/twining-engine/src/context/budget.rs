@@ -6,6 +6,8 @@
 //! that bind, warnings and open questions each have a share that the others
 //! cannot take.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use twining_model::{EntryType, Refused, Status};
 
@@ -28,6 +30,8 @@ const ASKED: usize = 8;
 const ENTITIES: usize = 6;
 /// Two texts this much alike say the same.
 const SAME: f64 = 0.95;
+/// The `t` is that of "don't".
+const DENIALS: [&str; 9] = ["not", "no", "never", "none", "nothing", "nobody", "without", "cannot", "t"];
 /// Characters of a line.
 const LINE: usize = 80;
 
@@ -173,7 +177,7 @@ impl Filling<'_> {
     fn repeats(&self, candidate: &Candidate) -> bool {
         self.told.iter().any(|told| {
             let alike = self.nearness.and_then(|nearness| nearness.alike(told.meaning, candidate.meaning));
-            told.meaning == candidate.meaning || alike.is_some_and(|alike| alike >= SAME)
+            told.meaning == candidate.meaning || alike.is_some_and(|alike| alike >= SAME && turning(told) == turning(candidate))
         })
     }
 
@@ -184,6 +188,14 @@ impl Filling<'_> {
         }
         self.context
     }
+}
+
+/// The words that turn what is said into something else, and hardly move its
+/// vector: numbers, and denials.
+fn turning(candidate: &Candidate) -> BTreeSet<String> {
+    let text = candidate.text().to_lowercase();
+    let turns = |word: &&str| word.contains(|c: char| c.is_ascii_digit()) || DENIALS.contains(word);
+    text.split(|c: char| !c.is_alphanumeric()).filter(turns).map(str::to_owned).collect()
 }
 
 fn cost(told: &Told) -> usize {

@@ -269,6 +269,14 @@ impl Candidate {
         }
     }
 
+    /// The text that has a vector.
+    pub(super) fn text(&self) -> String {
+        match &self.record {
+            Record::Decision(decision) => decision_text(decision),
+            Record::Entry(entry, _) => entry_text(entry),
+        }
+    }
+
     /// Its summary.
     pub(super) fn summary(&self) -> &str {
         match &self.record {

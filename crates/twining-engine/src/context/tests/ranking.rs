@@ -137,6 +137,23 @@ fn two_entries_that_say_the_same_do_not_both_take_budget() {
 }
 
 #[test]
+fn a_rewording_is_noticed_by_its_meaning_and_a_contradiction_is_not_taken_for_one() {
+    let project = Project::with_model();
+    project.post_in("src/", "finding", "The cache is cold after each restart.");
+    project.post_in("src/", "finding", "The cache is cold after each restart!");
+    project.post_in("src/", "finding", "Use Redis for the session cache");
+    project.post_in("src/", "finding", "Do not use Redis for the session cache");
+    project.post_in("src/", "finding", "The cache drops a session after 15 minutes");
+    project.post_in("src/", "finding", "The cache drops a session after 50 minutes");
+    project.make_vectors();
+    let context = assemble(&project, "move the cache", "src/", None);
+    assert_eq!(findings(&context).iter().filter(|summary| summary.contains("cold")).count(), 1, "{context:?}");
+    assert_eq!(findings(&context).iter().filter(|summary| summary.contains("Redis")).count(), 2, "{context:?}");
+    assert_eq!(findings(&context).iter().filter(|summary| summary.contains("minutes")).count(), 2, "{context:?}");
+    assert_eq!(context.omitted_count, 1);
+}
+
+#[test]
 fn what_is_no_longer_in_force_is_named_by_a_line_and_marked() {
     let tell = |project: &Project| {
         let old = project.decide(&choice("api", "src/api/", "paginate with offsets"));
