@@ -54,9 +54,11 @@ pub(super) fn fill(
     for (share, wanted) in [(BINDING, binds as fn(&Candidate) -> bool), (WARNINGS, warns), (ASKED, asks)] {
         waiting = filling.take_share(waiting, room * share / 100, wanted);
     }
+    let mut share = room * ENTITIES / 100;
     for entity in gathered.entities {
         let cost = chars(&entity) + 1;
-        if cost <= room * ENTITIES / 100 && filling.spent + cost <= room {
+        if cost <= share && filling.spent + cost <= room {
+            share -= cost;
             filling.spent += cost;
             filling.context.related_entities.push(entity);
         }

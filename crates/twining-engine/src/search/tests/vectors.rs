@@ -13,7 +13,7 @@ use super::{LOGGED_OUT, about_sessions, ask, finding, found};
 use crate::testing::{Project, caller};
 use crate::{ArchiveInput, Engine, SearchMode};
 
-const HEAD: usize = 16;
+const HEAD: usize = 24;
 const ROW: usize = 400;
 
 fn file(project: &Project) -> PathBuf {
