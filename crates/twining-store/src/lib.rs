@@ -32,7 +32,7 @@ mod watch;
 pub use archive::{Archival, Archived};
 pub use config::Config;
 pub use error::StoreError;
-pub use files::{Array, Checkpointed, DataFile, DecisionsChanged, Files, Fingerprint};
+pub use files::{Array, Checkpointed, DataFile, DecisionNames, DecisionsChanged, Files, Fingerprint};
 pub use index::*;
 pub use journal::JournalLine;
 pub use keeper::{Keeper, step_back};

@@ -127,6 +127,14 @@ impl Index {
         if changed == DecisionsChanged::Nothing && matches_files(&known, files)? {
             return Ok(CaughtUp::default());
         }
+        if changed == DecisionsChanged::Unknown
+            && known != Known::default()
+            && matches_files(&known, files)?
+            && catch_up::are_as_listed(&self.conn, &files.decision_names()?)?
+        {
+            *self.pending.borrow_mut() = DecisionsChanged::Nothing;
+            return Ok(CaughtUp::default());
+        }
         let epoch = files.board_epoch();
         let board = catch_up::plan_board(&self.conn, &known, files)?;
         if board.is_heavy(&known) || (known == Known::default() && array_bytes(files)? > LARGE_ARRAYS) {
