@@ -6,6 +6,7 @@
 //! not, and see a snapshot.
 
 mod catch_up;
+mod decision_sieve;
 mod decisions;
 mod entries;
 mod graph;
@@ -37,7 +38,8 @@ use crate::disk::Fingerprint;
 use crate::error::StoreError;
 use crate::files::{Array, DecisionsChanged, Files};
 
-pub use decisions::{Affecting, DecisionFilter, Decisions, Via};
+pub use decision_sieve::DecisionFilter;
+pub use decisions::{Affecting, Decisions, Via};
 pub use entries::Entries;
 pub use graph::{Edge, Graph};
 pub use search::Term;
