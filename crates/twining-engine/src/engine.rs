@@ -359,7 +359,7 @@ impl Engine {
         Ok(question)
     }
 
-    fn stamp<'a>(&'a self, caller: &'a Caller) -> Stamp<'a> {
+    pub(crate) fn stamp<'a>(&'a self, caller: &'a Caller) -> Stamp<'a> {
         Stamp { at: self.store.ids().now(), ids: self.store.ids(), caller }
     }
 

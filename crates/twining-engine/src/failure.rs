@@ -57,6 +57,32 @@ pub enum Failure {
         /// The hashes it may have meant.
         hashes: Vec<String>,
     },
+    /// A feature cannot take this step, or not yet.
+    #[error("{why}")]
+    OutOfStep {
+        /// Why not.
+        why: String,
+        /// What to do instead.
+        next_step: String,
+    },
+    /// Nothing shows that a feature works.
+    #[error("`{feature}` cannot be tested: {missing}")]
+    NoEvidence {
+        /// Which feature.
+        feature: String,
+        /// What is missing.
+        missing: String,
+        /// What to do about it.
+        next_step: String,
+    },
+    /// The feature list is there and cannot be used.
+    #[error("the feature list `{path}` cannot be used: it {why}")]
+    UnreadableList {
+        /// Which file, relative to the project.
+        path: String,
+        /// What is wrong with it, as the end of a sentence.
+        why: String,
+    },
     /// The store could not do its part.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -71,6 +97,9 @@ impl Failure {
             Self::NotFound { .. } | Self::Unreadable { .. } => "NOT_FOUND",
             Self::Ambiguous { .. } => "AMBIGUOUS_ENTITY",
             Self::AmbiguousCommit { .. } => "AMBIGUOUS_COMMIT",
+            Self::OutOfStep { .. } => "OUT_OF_STEP",
+            Self::NoEvidence { .. } => "NO_EVIDENCE",
+            Self::UnreadableList { .. } => "UNREADABLE_LIST",
             Self::Store(error) => error.code(),
         }
     }
@@ -84,6 +113,10 @@ impl Failure {
             Self::Unreadable { file, .. } => Some(format!("mend `.twining/{file}` by hand; git may have left conflict markers in it")),
             Self::Ambiguous { .. } => Some("give the id of the one you mean".to_owned()),
             Self::AmbiguousCommit { .. } => Some("give more digits of the hash".to_owned()),
+            Self::OutOfStep { next_step, .. } | Self::NoEvidence { next_step, .. } => Some(next_step.clone()),
+            Self::UnreadableList { path, .. } => {
+                Some(format!("mend `{path}` by hand, or bring back its last version with git; nothing is written over it"))
+            }
             Self::Store(error) => error.hint(),
         }
     }

@@ -19,6 +19,8 @@ pub mod search;
 #[cfg(test)]
 mod testing;
 mod words;
+pub mod workflow;
+mod working;
 
 pub use blackboard::{
     DismissInput, DismissOutcome, EntryHit, PostInput, Posted, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome,
@@ -49,3 +51,7 @@ pub use lifecycle::{
     StatusWarning, UnreadableFile, VerifyInput, VerifyOutcome,
 };
 pub use search::{Embedder, Embedding, LoadModel, ModelState, SearchMode, Study, Why};
+pub use workflow::{
+    Action, EvidenceInput, Feature, FeaturesInput, FeaturesOutcome, NextBrief, NextInput, NextOutcome, ReportInput, ReportOutcome,
+};
+pub use working::file_states;

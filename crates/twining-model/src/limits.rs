@@ -42,6 +42,20 @@ pub const TURN_NUMBER: usize = 9999;
 pub const TURNS_OF_FEATURE: usize = 50;
 /// Turns kept of a project, as far as completed features can make room.
 pub const TURNS_OF_PROJECT: usize = 200;
+/// Bytes of the feature list.
+pub const FEATURES_BYTES: usize = 4 * 1024 * 1024;
+/// Features of a list.
+pub const FEATURES: usize = 10_000;
+/// Bytes of what is remembered of runs; the older half makes room.
+pub const RUNS_BYTES: usize = 1024 * 1024;
+/// Bytes that one report may add to it.
+pub const RUN_BYTES: usize = 128 * 1024;
+/// Files looked at for one path of a feature.
+pub const FEATURE_FILES: usize = 2000;
+/// Bytes of a data file given as evidence, and of one of a feature's files that are hashed.
+pub const EVIDENCE_BYTES: usize = 16 * 1024 * 1024;
+/// Failed tests a project may allow before a feature is blocked.
+pub const TEST_FAILURES: usize = 10;
 /// Nesting of JSON in a request.
 pub const JSON_DEPTH: usize = 64;
 /// Steps a graph walk may take from its centre.

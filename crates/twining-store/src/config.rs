@@ -32,6 +32,8 @@ pub struct Config {
     pub conflict_resolution: String,
     /// Which tools are offered.
     pub tools: Tools,
+    /// How features are worked through.
+    pub workflow: Workflow,
     /// `shared` or `separate`: whether linked worktrees share one memory.
     pub worktrees: String,
     /// What was odd about the file, for `status`.
@@ -79,6 +81,22 @@ pub struct Tools {
     pub mode: String,
 }
 
+/// How features are worked through.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Workflow {
+    /// Whether hooks drive the loop without being asked.
+    pub auto: bool,
+    /// After how many failed tests a feature waits for a person.
+    pub max_test_failures: u32,
+}
+
+impl Default for Workflow {
+    fn default() -> Self {
+        Self { auto: false, max_test_failures: 2 }
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -89,6 +107,7 @@ impl Default for Config {
             search: Search::default(),
             conflict_resolution: "human".to_owned(),
             tools: Tools::default(),
+            workflow: Workflow::default(),
             worktrees: "shared".to_owned(),
             notes: Vec::new(),
         }

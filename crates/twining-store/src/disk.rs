@@ -495,6 +495,89 @@ pub fn boot() -> u64 {
 /// followed as long as they stay inside; where the path leads out in the end,
 /// nothing is opened. `None` if there is no such file.
 pub fn read_inside(base: &Path, path: &str, most: usize) -> Result<Option<Vec<u8>>, StoreError> {
+    match found_inside(base, path)? {
+        Some((dir, Some(file))) => dir.open(&file)?.map(|handle| handle.read_all(most)).transpose(),
+        Some((_, None)) => Err(StoreError::Unsafe { path: path.to_owned(), what: "outside the project" }),
+        None => Ok(None),
+    }
+}
+
+/// How a path inside the folder `base` is now: for a folder, all that is in it
+/// but hidden names and what build tools leave. `None` if nothing is there.
+pub fn state_inside(base: &Path, path: &str, most_files: usize, most_bytes: usize) -> Result<Option<PathState>, StoreError> {
+    let Some((dir, file)) = found_inside(base, path)? else { return Ok(None) };
+    let mut look = Look { state: PathState::default(), left: most_files, most_bytes, hasher: xxhash_rust::xxh3::Xxh3::new() };
+    match file {
+        None => look.folder(&dir)?,
+        Some(name) => match dir.stat(&name)? {
+            None => return Ok(None),
+            Some((Kind::Dir, _)) => match dir.open_dir(&name)? {
+                Some(inner) => look.folder(&inner)?,
+                None => return Ok(None),
+            },
+            Some((_, print)) => look.file(&dir, &name, print)?,
+        },
+    }
+    Ok(Some(PathState { hash: look.hasher.digest128(), ..look.state }))
+}
+
+/// How a file or a folder was at some moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathState {
+    /// When the newest file was last written, in nanoseconds since 1970.
+    pub mtime_ns: i64,
+    /// A hash of the bytes and, in a folder, of the names.
+    pub hash: u128,
+}
+
+struct Look {
+    state: PathState,
+    left: usize,
+    most_bytes: usize,
+    hasher: xxhash_rust::xxh3::Xxh3,
+}
+
+impl Look {
+    fn folder(&mut self, dir: &Dir) -> Result<(), StoreError> {
+        const MADE: [&str; 5] = ["target", "node_modules", "__pycache__", "dist", "build"];
+        for name in dir.list()? {
+            if name.starts_with('.') || MADE.contains(&name.as_str()) {
+                continue;
+            }
+            match dir.stat(&name)? {
+                Some((Kind::File, print)) => self.file(dir, &name, print)?,
+                Some((Kind::Dir, _)) => {
+                    if let Some(inner) = dir.open_dir(&name)? {
+                        self.hasher.update(name.as_bytes());
+                        self.folder(&inner)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, dir: &Dir, name: &str, print: Fingerprint) -> Result<(), StoreError> {
+        self.left = self.left.checked_sub(1).ok_or_else(|| StoreError::Damaged {
+            what: format!("`{}` holds more files than are looked at; name the files more closely", dir.label),
+        })?;
+        self.state.mtime_ns = self.state.mtime_ns.max(print.mtime_ns);
+        self.hasher.update(name.as_bytes());
+        let Some(handle) = dir.open(name)? else { return Ok(()) };
+        match handle.read_all(self.most_bytes) {
+            Ok(bytes) => self.hasher.update(&bytes),
+            // Too large to read at every look: its size and time stand for it.
+            Err(StoreError::Damaged { .. }) => self.hasher.update(format!("{}:{}", print.size, print.mtime_ns).as_bytes()),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+/// The folder that holds a path and the name in it, links resolved; no name for
+/// `base` itself.
+fn found_inside(base: &Path, path: &str) -> Result<Option<(Dir, Option<String>)>, StoreError> {
     let outside = || StoreError::Unsafe { path: path.to_owned(), what: "outside the project" };
     let base = canonical(base)?;
     let real = match base.join(path).canonicalize() {
@@ -507,16 +590,22 @@ pub fn read_inside(base: &Path, path: &str, most: usize) -> Result<Option<Vec<u8
     for part in inside.components() {
         names.push(part.as_os_str().to_str().ok_or_else(outside)?);
     }
-    let Some((file, folders)) = names.split_last() else { return Err(outside()) };
     // By handle and following nothing: a link put there since would lead out after all.
     let mut dir = Dir::project(&base, None)?;
+    let Some((file, folders)) = names.split_last() else { return Ok(Some((dir, None))) };
     for folder in folders {
         match dir.open_dir(folder)? {
             Some(inner) => dir = inner,
             None => return Ok(None),
         }
     }
-    dir.open(file)?.map(|handle| handle.read_all(most)).transpose()
+    Ok(Some((dir, Some((*file).to_owned()))))
+}
+
+/// A hash to tell bytes apart; not one to prove anything by.
+#[must_use]
+pub fn hash_of(bytes: &[u8]) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(bytes)
 }
 
 /// A path with links resolved.

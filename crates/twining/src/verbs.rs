@@ -27,13 +27,16 @@ pub enum Group {
     Graph,
     /// What is asked of agents.
     Governance,
+    /// What is to be built, and what to do now.
+    Workflow,
     /// The health of the memory.
     Lifecycle,
 }
 
 impl Group {
     /// Every group, in the order people read them.
-    pub const ALL: [Self; 6] = [Self::Context, Self::Blackboard, Self::Decisions, Self::Graph, Self::Governance, Self::Lifecycle];
+    pub const ALL: [Self; 7] =
+        [Self::Context, Self::Blackboard, Self::Decisions, Self::Graph, Self::Governance, Self::Workflow, Self::Lifecycle];
 
     /// The word for it in `--tools`.
     pub fn as_str(self) -> &'static str {
@@ -43,6 +46,7 @@ impl Group {
             Self::Context => "context",
             Self::Graph => "graph",
             Self::Governance => "governance",
+            Self::Workflow => "workflow",
             Self::Lifecycle => "lifecycle",
         }
     }
@@ -55,6 +59,7 @@ impl Group {
             Self::Context => "what a task needs to know",
             Self::Graph => "what the code is made of",
             Self::Governance => "what is asked of agents, and whether it was met",
+            Self::Workflow => "what is to be built, and what to do now",
             Self::Lifecycle => "the health of the memory",
         }
     }

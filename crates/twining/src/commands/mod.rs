@@ -11,11 +11,13 @@ mod commits;
 mod decide;
 mod dismiss;
 mod export;
+mod features;
 mod gates;
 mod graph_query;
 mod impact;
 mod link_commit;
 mod neighbors;
+mod next;
 mod override_decision;
 mod path;
 mod post;
@@ -27,6 +29,7 @@ mod read;
 mod recent;
 mod reconsider;
 mod record_turn;
+mod report;
 mod role;
 mod search_decisions;
 mod shown;
@@ -41,7 +44,7 @@ mod why;
 mod words;
 
 /// Every verb, group by group, in the order people read them.
-pub static VERBS: [VerbEntry; 35] = [
+pub static VERBS: [VerbEntry; 38] = [
     VerbEntry::of::<assemble::Assemble>(),
     VerbEntry::of::<summarize::Summarize>(),
     VerbEntry::of::<what_changed::WhatChanged>(),
@@ -73,6 +76,9 @@ pub static VERBS: [VerbEntry; 35] = [
     VerbEntry::of::<record_turn::RecordTurn>(),
     VerbEntry::of::<turns::Turns>(),
     VerbEntry::of::<suggest_mode::SuggestMode>(),
+    VerbEntry::of::<features::Features>(),
+    VerbEntry::of::<next::Next>(),
+    VerbEntry::of::<report::Report>(),
     VerbEntry::of::<archive::Archive>(),
     VerbEntry::of::<status::Status>(),
     VerbEntry::of::<verify::Verify>(),

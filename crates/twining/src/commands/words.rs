@@ -48,6 +48,13 @@ pub const VERDICTS: [&str; 3] = ["approve", "revise", "escalate"];
 /// How a turn begins.
 pub const TURN_MODES: [&str; 3] = ["fresh_start", "continuing_work", "recovering_state"];
 
+/// What can be done with the feature list.
+pub const FEATURE_ACTIONS: [&str; 3] = ["list", "add", "update"];
+/// How far a feature is.
+pub const FEATURE_STATUSES: [&str; 5] = ["pending", "in_progress", "completed", "tested", "blocked"];
+/// What may happen to a feature.
+pub const OUTCOMES: [&str; 6] = ["started", "completed", "passed", "failed", "blocked", "reopened"];
+
 /// What a scope may be, in the help of a flag.
 pub const SCOPE: &str = "File, directory, module or `project`; a path is relative to the project";
 /// The same where it may be left out.
@@ -78,6 +85,15 @@ pub fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> 
 /// A part that a model may also have sent as `null`.
 pub fn part<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Text that a model may also have sent as a number, or as `null`.
+pub fn number_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(match Option::<Value>::deserialize(deserializer)? {
+        None | Some(Value::Null) => None,
+        Some(Value::String(text)) => Some(text),
+        Some(other) => Some(other.to_string()),
+    })
 }
 
 /// Properties: an object in JSON, `key=value` pairs on a command line.

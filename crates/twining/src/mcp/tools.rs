@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use crate::verbs::{Effect, Group, VerbEntry};
 
 /// What a host that shows every schema to the model is offered.
-const LITE: [&str; 7] = ["assemble", "query", "post", "decide", "why", "status", "verify"];
+const LITE: [&str; 8] = ["assemble", "query", "post", "decide", "why", "next", "status", "verify"];
 
 /// Which tools are offered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -165,6 +165,8 @@ mod tests {
             "archive",
             "verify",
             "record_turn",
+            "features",
+            "report",
         ];
         for verb in &VERBS {
             assert_eq!(verb.effect == Effect::Reads, !writes.contains(&verb.name), "{}", verb.name);

@@ -5,7 +5,7 @@
 //! the caller says, and no caller can name a threshold.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::Refused;
 
 use crate::governance::gates::percent::Percent;
@@ -35,7 +35,7 @@ pub struct CheckGatesInput {
 }
 
 /// How tests went.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestCounts {
     /// Executed.
     pub run: u64,

@@ -1,0 +1,271 @@
+//! The list, read and changed through the rules: what a feature is may be said
+//! at will, how far it is only step by step.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use twining_model::{Refused, Root, Scope, limits, text};
+use twining_store::{FeatureChange, FeatureShelf};
+
+use crate::caller::Stamp;
+use crate::failure::Failure;
+use crate::words;
+use crate::workflow::feature::{Feature, Status};
+use crate::workflow::list::FeatureList;
+use crate::workflow::machine::{Event, event_towards};
+use crate::workflow::report::{Moved, move_feature};
+use crate::workflow::{list_on, order};
+
+/// What to do with the list, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct FeaturesInput {
+    /// `list` (default), `add` or `update`.
+    pub action: Option<String>,
+    /// Which feature; required but for `list`.
+    pub id: Option<String>,
+    /// What is to be built.
+    pub description: Option<String>,
+    /// How far it is; for `list`, which to show.
+    pub status: Option<String>,
+    /// Whether it was shown to work.
+    pub tested: Option<bool>,
+    /// Its files and folders.
+    pub files: Vec<String>,
+    /// What must hold for it to work.
+    pub acceptance_criteria: Vec<String>,
+    /// A number, lower first, or `critical`, `high`, `medium`, `low`.
+    pub priority: Option<String>,
+    /// Features that must be tested before.
+    pub depends_on: Vec<String>,
+    /// Why it is blocked or reopened.
+    pub reason: Option<String>,
+    /// How many to show.
+    pub limit: Option<usize>,
+    /// Who says so; the caller by default.
+    pub agent_id: Option<String>,
+}
+
+/// How many features stand where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FeatureCounts {
+    /// Nobody began.
+    pub pending: u64,
+    /// Someone is at it.
+    pub in_progress: u64,
+    /// Waits for its tests.
+    pub completed: u64,
+    /// Shown to work.
+    pub tested: u64,
+    /// Waits for a person.
+    pub blocked: u64,
+}
+
+impl FeatureCounts {
+    /// Counts a list.
+    #[must_use]
+    pub fn of(list: &FeatureList) -> Self {
+        let count = |status| list.features.iter().filter(|feature| feature.status == status).count() as u64;
+        Self {
+            pending: count(Status::Pending),
+            in_progress: count(Status::InProgress),
+            completed: count(Status::Completed),
+            tested: count(Status::Tested),
+            blocked: count(Status::Blocked),
+        }
+    }
+}
+
+/// The list, or the feature that changed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FeaturesOutcome {
+    /// Where the list is, relative to the project.
+    pub path: String,
+    /// The features asked for, or the one that was added or changed.
+    pub features: Vec<Feature>,
+    /// How many there are in all.
+    pub total: u64,
+    /// Whether some were left out.
+    pub truncated: bool,
+    /// How many stand where.
+    pub counts: FeatureCounts,
+    /// What is odd about the list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
+}
+
+/// What to do with the list, every rule checked.
+#[derive(Clone, Debug)]
+pub(crate) enum FeaturesDraft {
+    List { status: Option<Status>, id: Option<String>, limit: usize },
+    Add { id: String, fields: Vec<(&'static str, Value)> },
+    Update { id: String, fields: Vec<(&'static str, Value)>, status: Option<Status>, reason: String },
+}
+
+impl FeaturesDraft {
+    pub(crate) fn parse(input: &FeaturesInput, root: &Root) -> Result<Self, Refused> {
+        let action = input.action.as_deref().map(str::trim).filter(|word| !word.is_empty()).unwrap_or("list");
+        let known = ["list", "add", "update"].map(|word| (word, word));
+        let action = words::one_of("action", action, &known)?;
+        let status = input.status.as_deref().map(status).transpose()?;
+        let id = input.id.as_deref().map(|id| text::name("id", id)).transpose()?;
+        if action == "list" {
+            return Ok(Self::List { status, id, limit: words::page("limit", input.limit, 50)? });
+        }
+        let id = id.ok_or_else(|| Refused::new("id", "is required to add or update a feature"))?;
+        let fields = fields(input, root)?;
+        if action == "add" {
+            if input.description.is_none() {
+                return Err(Refused::new("description", "is required: say what is to be built"));
+            }
+            if status.is_some_and(|status| status != Status::Pending) || input.tested == Some(true) {
+                return Err(Refused::new("status", "must be pending in a feature that is new").because("add it, then report what was done"));
+            }
+            return Ok(Self::Add { id, fields });
+        }
+        let status = match (status, input.tested) {
+            (None, Some(true)) => Some(Status::Tested),
+            (Some(status), Some(tested)) if tested != (status == Status::Tested) => {
+                return Err(Refused::new("tested", "contradicts `status`").because(format!("the status is {}", status.as_str())));
+            }
+            (None, Some(false)) => {
+                return Err(Refused::new("tested", "cannot be taken back by itself")
+                    .because("report the feature as failed with what broke, or as reopened"));
+            }
+            (status, _) => status,
+        };
+        let reason = text::long("reason", input.reason.as_deref().unwrap_or_default())?;
+        Ok(Self::Update { id, fields, status, reason })
+    }
+}
+
+fn status(word: &str) -> Result<Status, Refused> {
+    let known = Status::ALL.map(|status| (status.as_str(), status));
+    words::one_of("status", &word.trim().to_lowercase(), &known)
+}
+
+fn fields(input: &FeaturesInput, root: &Root) -> Result<Vec<(&'static str, Value)>, Refused> {
+    let mut fields = Vec::new();
+    if let Some(description) = &input.description {
+        fields.push(("description", Value::from(text::required("description", description)?)));
+    }
+    let paths = input.files.iter().map(|file| Scope::parse("files", file, root).map(|file| file.to_string()));
+    let files = text::list("files", &paths.collect::<Result<Vec<_>, _>>()?, limits::LIST, limits::ELEMENT_BYTES)?;
+    let criteria = text::list("acceptance_criteria", &input.acceptance_criteria, limits::LIST, limits::ELEMENT_BYTES)?;
+    let depends_on = text::list("depends_on", &input.depends_on, limits::LIST, limits::ELEMENT_BYTES)?;
+    for (key, items) in [("files", files), ("acceptance_criteria", criteria), ("depends_on", depends_on)] {
+        if !items.is_empty() {
+            fields.push((key, items.into()));
+        }
+    }
+    if let Some(given) = &input.priority {
+        let word = text::name("priority", given)?;
+        let value = word.parse::<i64>().map_or_else(|_| Value::from(word.as_str()), Value::from);
+        let (_, odd) = Feature::read(&Map::from_iter([("id".into(), json!("x")), ("priority".into(), value.clone())]), Default::default());
+        if !odd.is_empty() {
+            return Err(Refused::new("priority", "must be a number, P0 to P9, critical, high, medium or low")
+                .because(format!("`{}` is none of them", text::excerpt(given, 40))));
+        }
+        fields.push(("priority", value));
+    }
+    Ok(fields)
+}
+
+/// Reads the list.
+pub(crate) fn read_features(
+    shelf: &FeatureShelf,
+    status: Option<Status>,
+    id: Option<&str>,
+    limit: usize,
+) -> Result<FeaturesOutcome, Failure> {
+    let list = list_on(shelf)?.unwrap_or_default();
+    if let Some(id) = id.filter(|id| list.get(id).is_none()) {
+        return Err(no_feature(id));
+    }
+    let chosen = |feature: &&Feature| status.is_none_or(|status| feature.status == status) && id.is_none_or(|id| feature.id == id);
+    let mut features: Vec<Feature> = list.features.iter().filter(chosen).cloned().collect();
+    let total = features.len() as u64;
+    features.truncate(limit);
+    let (features, _) = crate::answer::within_answer(features);
+    let mut outcome = outcome(shelf, &list, features);
+    (outcome.total, outcome.truncated) = (total, total > outcome.features.len() as u64);
+    Ok(outcome)
+}
+
+fn outcome(shelf: &FeatureShelf, list: &FeatureList, features: Vec<Feature>) -> FeaturesOutcome {
+    let cycles = order::cycles(&list.features).into_iter().map(|cycle| format!("{} depend on each other", cycle.join(" -> ")));
+    let problems = list.problems.iter().cloned().chain(cycles).take(limits::LIST).collect();
+    FeaturesOutcome {
+        path: shelf.path.clone(),
+        features,
+        total: list.features.len() as u64,
+        truncated: false,
+        counts: FeatureCounts::of(list),
+        problems,
+    }
+}
+
+/// Plans an addition or a change. `passes` judges the evidence of a feature that
+/// is to be tested.
+pub(crate) fn plan_features(
+    shelf: &FeatureShelf,
+    draft: &FeaturesDraft,
+    max_test_failures: u32,
+    passes: impl FnOnce(&Feature) -> Result<Value, Failure>,
+    stamp: &Stamp<'_>,
+) -> Result<(FeatureChange, FeaturesOutcome), Failure> {
+    let list = list_on(shelf)?.unwrap_or_default();
+    let (id, mut change) = match draft {
+        FeaturesDraft::List { status, id, limit } => {
+            return read_features(shelf, *status, id.as_deref(), *limit).map(|outcome| (FeatureChange::default(), outcome));
+        }
+        FeaturesDraft::Add { id, fields } => {
+            if list.get(id).is_some() {
+                return Err(Refused::new("id", "is taken").because(format!("`{id}` is in the list already; update it instead")).into());
+            }
+            let start = [("id", json!(id))].into_iter().chain(fields.iter().cloned());
+            let all = start.chain([("status", json!("pending")), ("tested", json!(false))]);
+            let feature: Map<String, Value> = all.map(|(key, value)| (key.to_owned(), value)).collect();
+            (id, FeatureChange { list: Some(list.with_feature(id, &feature)), ..FeatureChange::default() })
+        }
+        FeaturesDraft::Update { id, fields, status, reason } => {
+            let feature = list.get(id).ok_or_else(|| no_feature(id))?;
+            let mut fields = fields.clone();
+            let mut entries = Vec::new();
+            if let Some(status) = status.filter(|status| *status != feature.status) {
+                let event = event_towards(id, feature.status, status)?;
+                if matches!(event, Event::GaveUp | Event::Reopened) && reason.trim().is_empty() {
+                    return Err(Refused::new("reason", format!("is required to make a feature {}", status.as_str())).into());
+                }
+                let evidence = if event == Event::Passed { Some(passes(feature)?) } else { None };
+                let Moved { fields: moved, entries: said, .. } = move_feature(feature, event, reason, evidence, max_test_failures, stamp)?;
+                fields.extend(moved);
+                entries = said;
+            }
+            if fields.is_empty() {
+                return Err(Refused::new("arguments", "change nothing").because("give the fields that are to be different").into());
+            }
+            (id, FeatureChange { list: list.with_fields(id, &fields), entries, ..FeatureChange::default() })
+        }
+    };
+    let after = FeatureList::parse(change.list.as_deref().unwrap_or_default())
+        .map_err(|why| Failure::UnreadableList { path: shelf.path.clone(), why })?;
+    let feature = after.get(id).cloned().ok_or_else(|| no_feature(id))?;
+    if let Some(cycle) = order::cycles(&after.features).into_iter().find(|cycle| cycle.contains(id))
+        && order::cycles(&list.features).iter().all(|known| !known.contains(id))
+    {
+        return Err(Refused::new("depends_on", "would make a circle").because(cycle.join(" -> ")).into());
+    }
+    if after.features.len() > limits::FEATURES {
+        return Err(Refused::new("features", format!("may be at most {}", limits::FEATURES)).into());
+    }
+    // The same text again is no change, and needs no write.
+    if after.get(id) == list.get(id) && change.entries.is_empty() {
+        change.list = None;
+    }
+    Ok((change, outcome(shelf, &after, vec![feature])))
+}
+
+pub(crate) fn no_feature(id: &str) -> Failure {
+    let hint = "twining_features lists them, and adds one with action add".to_owned();
+    Failure::NotFound { what: "feature", id: text::excerpt(id, 80), hint }
+}

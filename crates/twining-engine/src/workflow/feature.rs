@@ -1,0 +1,239 @@
+//! A feature: what is to be built, how far it is, and what it waits for.
+//!
+//! Lists in the wild call the same thing by different names; each name that was
+//! met is read, and what is not understood is told, never guessed at in favour of
+//! "finished".
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use twining_model::{limits, text};
+
+use crate::words;
+
+/// How far a feature is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Nobody began.
+    #[default]
+    Pending,
+    /// Someone is at it.
+    InProgress,
+    /// The code is there, and nobody showed that it works.
+    Completed,
+    /// Shown to work.
+    Tested,
+    /// It needs a person.
+    Blocked,
+}
+
+impl Status {
+    /// Every status, in the order a feature goes through them.
+    pub const ALL: [Self; 5] = [Self::Pending, Self::InProgress, Self::Completed, Self::Tested, Self::Blocked];
+
+    /// The word for it in the list.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::InProgress => "in_progress",
+            Self::Completed => "completed",
+            Self::Tested => "tested",
+            Self::Blocked => "blocked",
+        }
+    }
+
+    /// Reads one of the words that lists use.
+    #[must_use]
+    pub fn read(word: &str) -> Option<Self> {
+        match word.trim().to_lowercase().replace([' ', '-'], "_").as_str() {
+            "pending" | "backlog" | "todo" | "planned" | "not_started" | "open" | "ready" | "new" | "queued" => Some(Self::Pending),
+            "in_progress" | "inprogress" | "doing" | "started" | "wip" | "active" => Some(Self::InProgress),
+            "completed" | "complete" | "implemented" | "done" | "finished" | "testing" | "in_review" => Some(Self::Completed),
+            "tested" | "verified" | "passed" | "passing" | "validated" => Some(Self::Tested),
+            "blocked" | "stuck" | "failed" | "on_hold" | "deferred" => Some(Self::Blocked),
+            _ => None,
+        }
+    }
+}
+
+/// A feature, as the list has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Feature {
+    /// What it is called; unique in the list.
+    pub id: String,
+    /// What is to be built.
+    pub description: String,
+    /// How far it is.
+    pub status: Status,
+    /// Whether it was shown to work.
+    pub tested: bool,
+    /// Its files and folders.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// What must hold for it to work.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub acceptance_criteria: Vec<String>,
+    /// Lower goes first; 2 where none is given.
+    pub priority: i64,
+    /// Features that must be tested before it is begun.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<String>,
+    /// Tests that failed since it was last opened.
+    pub retries: u32,
+    /// The category or phase it stands under.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// The entry on the board that asks a person to look at it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub need: Option<String>,
+    /// How hard it is, where the list says so.
+    #[serde(skip)]
+    pub complexity: Option<i64>,
+    /// What kind of task it is, where the list says so.
+    #[serde(skip)]
+    pub task_type: Option<String>,
+}
+
+/// What a list says beside the fields of a feature.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Surroundings {
+    /// The key it stands under in a map.
+    pub(crate) key: Option<String>,
+    /// The status of the bucket it stands in.
+    pub(crate) bucket: Option<Status>,
+    /// The category it stands under.
+    pub(crate) group: Option<String>,
+}
+
+/// Where nobody says how urgent a feature is: the middle of critical to low.
+const MIDDLE: i64 = 2;
+
+impl Feature {
+    /// Reads a feature, and tells what about it is odd, each as the end of a
+    /// sentence that begins with its name.
+    pub(crate) fn read(fields: &Map<String, Value>, around: Surroundings) -> (Self, Vec<String>) {
+        let mut odd = Vec::new();
+        let description = ["description", "name", "title", "feature", "summary"].into_iter().find_map(|key| said(fields.get(key)));
+        let description = description.unwrap_or_default();
+        let id = ["id", "feature_id", "featureId", "key"].into_iter().find_map(|key| said(fields.get(key))).or(around.key);
+        let id = id.unwrap_or_else(|| {
+            odd.push("has no `id`; it is called by its description until it gets one".to_owned());
+            slug(&description)
+        });
+        let status = match said(fields.get("status").or_else(|| fields.get("state"))) {
+            Some(word) => Status::read(&word).or_else(|| {
+                odd.push(format!("has the unknown status `{}`; it is taken for pending", text::excerpt(&word, 40)));
+                None
+            }),
+            None => around.bucket,
+        };
+        let flag = [TESTED, PASSES].into_iter().find_map(|key| fields.get(key)).and_then(Value::as_bool);
+        let (status, tested) = standing(status, flag, &mut odd);
+        let priority = fields.get("priority").map_or(Some(MIDDLE), priority).unwrap_or_else(|| {
+            odd.push("has a priority that is no number, P0 to P9, mvp, critical, high, medium or low; it is taken for medium".to_owned());
+            MIDDLE
+        });
+        let feature = Self {
+            id,
+            description,
+            status,
+            tested,
+            files: first_list(fields, &["files", "file", "files_modified", "affected_files"]),
+            acceptance_criteria: first_list(fields, &["acceptance_criteria", "acceptance", "acceptanceCriteria", "criteria", "steps"]),
+            priority,
+            depends_on: first_list(fields, &["depends_on", "dependencies", "dependsOn", "requires"]),
+            retries: ["retries", "retry_count", "retry"].into_iter().find_map(|key| fields.get(key)?.as_u64()).map_or(0, clamped),
+            need: said(fields.get("need")),
+            group: around.group.or_else(|| said(fields.get("category"))),
+            complexity: fields.get("complexity").and_then(Value::as_i64),
+            task_type: ["task_type", "type"].into_iter().find_map(|key| said(fields.get(key))),
+        };
+        (feature, odd)
+    }
+}
+
+/// The key of the flag we write, and the other that is read.
+pub(crate) const TESTED: &str = "tested";
+pub(crate) const PASSES: &str = "passes";
+
+/// Where status and flag disagree, the one that asks for more work is right: a
+/// feature tested twice costs a minute, one that never was costs more.
+fn standing(status: Option<Status>, flag: Option<bool>, odd: &mut Vec<String>) -> (Status, bool) {
+    match (status, flag) {
+        (None | Some(Status::Completed | Status::Tested), Some(true)) | (Some(Status::Tested), None) => (Status::Tested, true),
+        (Some(Status::Tested), Some(false)) => {
+            odd.push("has the status tested and says `tested: false`; it is taken for completed".to_owned());
+            (Status::Completed, false)
+        }
+        (Some(status), Some(true)) => {
+            odd.push(format!("says `tested: true` and has the status {}; the status counts", status.as_str()));
+            (status, false)
+        }
+        (status, _) => (status.unwrap_or_default(), false),
+    }
+}
+
+fn clamped(n: u64) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// A text that says something, also where it was written as a number.
+fn said(value: Option<&Value>) -> Option<String> {
+    let words = match value? {
+        Value::String(words) => words.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    let words = words.trim();
+    (!words.is_empty()).then(|| words::clip(words, limits::TEXT_BYTES))
+}
+
+/// The first of these fields that is there, as a list; one text is a list of one.
+fn first_list(fields: &Map<String, Value>, keys: &[&str]) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::new();
+    let items = match keys.iter().find_map(|key| fields.get(*key)) {
+        Some(Value::Array(items)) => items.iter().take(limits::LIST).filter_map(|item| said(Some(item))).collect(),
+        one => said(one).into_iter().collect::<Vec<_>>(),
+    };
+    for item in items {
+        if !kept.contains(&item) {
+            kept.push(item);
+        }
+    }
+    kept
+}
+
+/// A number, `P0`, or one of the words in use.
+fn priority(value: &Value) -> Option<i64> {
+    if let Some(number) = value.as_i64() {
+        return Some(number);
+    }
+    let word = value.as_str()?.trim().to_lowercase().replace([' ', '-'], "_");
+    match word.as_str() {
+        "mvp" | "critical" | "urgent" | "highest" | "must" => Some(0),
+        "high" | "should" => Some(1),
+        "medium" | "normal" | "could" | "" => Some(MIDDLE),
+        "low" | "lowest" | "later" | "post_mvp" | "nice_to_have" => Some(3),
+        word => word.strip_prefix('p').unwrap_or(word).parse().ok(),
+    }
+}
+
+/// A name made of a description: the same however the list is ordered.
+fn slug(description: &str) -> String {
+    const MOST: usize = 48;
+    let mut slug = String::new();
+    for c in description.to_lowercase().chars() {
+        if c.is_alphanumeric() {
+            slug.push(c);
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+        if slug.len() >= MOST {
+            break;
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() { "unnamed".to_owned() } else { slug.to_owned() }
+}

@@ -1,0 +1,272 @@
+//! The feature list: every shape in use is read, and an edit keeps the shape.
+//!
+//! A list is a bare array, `features` as an array or a map by id, groups that
+//! hold features at any depth, buckets named after a status, or a map by id at
+//! the top. What cannot be taken for a feature is told and stays where it is.
+
+use serde_json::{Map, Value, json};
+use twining_model::{limits, text};
+
+use crate::workflow::feature::{Feature, PASSES, Status, Surroundings, TESTED};
+use crate::workflow::spans::{self, Kind, Span};
+
+/// How deep groups may be nested.
+const DEPTH: usize = 6;
+/// Keys that hold features, whatever stands around them.
+const LISTS: [&str; 3] = ["features", "feature_list", "featureList"];
+/// Keys that speak about the list and hold none of it.
+const ABOUT: [&str; 9] = ["metadata", "meta", "summary", "stats", "statistics", "config", "settings", "project", "progress"];
+/// Keys by which an object in a map is known to be a feature.
+const MARKS: [&str; 5] = ["status", "state", TESTED, PASSES, "acceptance_criteria"];
+
+/// A list of features, and the text it was read from.
+#[derive(Clone, Debug, Default)]
+pub struct FeatureList {
+    /// In the order of the list.
+    pub features: Vec<Feature>,
+    /// What is odd about it, a sentence each.
+    pub problems: Vec<String>,
+    text: String,
+    places: Vec<Span>,
+    home: Option<Home>,
+}
+
+/// Where a new feature goes.
+#[derive(Clone, Debug)]
+enum Home {
+    Array(Span),
+    Map(Span),
+}
+
+impl FeatureList {
+    /// Reads a list. Text that is no JSON is an error: whoever took it for an
+    /// empty list would begin anew and write over it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.trim_start_matches('\u{FEFF}').trim().is_empty() {
+            return Ok(Self::default());
+        }
+        let bare = text.trim_start_matches('\u{FEFF}');
+        let root = spans::whole(bare).map_err(|error| format!("is no JSON: {error}"))?;
+        if spans::kind(bare, &root) == Kind::Other {
+            return Err("is neither a JSON array nor an object".to_owned());
+        }
+        let mut walk = Walk { text: bare, found: Vec::new(), homes: Vec::new(), problems: Vec::new() };
+        walk.begin(&root);
+        let Walk { found, homes, mut problems, .. } = walk;
+        if found.len() > limits::FEATURES {
+            return Err(format!("holds {} features, and at most {} are read", found.len(), limits::FEATURES));
+        }
+        let mut list = Self { text: text.to_owned(), home: home_of(homes), ..Self::default() };
+        let mut seen = std::collections::HashSet::new();
+        for (at, around) in found {
+            let Value::Object(fields) = spans::value(bare, &at) else { continue };
+            let (feature, odd) = Feature::read(&fields, around);
+            let name = text::excerpt(&feature.id, 80);
+            problems.extend(odd.into_iter().map(|odd| format!("`{name}` {odd}")));
+            if let Some(key) = doubled(&spans::members(bare, &at)) {
+                problems.push(format!("`{name}` says `{}` twice; the last counts", text::excerpt(&key, 40)));
+            }
+            if seen.insert(feature.id.clone()) {
+                list.features.push(feature);
+                list.places.push(at);
+            } else {
+                problems.push(format!("`{name}` stands twice; the first counts"));
+            }
+        }
+        list.problems = problems;
+        Ok(list)
+    }
+
+    /// A feature by its id.
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<&Feature> {
+        self.features.iter().find(|feature| feature.id == id)
+    }
+
+    /// Features that are tested here and were not in `before`, for whoever judges
+    /// a write: those that were tested all along are none of its business.
+    #[must_use]
+    pub fn newly_tested(&self, before: &Self) -> Vec<&Feature> {
+        let was = |feature: &&Feature| before.get(&feature.id).is_some_and(|old| old.tested);
+        self.features.iter().filter(|feature| feature.tested && !was(feature)).collect()
+    }
+
+    /// The list with some fields of a feature set; everything else keeps its bytes.
+    pub(crate) fn with_fields(&self, id: &str, fields: &[(&str, Value)]) -> Option<String> {
+        let index = self.features.iter().position(|feature| feature.id == id)?;
+        let skipped = self.text.len() - self.bare().len();
+        let mut text = self.bare().to_owned();
+        let start = self.places.get(index)?.start;
+        for (key, value) in fields {
+            let at = object_at(&text, start)?;
+            text = spans::set_member(&text, &at, own_key(&text, &at, key), value);
+        }
+        Some(format!("{}{text}", &self.text[..skipped]))
+    }
+
+    /// The list with one more feature.
+    pub(crate) fn with_feature(&self, id: &str, fields: &Map<String, Value>) -> String {
+        let skipped = self.text.len() - self.bare().len();
+        let bare = self.bare();
+        let text = match (&self.home, spans::whole(bare)) {
+            (Some(Home::Array(at)), _) => spans::push_element(bare, at, &Value::Object(fields.clone())),
+            (Some(Home::Map(at)), _) => spans::set_member(bare, at, id, &Value::Object(fields.clone())),
+            (None, Ok(root)) => spans::set_member(bare, &root, "features", &json!([fields])),
+            (None, Err(_)) => pretty(&json!({ "features": [fields] })),
+        };
+        format!("{}{text}", &self.text[..skipped])
+    }
+
+    fn bare(&self) -> &str {
+        self.text.trim_start_matches('\u{FEFF}')
+    }
+}
+
+fn pretty(value: &Value) -> String {
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// The object that begins at `start`: edits inside it move its end.
+fn object_at(text: &str, start: usize) -> Option<Span> {
+    let mut values = serde_json::Deserializer::from_str(text.get(start..)?).into_iter::<serde::de::IgnoredAny>();
+    values.next()?.ok()?;
+    Some(start..start + values.byte_offset())
+}
+
+/// The spelling this feature has for a field of ours: a second spelling beside
+/// it would be a second opinion.
+fn own_key<'k>(text: &str, at: &Span, key: &'k str) -> &'k str {
+    let others: &[&'static str] = match key {
+        "tested" => &[PASSES],
+        "retries" => &["retry_count", "retry"],
+        "depends_on" => &["dependencies", "dependsOn", "requires"],
+        "acceptance_criteria" => &["acceptance", "acceptanceCriteria", "criteria", "steps"],
+        "description" => &["name", "title"],
+        "status" => &["state"],
+        _ => &[],
+    };
+    let members = spans::members(text, at);
+    let has = |name: &str| members.iter().any(|(member, _)| member == name);
+    if has(key) {
+        return key;
+    }
+    others.iter().find(|other| has(other)).copied().unwrap_or(key)
+}
+
+fn doubled(members: &[(String, Span)]) -> Option<String> {
+    let mut seen = std::collections::HashSet::new();
+    members.iter().find(|(key, _)| !seen.insert(key)).map(|(key, _)| key.clone())
+}
+
+struct Walk<'t> {
+    text: &'t str,
+    found: Vec<(Span, Surroundings)>,
+    homes: Vec<(Home, Option<Status>)>,
+    problems: Vec<String>,
+}
+
+impl Walk<'_> {
+    fn begin(&mut self, root: &Span) {
+        if spans::kind(self.text, root) == Kind::Array {
+            self.take_array(root, None, None, DEPTH);
+            return;
+        }
+        self.scan(root, None, DEPTH);
+        if self.found.is_empty() && self.homes.is_empty() {
+            self.take_map(root, None, 0);
+            if self.found.is_empty() {
+                // A member called `features` is then made for the first one.
+                self.homes.clear();
+            }
+        }
+    }
+
+    /// Looks for features in an object that is none itself.
+    fn scan(&mut self, object: &Span, group: Option<&str>, depth: usize) {
+        for (key, at) in spans::members(self.text, object) {
+            let kind = spans::kind(self.text, &at);
+            match kind {
+                _ if ABOUT.contains(&key.as_str()) => {}
+                Kind::Array if LISTS.contains(&key.as_str()) => self.take_array(&at, group, None, depth),
+                Kind::Object if LISTS.contains(&key.as_str()) => self.take_map(&at, group, depth),
+                Kind::Array if bucket(&key).is_some() => self.take_array(&at, group, bucket(&key), depth),
+                Kind::Object if depth > 0 => self.scan(&at, Some(&key), depth - 1),
+                Kind::Array if depth > 0 => {
+                    for element in spans::elements(self.text, &at) {
+                        if spans::kind(self.text, &element) == Kind::Object {
+                            let name = self.name_of(&element);
+                            self.scan(&element, name.as_deref().or(group), depth - 1);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn take_array(&mut self, array: &Span, group: Option<&str>, bucket: Option<Status>, depth: usize) {
+        self.homes.push((Home::Array(array.clone()), bucket));
+        for (index, at) in spans::elements(self.text, array).into_iter().enumerate() {
+            if spans::kind(self.text, &at) != Kind::Object {
+                let shown = text::excerpt(&self.text[at], 40);
+                self.problems.push(format!("element {} of a list of features is no object and is left out: {shown}", index + 1));
+            } else if depth > 0 && self.is_group(&at) {
+                let name = self.name_of(&at);
+                self.scan(&at, name.as_deref().or(group), depth - 1);
+            } else {
+                self.found.push((at, Surroundings { key: None, bucket, group: group.map(str::to_owned) }));
+            }
+        }
+    }
+
+    /// Features by their ids, or groups by their names.
+    fn take_map(&mut self, map: &Span, group: Option<&str>, depth: usize) {
+        let before = self.found.len();
+        for (key, at) in spans::members(self.text, map) {
+            match spans::kind(self.text, &at) {
+                _ if ABOUT.contains(&key.as_str()) => {}
+                Kind::Object if self.is_feature(&at) => {
+                    self.found.push((at, Surroundings { key: Some(key), bucket: None, group: group.map(str::to_owned) }));
+                }
+                Kind::Object if depth > 0 => self.scan(&at, Some(&key), depth - 1),
+                Kind::Array if depth > 0 => self.take_array(&at, Some(&key), bucket(&key), depth - 1),
+                _ => {}
+            }
+        }
+        if self.found.len() > before || spans::members(self.text, map).is_empty() {
+            self.homes.push((Home::Map(map.clone()), None));
+        }
+    }
+
+    fn is_group(&self, object: &Span) -> bool {
+        let members = spans::members(self.text, object);
+        members.iter().any(|(key, at)| LISTS.contains(&key.as_str()) && spans::kind(self.text, at) != Kind::Other)
+            && !members.iter().any(|(key, _)| MARKS[..4].contains(&key.as_str()))
+    }
+
+    fn is_feature(&self, object: &Span) -> bool {
+        spans::members(self.text, object).iter().any(|(key, _)| MARKS.contains(&key.as_str()) || key == "description")
+            && !self.is_group(object)
+    }
+
+    fn name_of(&self, object: &Span) -> Option<String> {
+        let members = spans::members(self.text, object);
+        let (_, at) = ["name", "title", "category", "id"].iter().find_map(|name| members.iter().find(|(key, _)| key == name))?;
+        spans::value(self.text, at).as_str().map(str::to_owned)
+    }
+}
+
+/// The status a bucket is named after.
+fn bucket(key: &str) -> Option<Status> {
+    Status::read(key.strip_suffix("_features").unwrap_or(key))
+}
+
+/// New features are pending: their bucket, else the last place that holds any.
+fn home_of(homes: Vec<(Home, Option<Status>)>) -> Option<Home> {
+    let pending = homes.iter().position(|(_, bucket)| *bucket == Some(Status::Pending));
+    let plain = homes.iter().rposition(|(_, bucket)| bucket.is_none());
+    let index = plain.or(pending)?;
+    homes.into_iter().nth(index).map(|(home, _)| home)
+}

@@ -1,0 +1,130 @@
+//! What to do now, told by the list alone: the same list, the same answer.
+//!
+//! What was begun is finished first: a failed feature is resumed, finished code is
+//! tested, code in hand is written on; only then something new is begun. Nothing
+//! left to do but blocked features means that a person is needed.
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::words;
+use crate::workflow::feature::{Feature, Status};
+use crate::workflow::list::FeatureList;
+use crate::workflow::order;
+
+/// What kind of thing to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Break the work down into features.
+    Initialize,
+    /// Build a feature.
+    Code,
+    /// Show that a feature works.
+    Test,
+    /// Mend a feature whose tests failed.
+    Resume,
+    /// Get a person to look at a feature.
+    Blocked,
+    /// Nothing is left.
+    Done,
+}
+
+impl Action {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Initialize => "initialize",
+            Self::Code => "code",
+            Self::Test => "test",
+            Self::Resume => "resume",
+            Self::Blocked => "blocked",
+            Self::Done => "done",
+        }
+    }
+
+    /// Whether an agent can get on with it, or the session may end.
+    #[must_use]
+    pub fn is_work(self) -> bool {
+        !matches!(self, Self::Blocked | Self::Done)
+    }
+}
+
+/// What to do now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Next<'l> {
+    /// What kind of thing.
+    pub action: Action,
+    /// Which feature.
+    pub feature: Option<&'l Feature>,
+    /// Which attempt at it, from 1.
+    pub attempt: u32,
+    /// Why this.
+    pub why: String,
+    /// What is odd about the list.
+    pub problems: Vec<String>,
+}
+
+/// Tells what to do now. No list is a project that was not broken down yet.
+#[must_use]
+pub fn next(list: Option<&FeatureList>) -> Next<'_> {
+    let plain = |action, why: &str| Next { action, feature: None, attempt: 0, why: why.to_owned(), problems: Vec::new() };
+    let Some(list) = list else { return plain(Action::Initialize, "there is no feature list yet") };
+    let cycles = order::cycles(&list.features);
+    let mut problems = list.problems.clone();
+    problems.extend(cycles.iter().map(|cycle| format!("{} depend on each other", chain(cycle))));
+    let by_id: HashMap<&str, &Feature> = list.features.iter().map(|feature| (feature.id.as_str(), feature)).collect();
+    for feature in &list.features {
+        let unknown: Vec<&str> = feature.depends_on.iter().map(String::as_str).filter(|id| !by_id.contains_key(id)).collect();
+        if !unknown.is_empty() {
+            problems.push(format!("`{}` depends on {}, which the list does not have", feature.id, words::some_names(unknown.into_iter())));
+        }
+    }
+    let workable = list.features.iter().enumerate().filter_map(|(place, feature)| {
+        let (rank, action) = match feature.status {
+            Status::InProgress if feature.retries > 0 => (0, Action::Resume),
+            Status::Completed => (1, Action::Test),
+            Status::InProgress => (2, Action::Code),
+            Status::Pending if order::held_by(feature, &by_id).is_empty() => (3, Action::Code),
+            _ => return None,
+        };
+        Some((rank, feature.priority, place, action, feature))
+    });
+    if let Some((_, _, _, action, feature)) = workable.min_by_key(|&(rank, priority, place, ..)| (rank, priority, place)) {
+        let attempt = feature.retries.saturating_add(1);
+        return Next { action, feature: Some(feature), attempt, why: why(action, feature), problems };
+    }
+    let stuck = |status| list.features.iter().filter(move |feature| feature.status == status).min_by_key(|feature| feature.priority);
+    if let Some(feature) = stuck(Status::Blocked) {
+        let why = format!("`{}` is blocked after {}; nothing else can be done", feature.id, failures(feature.retries));
+        return Next { action: Action::Blocked, feature: Some(feature), attempt: feature.retries, why, problems };
+    }
+    if let Some(feature) = stuck(Status::Pending) {
+        let held = order::held_by(feature, &by_id);
+        let why = format!("`{}` waits for {}, which nothing can finish", feature.id, words::some_names(held.into_iter()));
+        return Next { action: Action::Blocked, feature: Some(feature), attempt: 0, why, problems };
+    }
+    let done = if list.features.is_empty() { "the list has no features" } else { "every feature is tested" };
+    Next { problems, ..plain(Action::Done, done) }
+}
+
+fn why(action: Action, feature: &Feature) -> String {
+    match (action, feature.status) {
+        (Action::Resume, _) => format!("it comes back after {}", failures(feature.retries)),
+        (Action::Test, _) => "its code is finished, and nobody showed that it works".to_owned(),
+        (_, Status::InProgress) => "it was begun and is not finished".to_owned(),
+        _ => "it is the next that waits for nothing".to_owned(),
+    }
+}
+
+fn failures(n: u32) -> String {
+    words::count(u64::from(n), "failed test", "failed tests")
+}
+
+fn chain(cycle: &[String]) -> String {
+    let shown: Vec<&str> = cycle.iter().map(String::as_str).chain(cycle.first().map(String::as_str)).collect();
+    words::some_names(shown.into_iter()).replace(", ", " -> ")
+}

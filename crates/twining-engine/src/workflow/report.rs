@@ -1,0 +1,382 @@
+//! Reports: what somebody did to a feature, in which role, and on what evidence.
+//! A report moves the feature one step, or is refused with the step that is due.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+use twining_model::{Entry, EntryType, Refused, Root, Scope, Time, limits, text};
+use twining_store::{FeatureChange, FeatureShelf};
+
+use crate::blackboard::note;
+use crate::caller::Stamp;
+use crate::failure::Failure;
+use crate::governance::TestCounts;
+use crate::words;
+use crate::workflow::edit::no_feature;
+use crate::workflow::evidence::{Verdict, judge_evidence};
+use crate::workflow::feature::{Feature, Status};
+use crate::workflow::list::FeatureList;
+use crate::workflow::list_on;
+use crate::workflow::machine::{Effect, Event, Standing, advance};
+use crate::workflow::next::next;
+use crate::workflow::prompt::NextBrief;
+use crate::workflow::run::{AttemptReport, FileStates, Remembered, Run};
+
+/// A run, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct EvidenceInput {
+    /// What was run.
+    pub command: Option<String>,
+    /// How it ended.
+    pub exit_code: Option<i64>,
+    /// Tests that were run.
+    pub tests_run: Option<u64>,
+    /// Tests that passed.
+    pub tests_passed: Option<u64>,
+    /// Tests that failed.
+    pub tests_failed: Option<u64>,
+    /// What it printed, or the end of it.
+    pub output: Option<String>,
+    /// Reports of test tools, inside the working tree.
+    pub reports: Vec<String>,
+    /// Data it produced, inside the working tree.
+    pub data: Vec<String>,
+    /// When it ended; now by default.
+    pub finished_at: Option<String>,
+}
+
+/// What was done, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct ReportInput {
+    /// Which feature.
+    pub feature: String,
+    /// `coder` or `tester`, or another word for one of them.
+    pub role: String,
+    /// `started`, `completed`, `passed`, `failed`, `blocked` or `reopened`.
+    pub outcome: String,
+    /// What was done, what broke, or why.
+    pub summary: Option<String>,
+    /// Files that were changed; they become the feature's.
+    pub files: Vec<String>,
+    /// What shows it.
+    pub evidence: EvidenceInput,
+    /// Who reports; the caller by default.
+    pub agent_id: Option<String>,
+}
+
+/// What came of a report.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ReportOutcome {
+    /// The feature as it is now.
+    pub feature: Feature,
+    /// How far it was.
+    pub was: Status,
+    /// The run that was accepted as evidence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The entry that asks a person to look at it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub need: Option<String>,
+    /// What to do now.
+    pub next: NextBrief,
+    /// What was taken for something else.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// A report, every rule checked.
+#[derive(Clone, Debug)]
+pub(crate) struct ReportDraft {
+    pub(crate) feature: String,
+    role: Role,
+    event: Event,
+    summary: String,
+    pub(crate) files: Vec<String>,
+    pub(crate) command: Option<String>,
+    pub(crate) exit_code: Option<i64>,
+    pub(crate) claimed: Option<TestCounts>,
+    pub(crate) output: Option<String>,
+    pub(crate) finished_at: Option<Time>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Coder,
+    Tester,
+    Other,
+}
+
+impl Role {
+    fn read(field: &'static str, word: &str) -> Result<Self, Refused> {
+        let word = text::name(field, word)?.to_lowercase().replace([' ', '_'], "-");
+        Ok(match word.strip_suffix("-agent").unwrap_or(&word) {
+            "coder" | "coding" | "player" | "developer" | "implementer" => Self::Coder,
+            "tester" | "coach" | "reviewer" | "verifier" | "qa" => Self::Tester,
+            _ => Self::Other,
+        })
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Coder => "coder",
+            Self::Tester => "tester",
+            Self::Other => "other",
+        }
+    }
+}
+
+impl ReportDraft {
+    pub(crate) fn parse(input: &ReportInput, root: &Root, now: Time) -> Result<Self, Failure> {
+        let evidence = &input.evidence;
+        let (feature, role) = (text::name("feature", &input.feature)?, Role::read("role", &input.role)?);
+        let event = outcome(&input.outcome)?;
+        let summary = text::long("summary", input.summary.as_deref().unwrap_or_default())?;
+        if matches!(event, Event::GaveUp | Event::Reopened | Event::Failed) && summary.trim().is_empty() {
+            return Err(Refused::new("summary", "must say why").because("whoever works on it next begins there").into());
+        }
+        match (event, role) {
+            (Event::Passed | Event::Failed, Role::Coder) => {
+                return Err(Failure::OutOfStep {
+                    why: format!("whoever wrote `{feature}` does not judge it"),
+                    next_step: "report it as completed; then have it tested and reported in the role tester".to_owned(),
+                });
+            }
+            (Event::Started | Event::Completed, Role::Tester) => {
+                return Err(Failure::OutOfStep {
+                    why: format!("a tester does not write `{feature}`"),
+                    next_step: "report passed or failed; the role coder reports started and completed".to_owned(),
+                });
+            }
+            _ => {}
+        }
+        let finished_at = evidence.finished_at.as_deref().map(|at| Time::parse("finished_at", at)).transpose()?;
+        if let Some(at) = finished_at.filter(|at| at.as_ms() > now.as_ms().saturating_add(limits::CLOCK_SKEW_MS)) {
+            return Err(Refused::new("finished_at", "must not lie ahead").because(at).into());
+        }
+        let files = input.files.iter().map(|file| Scope::parse("files", file, root).map(|file| file.to_string()));
+        let command = evidence.command.as_deref().map(|command| text::required("command", command)).transpose()?;
+        let output =
+            evidence.output.as_deref().map(|output| text::bounded("output", output, limits::RECORD_BYTES).map(|()| output.to_owned()));
+        let (output, claimed) = (output.transpose()?, claimed(evidence)?);
+        if command.is_none() && (evidence.exit_code.is_some() || claimed.is_some() || output.is_some() || !evidence.reports.is_empty()) {
+            return Err(Refused::new("evidence", "must name the command that was run").into());
+        }
+        Ok(Self {
+            feature,
+            role,
+            event,
+            summary,
+            files: text::list("files", &files.collect::<Result<Vec<_>, _>>()?, limits::LIST, limits::ELEMENT_BYTES)?,
+            command,
+            exit_code: evidence.exit_code,
+            claimed,
+            output,
+            finished_at,
+        })
+    }
+}
+
+fn outcome(word: &str) -> Result<Event, Refused> {
+    let given = word.trim().to_lowercase().replace([' ', '-'], "_");
+    let known = [
+        ("started", Event::Started),
+        ("completed", Event::Completed),
+        ("passed", Event::Passed),
+        ("failed", Event::Failed),
+        ("blocked", Event::GaveUp),
+        ("reopened", Event::Reopened),
+    ];
+    let same = match given.as_str() {
+        "start" | "in_progress" => "started",
+        "complete" | "done" | "implemented" => "completed",
+        "pass" | "tested" | "approve" | "approved" => "passed",
+        "fail" | "revise" | "rejected" => "failed",
+        "escalate" | "gave_up" => "blocked",
+        "reopen" => "reopened",
+        other => other,
+    };
+    words::one_of("outcome", same, &known)
+}
+
+fn claimed(evidence: &EvidenceInput) -> Result<Option<TestCounts>, Refused> {
+    let (run, passed, failed) = match (evidence.tests_run, evidence.tests_passed, evidence.tests_failed) {
+        (None, None, None) => return Ok(None),
+        (run, Some(passed), failed) => (run.unwrap_or(passed.saturating_add(failed.unwrap_or(0))), passed, failed.unwrap_or(0)),
+        (Some(run), None, Some(failed)) => (run, run.saturating_sub(failed), failed),
+        (Some(0), None, None) => (0, 0, 0),
+        _ => return Err(Refused::new("tests", "must say how many were run, passed and failed")),
+    };
+    if passed.saturating_add(failed) > run {
+        return Err(Refused::new("tests", "cannot have more passed and failed than were run"));
+    }
+    Ok(Some(TestCounts { run, passed, failed }))
+}
+
+/// A feature's fields and what is said on the board after a step.
+pub(crate) struct Moved {
+    pub(crate) fields: Vec<(&'static str, Value)>,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) need: Option<String>,
+}
+
+/// Takes a step and puts it into fields; those that stay as they are are left alone.
+pub(crate) fn move_feature(
+    feature: &Feature,
+    event: Event,
+    reason: &str,
+    evidence: Option<Value>,
+    max_test_failures: u32,
+    stamp: &Stamp<'_>,
+) -> Result<Moved, Failure> {
+    let at = Standing { status: feature.status, retries: feature.retries };
+    let (to, effects) = advance(&feature.id, at, event, max_test_failures)?;
+    let mut moved = Moved { fields: Vec::new(), entries: Vec::new(), need: None };
+    if to.status != at.status {
+        moved.fields.push(("status", json!(to.status.as_str())));
+    }
+    let tested = to.status == Status::Tested;
+    if tested != feature.tested {
+        moved.fields.push(("tested", json!(tested)));
+    }
+    if to.retries != at.retries {
+        moved.fields.push(("retries", json!(to.retries)));
+    }
+    if let Some(evidence) = evidence {
+        moved.fields.push(("verified_by", evidence));
+    }
+    let scope = feature.files.first().map_or("project", String::as_str);
+    if effects.contains(&Effect::PostNeed) {
+        let summary = format!("Feature {} is blocked: {}", text::excerpt(&feature.id, 60), words::fold(reason));
+        let failed = words::count(u64::from(to.retries), "failed test", "failed tests");
+        let detail = format!("{}\n\nAfter {failed}. Reopen it with twining_report, outcome reopened.\n\n{reason}", feature.description);
+        let entry = Entry {
+            detail: words::clip(&detail, limits::TEXT_BYTES),
+            tags: vec!["workflow".to_owned()],
+            ..note(stamp, EntryType::Need, scope, &summary)
+        };
+        moved.fields.push(("need", json!(entry.id)));
+        moved.need = Some(entry.id.clone());
+        moved.entries.push(entry);
+    }
+    if let Some(need) = feature.need.as_ref().filter(|_| event == Event::Reopened) {
+        let summary = format!("Feature {} is open again: {}", text::excerpt(&feature.id, 60), words::fold(reason));
+        moved.entries.push(Entry { relates_to: vec![need.clone()], ..note(stamp, EntryType::Status, scope, &summary) });
+        moved.fields.push(("need", Value::Null));
+    }
+    Ok(moved)
+}
+
+/// Judges the evidence for a feature; what the list will say of it.
+pub(crate) fn accept(feature: &Feature, remembered: &Remembered, files: &FileStates) -> Result<(String, Value), Failure> {
+    let coded = remembered.last_report(&feature.id, |report| report.outcome == "completed").map(|report| report.at);
+    match judge_evidence(feature, &remembered.runs, files, coded) {
+        Verdict::Accepted { run } => {
+            let found = remembered.runs.iter().rev().find(|known| known.id == run);
+            let told = found.map(|run| {
+                let mut told = json!({ "run": run.id, "at": run.at, "command": words::shorten(&run.command, limits::SUMMARY_CHARS) });
+                if let Some(tests) = run.tests {
+                    told["tests"] = json!(tests);
+                }
+                told
+            });
+            Ok((run, told.unwrap_or_default()))
+        }
+        Verdict::Missing { what, next_step } => Err(Failure::NoEvidence { feature: feature.id.clone(), missing: what, next_step }),
+    }
+}
+
+/// Plans a report: the step, what is remembered of it, and what is said.
+pub(crate) fn plan_report(
+    shelf: &FeatureShelf,
+    draft: &ReportDraft,
+    run: Option<Run>,
+    states: impl FnOnce(&Feature) -> Result<FileStates, Failure>,
+    max_test_failures: u32,
+    stamp: &Stamp<'_>,
+) -> Result<(FeatureChange, ReportOutcome), Failure> {
+    let list = list_on(shelf)?.ok_or_else(|| no_feature(&draft.feature))?;
+    let mut feature = list.get(&draft.feature).cloned().ok_or_else(|| no_feature(&draft.feature))?;
+    let was = feature.status;
+    let known = feature.files.len();
+    for file in &draft.files {
+        if !feature.files.contains(file) && feature.files.len() < limits::LIST {
+            feature.files.push(file.clone());
+        }
+    }
+    let mut remembered = Remembered::read(&shelf.runs);
+    let mut change = FeatureChange::default();
+    let mut notes = Vec::new();
+    let run = match run {
+        Some(run) => Some(Run { tree: states(&feature)?, ..run }),
+        None if draft.event == Event::Passed => {
+            let judged = accept(&feature, &remembered, &states(&feature)?);
+            return finish(list, feature, known, was, draft, judged.map(Some)?, change, notes, max_test_failures, stamp);
+        }
+        None => None,
+    };
+    if let Some(run) = run {
+        change.lines.push(run.to_line());
+        remembered.runs.push(run.clone());
+        if draft.event == Event::Passed {
+            let judged = accept(&feature, &remembered, &run.tree)?;
+            return finish(list, feature, known, was, draft, Some(judged), change, notes, max_test_failures, stamp);
+        }
+        if draft.event == Event::Failed && judge_evidence(&feature, std::slice::from_ref(&run), &run.tree, None).is_accepted() {
+            notes.push("the run itself passed, and the report says failed; the report counts".to_owned());
+        }
+    }
+    if draft.event == Event::Completed && draft.files.is_empty() && feature.files.is_empty() {
+        notes.push("no changed files are named; the tests then only have to be newer than this report".to_owned());
+    }
+    finish(list, feature, known, was, draft, None, change, notes, max_test_failures, stamp)
+}
+
+#[expect(clippy::too_many_arguments, reason = "the second half of one plan, reached from three places")]
+fn finish(
+    list: FeatureList,
+    feature: Feature,
+    known_files: usize,
+    was: Status,
+    draft: &ReportDraft,
+    evidence: Option<(String, Value)>,
+    mut change: FeatureChange,
+    notes: Vec<String>,
+    max_test_failures: u32,
+    stamp: &Stamp<'_>,
+) -> Result<(FeatureChange, ReportOutcome), Failure> {
+    let (run, told) = evidence.map_or((None, None), |(run, told)| (Some(run), Some(told)));
+    let mut moved = move_feature(&feature, draft.event, &draft.summary, told, max_test_failures, stamp)?;
+    if feature.files.len() > known_files {
+        moved.fields.push(("files", json!(feature.files)));
+    }
+    let outcome = match draft.event {
+        Event::Started => "started",
+        Event::Completed => "completed",
+        Event::Passed => "passed",
+        Event::Failed => "failed",
+        Event::GaveUp => "blocked",
+        Event::Reopened => "reopened",
+    };
+    let report = AttemptReport {
+        at: stamp.at,
+        feature: feature.id.clone(),
+        agent: stamp.caller.agent.clone(),
+        role: draft.role.as_str().to_owned(),
+        outcome: outcome.to_owned(),
+        summary: words::clip(&draft.summary, 4 * limits::ELEMENT_BYTES),
+        run: run.clone(),
+    };
+    change.lines.push(report.to_line());
+    change.entries = moved.entries;
+    let after = if moved.fields.is_empty() {
+        list
+    } else {
+        let text = list.with_fields(&feature.id, &moved.fields).ok_or_else(|| no_feature(&feature.id))?;
+        let after = FeatureList::parse(&text).map_err(|why| Failure::UnreadableList { path: String::new(), why })?;
+        change.list = Some(text);
+        after
+    };
+    let now = after.get(&feature.id).cloned().ok_or_else(|| no_feature(&feature.id))?;
+    let outcome = ReportOutcome { feature: now, was, run, need: moved.need, next: NextBrief::of(&next(Some(&after))), notes };
+    Ok((change, outcome))
+}

@@ -1,0 +1,105 @@
+//! What counts as having been shown to work.
+
+use twining_model::Time;
+
+use crate::governance::TestCounts;
+use crate::workflow::{Feature, FileSeen, FileState, FileStates, OutputSeen, Run, Verdict, judge_evidence};
+
+fn at(ms: i64) -> Time {
+    Time::from_ms(ms)
+}
+
+fn feature() -> Feature {
+    Feature { id: "PT-003".into(), files: vec!["src/a.py".into()], ..Feature::default() }
+}
+
+fn files(modified: i64, hash: &str) -> FileStates {
+    FileStates::from([("src/a.py".to_owned(), Some(FileState { modified: at(modified), hash: hash.into() }))])
+}
+
+fn good() -> Run {
+    Run {
+        id: "run-1".into(),
+        at: at(100),
+        command: "pytest -q".into(),
+        exit_code: Some(0),
+        tests: Some(TestCounts { run: 3, passed: 3, failed: 0 }),
+        ..Run::default()
+    }
+}
+
+fn missing(runs: &[Run], files: &FileStates) -> String {
+    match judge_evidence(&feature(), runs, files, None) {
+        Verdict::Missing { what, next_step } => {
+            assert!(next_step.contains("PT-003"), "{next_step}");
+            what
+        }
+        Verdict::Accepted { run } => panic!("{run} was accepted"),
+    }
+}
+
+#[test]
+fn a_run_after_the_last_change_that_tested_something_is_evidence() {
+    let verdict = judge_evidence(&feature(), &[good()], &files(50, "x"), None);
+    assert_eq!(verdict, Verdict::Accepted { run: "run-1".into() });
+}
+
+#[test]
+fn nothing_is_shown_by_a_run_that_shows_nothing() {
+    let now = files(50, "x");
+    let counts = |run, passed, failed| Some(TestCounts { run, passed, failed });
+    let seen = |path: &str, problem: Option<&str>| vec![FileSeen { path: path.into(), problem: problem.map(str::to_owned) }];
+    assert_eq!(missing(&[], &now), "no run of `PT-003`'s tests is recorded");
+    for (run, what) in [
+        (Run { tests: counts(0, 0, 0), ..good() }, "`pytest -q` ran no test"),
+        (Run { tests: counts(3, 2, 1), ..good() }, "1 of 3 tests failed in `pytest -q`"),
+        (Run { exit_code: Some(1), ..good() }, "`pytest -q` failed: it ended with 1"),
+        (Run { exit_code: None, ..good() }, "nobody knows how `pytest -q` ended"),
+        (Run { tests: None, ..good() }, "the response of `pytest -q` is empty"),
+        (Run { tests: None, output: Some(OutputSeen::of(r#"{"data": []}"#)), ..good() }, "the response of `pytest -q` is empty"),
+        (Run { data: seen("out.json", Some("is empty: it holds no data")), ..good() }, "`out.json` is empty: it holds no data"),
+        (Run { tests: None, reports: seen("lcov.info", None), ..good() }, "the reports tell of no tests"),
+        (Run { reports: seen("j.xml", Some("is not there")), ..good() }, "`j.xml` is not there"),
+        (Run { command: "echo '3 passed'".into(), ..good() }, "`echo '3 passed'` tests nothing, whatever it answers"),
+        (Run { command: "cd x && true".into(), ..good() }, "`cd x && true` tests nothing, whatever it answers"),
+        (Run { feature: Some("OTHER".into()), ..good() }, "no run of `PT-003`'s tests is recorded"),
+    ] {
+        assert_eq!(missing(&[run], &now), what);
+    }
+    let answered = Run { tests: None, output: Some(OutputSeen::of(r#"{"data": [{"id": 1}]}"#)), ..good() };
+    assert!(judge_evidence(&feature(), &[answered], &now, None).is_accepted());
+    let data = Run { tests: None, data: seen("out.json", None), ..good() };
+    assert!(judge_evidence(&feature(), &[data], &now, None).is_accepted());
+}
+
+#[test]
+fn a_change_after_the_run_makes_it_worthless() {
+    assert_eq!(missing(&[good()], &files(101, "x")), "`src/a.py` changed after the run of `pytest -q`");
+    let again = Run { id: "run-2".into(), at: at(200), ..good() };
+    assert_eq!(judge_evidence(&feature(), &[good(), again], &files(101, "x"), None), Verdict::Accepted { run: "run-2".into() });
+}
+
+#[test]
+fn bytes_decide_where_they_are_known_and_not_the_date() {
+    let known = Run { tree: files(50, "x"), ..good() };
+    assert!(
+        judge_evidence(&feature(), std::slice::from_ref(&known), &files(500, "x"), None).is_accepted(),
+        "a checkout made it look newer"
+    );
+    assert!(missing(&[known], &files(10, "y")).contains("changed after"), "a backdated change");
+    let late = Run { tree: files(150, "x"), ..good() };
+    assert!(missing(&[late], &files(150, "x")).contains("changed after"), "changed before it was recorded, after it ran");
+}
+
+#[test]
+fn a_file_that_is_listed_and_not_there_shows_nothing() {
+    assert_eq!(missing(&[good()], &FileStates::from([("src/a.py".to_owned(), None)])), "`PT-003` lists `src/a.py`, which is not there");
+    assert!(missing(&[good()], &FileStates::new()).contains("not there"));
+}
+
+#[test]
+fn without_files_the_run_must_be_newer_than_the_code_was_reported() {
+    let feature = Feature { files: Vec::new(), ..feature() };
+    assert!(!judge_evidence(&feature, &[good()], &FileStates::new(), Some(at(150))).is_accepted());
+    assert!(judge_evidence(&feature, &[good()], &FileStates::new(), Some(at(90))).is_accepted());
+}

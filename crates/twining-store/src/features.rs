@@ -1,0 +1,185 @@
+//! The feature list and what the loop remembers of runs.
+//!
+//! The list is `.twining/features.json`, or a `.claude/progress/feature-list.json`
+//! that was there first and is used in place. A plan sees the list as it is under
+//! the write lock, so two agents that report at once both get their say. What the
+//! list means is not this crate's business.
+
+use twining_model::{Change, Entry, limits};
+
+use crate::disk::Dir;
+use crate::error::StoreError;
+use crate::layout::{FEATURES, FOLDER, LOCAL, Layout};
+use crate::record::Record;
+use crate::store::Store;
+
+/// Where other tools keep their list.
+const ELSEWHERE: [&str; 2] = [".claude", "progress"];
+const ELSEWHERE_FILE: &str = "feature-list.json";
+/// Runs and reports, one JSON line each; of this machine only.
+const RUNS: &str = "runs.jsonl";
+
+/// What stands in the feature list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FeatureFile {
+    /// There is none.
+    Missing,
+    /// Its text.
+    Text(String),
+    /// It is there and cannot be used, for this reason.
+    Unusable(String),
+}
+
+/// The list and the memory of runs, as they are now.
+#[derive(Clone, Debug)]
+pub struct FeatureShelf {
+    /// Where the list is, or would be, relative to the project.
+    pub path: String,
+    /// The list.
+    pub file: FeatureFile,
+    /// A second list that is not used.
+    pub unused: Option<String>,
+    /// Lines about runs, oldest first.
+    pub runs: String,
+}
+
+/// What one report or edit does.
+#[derive(Clone, Debug, Default)]
+pub struct FeatureChange {
+    /// The whole list from now on.
+    pub list: Option<String>,
+    /// Lines about runs to remember.
+    pub lines: Vec<String>,
+    /// Entries for the board.
+    pub entries: Vec<Entry>,
+}
+
+impl Store {
+    /// Reads the list, without the lock.
+    pub fn features(&self) -> Result<FeatureShelf, StoreError> {
+        let room = self.reading_room()?;
+        self.feature_shelf(room.as_ref().map(|room| &room.layout))
+    }
+
+    /// Plans a change on the list as it is and carries it out under the lock: what
+    /// is remembered and what is said first, the list last. A process that is
+    /// killed in between leaves a `need` too many, never a step without its reason.
+    pub fn transact_features<T, E: From<StoreError>>(
+        &self,
+        plan: impl FnOnce(&FeatureShelf) -> Result<(FeatureChange, T), E>,
+    ) -> Result<T, E> {
+        let room = self.writing_room()?;
+        let held = room.lock.take()?;
+        let shelf = self.feature_shelf(Some(&room.layout))?;
+        let (change, outcome) = plan(&shelf)?;
+        if let Some(list) = change.list.as_ref().filter(|list| list.len() > limits::FEATURES_BYTES) {
+            return Err(StoreError::TooLarge { bytes: list.len(), most: limits::FEATURES_BYTES }.into());
+        }
+        remember(&room.layout, &change.lines)?;
+        if !change.entries.is_empty() {
+            let mut record = Record::read(held.file())?;
+            let now = self.ids().now();
+            let footing = room.board.settle(&mut record, now)?;
+            let posted = Change { entries: change.entries, ..Change::default() };
+            let written = room.append_entries(&posted, footing, &mut record, now);
+            record.write(held.file())?;
+            self.work().add();
+            written?;
+        }
+        if let Some(list) = change.list {
+            let project = Dir::project(&self.place().project, None)?;
+            let other = if shelf.path == own_path() { None } else { elsewhere(&project)? };
+            let (dir, name) = other.map_or_else(|| (room.layout.top.clone(), FEATURES), |dir| (dir, ELSEWHERE_FILE));
+            room.layout.replace(&dir, name, list.as_bytes(), true)?;
+        }
+        drop(held);
+        Ok(outcome)
+    }
+
+    fn feature_shelf(&self, layout: Option<&Layout>) -> Result<FeatureShelf, StoreError> {
+        let own = layout.map_or(Ok(FeatureFile::Missing), |layout| read(&layout.top, FEATURES))?;
+        let project = Dir::project(&self.place().project, None)?;
+        let other = match elsewhere(&project) {
+            Ok(Some(dir)) => read(&dir, ELSEWHERE_FILE)?,
+            // A link in another tool's folder is that tool's business; we follow none and write through none.
+            Ok(None) | Err(StoreError::Unsafe { .. }) => FeatureFile::Missing,
+            Err(error) => return Err(error),
+        };
+        let other_path = format!("{}/{ELSEWHERE_FILE}", ELSEWHERE.join("/"));
+        let runs = layout.map_or(Ok(String::new()), remembered)?;
+        Ok(match (own, other) {
+            (FeatureFile::Missing, file) if file != FeatureFile::Missing => FeatureShelf { path: other_path, file, unused: None, runs },
+            (own, other) => {
+                FeatureShelf { path: own_path(), file: own, unused: (other != FeatureFile::Missing).then_some(other_path), runs }
+            }
+        })
+    }
+}
+
+fn own_path() -> String {
+    format!("{FOLDER}/{FEATURES}")
+}
+
+fn elsewhere(project: &Dir) -> Result<Option<Dir>, StoreError> {
+    let mut dir = project.clone();
+    for name in ELSEWHERE {
+        match dir.open_dir(name)? {
+            Some(inner) => dir = inner,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(dir))
+}
+
+fn read(dir: &Dir, name: &str) -> Result<FeatureFile, StoreError> {
+    let handle = match dir.open(name) {
+        Ok(Some(handle)) => handle,
+        Ok(None) => return Ok(FeatureFile::Missing),
+        Err(error @ StoreError::Unsafe { .. }) => return Ok(FeatureFile::Unusable(error.to_string())),
+        Err(error) => return Err(error),
+    };
+    match handle.read_all(limits::FEATURES_BYTES) {
+        Ok(bytes) => Ok(String::from_utf8(bytes).map_or_else(|_| FeatureFile::Unusable("it is not UTF-8".to_owned()), FeatureFile::Text)),
+        Err(StoreError::Damaged { what }) => Ok(FeatureFile::Unusable(what)),
+        Err(error) => Err(error),
+    }
+}
+
+/// The newest lines about runs, as many as are kept.
+fn remembered(layout: &Layout) -> Result<String, StoreError> {
+    let Some(handle) = layout.local.open(RUNS)? else { return Ok(String::new()) };
+    let size = handle.fingerprint()?.size;
+    let from = size.saturating_sub(limits::RUNS_BYTES as u64);
+    let mut bytes = vec![0; limits::RUNS_BYTES.min(usize::try_from(size).unwrap_or(limits::RUNS_BYTES))];
+    let read = handle.read_at(&mut bytes, from)?;
+    bytes.truncate(read);
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn remember(layout: &Layout, lines: &[String]) -> Result<(), StoreError> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let added: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    if added.len() > limits::RUN_BYTES {
+        return Err(StoreError::TooLarge { bytes: added.len(), most: limits::RUN_BYTES });
+    }
+    let handle = layout.local.make_append(RUNS)?;
+    let size = handle.fingerprint()?.size;
+    if size + added.len() as u64 <= limits::RUNS_BYTES as u64 {
+        let mut last = [b'\n'];
+        // Whoever was killed in the middle of a line must not take ours with it.
+        let torn = size > 0 && handle.read_at(&mut last, size - 1)? == 1 && last != *b"\n";
+        return handle.write(format!("{}{added}", if torn { "\n" } else { "" }).as_bytes());
+    }
+    let kept = remembered(layout)?;
+    let half = kept.len().saturating_sub(limits::RUNS_BYTES / 2);
+    let newest = kept.as_bytes()[half..].iter().position(|&byte| byte == b'\n').map_or("", |at| &kept[half + at + 1..]);
+    layout.replace(&layout.local, RUNS, format!("{newest}{added}").as_bytes(), false)
+}
+
+/// The path of the memory of runs, for whoever protects it.
+#[must_use]
+pub fn runs_path() -> String {
+    format!("{FOLDER}/{LOCAL}/{RUNS}")
+}

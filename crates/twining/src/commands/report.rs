@@ -1,0 +1,120 @@
+//! `report`: what was done to a feature, and what shows it.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use twining_engine::{EvidenceInput, Failure, ReportInput, ReportOutcome};
+
+use super::features::standing;
+use super::words::{self, OUTCOMES};
+use crate::desk::Desk;
+use crate::page::{Page, dim, plain, strong, warn};
+use crate::verbs::{Effect, Group, Verb};
+
+/// The verb.
+pub struct Report;
+
+/// What it takes.
+#[derive(Debug, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    #[arg(help = "The feature's id")]
+    feature: String,
+    /// coder or tester
+    #[arg(long)]
+    role: String,
+    #[schemars(extend("enum" = OUTCOMES))]
+    #[arg(help = "started, completed, passed, failed, blocked or reopened", long)]
+    outcome: String,
+    /// What was done, what broke, or why
+    #[arg(long)]
+    summary: Option<String>,
+    #[serde(default, deserialize_with = "words::list")]
+    #[arg(help = "Files that were changed, with commas between", long = "file", value_name = "PATH", value_delimiter = ',')]
+    files: Vec<String>,
+    #[serde(default, deserialize_with = "words::part")]
+    #[command(flatten)]
+    evidence: Evidence,
+    #[arg(skip)]
+    agent_id: Option<String>,
+}
+
+/// The run that shows it; passed needs one
+#[derive(Debug, Default, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Evidence {
+    #[arg(help = "What was run", long)]
+    command: Option<String>,
+    #[arg(help = "How it ended", long, value_name = "N", allow_negative_numbers = true)]
+    exit_code: Option<i64>,
+    #[serde(deserialize_with = "words::part")]
+    #[command(flatten)]
+    tests: Tests,
+    /// What it printed, or the end of it
+    #[arg(long, value_name = "TEXT")]
+    output: Option<String>,
+    #[serde(deserialize_with = "words::list")]
+    #[arg(
+        help = "Paths of its test reports, with commas between; they count over the counts given",
+        long = "report",
+        value_name = "PATH",
+        value_delimiter = ','
+    )]
+    reports: Vec<String>,
+    #[serde(deserialize_with = "words::list")]
+    #[arg(help = "Paths of data it produced, with commas between", long = "data", value_name = "PATH", value_delimiter = ',')]
+    data: Vec<String>,
+    #[arg(help = "When it ended; default now", long, value_name = "TIME")]
+    finished_at: Option<String>,
+}
+
+/// How tests went.
+#[derive(Debug, Default, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tests {
+    #[arg(help = "Tests that were run", long = "tests-run", value_name = "N")]
+    run: Option<u64>,
+    #[arg(help = "Tests that passed", long = "tests-passed", value_name = "N")]
+    passed: Option<u64>,
+    #[arg(help = "Tests that failed", long = "tests-failed", value_name = "N")]
+    failed: Option<u64>,
+}
+
+impl Verb for Report {
+    const NAME: &'static str = "report";
+    const GROUP: Group = Group::Workflow;
+    const TITLE: &'static str = "Report on a feature";
+    const ABOUT: &'static str = "Report what you did to a feature; it moves one step and the answer says what is next. passed needs evidence newer than the feature's files.";
+    const EXAMPLE: &'static str = "twining report F7 --role tester --outcome passed --command \"cargo nextest run\" --exit-code 0 \\
+      --report target/nextest/default/junit.xml";
+    const EFFECT: Effect = Effect::Changes;
+
+    type Input = Input;
+    type Output = ReportOutcome;
+
+    fn run(desk: &Desk<'_>, input: Input) -> Result<ReportOutcome, Failure> {
+        let Input { feature, role, outcome, summary, files, evidence, agent_id } = input;
+        let Evidence { command, exit_code, tests, output, reports, data, finished_at } = evidence;
+        let evidence = EvidenceInput {
+            command,
+            exit_code,
+            tests_run: tests.run,
+            tests_passed: tests.passed,
+            tests_failed: tests.failed,
+            output,
+            reports,
+            data,
+            finished_at,
+        };
+        desk.engine.report(&desk.caller, desk.checkout, &ReportInput { feature, role, outcome, summary, files, evidence, agent_id })
+    }
+
+    fn show(outcome: &ReportOutcome, page: &mut Page) {
+        page.line([strong(&outcome.feature.id), standing(outcome.was), dim("->"), standing(outcome.feature.status)]);
+        if let Some(need) = &outcome.need {
+            page.line([warn("need"), plain(need), dim("asks a person to look at it")]);
+        }
+        outcome.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
+        page.line([dim("next"), plain(&outcome.next.say), dim(&outcome.next.why)]);
+    }
+}
