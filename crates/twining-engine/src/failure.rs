@@ -66,7 +66,7 @@ pub enum Failure {
         next_step: String,
     },
     /// Nothing shows that a feature works.
-    #[error("`{feature}` cannot be tested: {missing}")]
+    #[error("`{feature}` was not shown to work: {missing}")]
     NoEvidence {
         /// Which feature.
         feature: String,

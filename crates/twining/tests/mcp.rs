@@ -75,7 +75,16 @@ fn the_tools_are_as_published() {
     let names: Vec<&str> = lite["result"]["tools"].as_array().expect("a list").iter().filter_map(|tool| tool["name"].as_str()).collect();
     assert_eq!(
         names,
-        ["twining_assemble", "twining_decide", "twining_post", "twining_query", "twining_status", "twining_verify", "twining_why"]
+        [
+            "twining_assemble",
+            "twining_decide",
+            "twining_next",
+            "twining_post",
+            "twining_query",
+            "twining_status",
+            "twining_verify",
+            "twining_why"
+        ]
     );
     assert!(names.is_sorted());
     let unknown =

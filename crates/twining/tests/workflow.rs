@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::Project;
+use common::{Project, Server, normal};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -18,25 +18,31 @@ fn put(project: &Project, path: &str, text: &str) {
 #[test]
 fn a_feature_is_built_and_shown_to_work() {
     let project = Project::new();
-    assert_snapshot!(project.run(&["next", "--prompt", "false"]).stdout, @"");
+    let mut told = String::new();
+    let mut tell = |words: &[&str]| {
+        let ran = project.run(words);
+        told.push_str(&format!("$ twining {}\n{}{}[{}]\n\n", words.join(" "), ran.stdout, ran.stderr, ran.code));
+    };
+    tell(&["next"]);
     put(&project, "src/a.rs", "fn a() {}");
-    let added = project.run(&["features", "add", "F1", "--description", "Log out everywhere", "--file", "src/", "--priority", "high"]);
-    assert_eq!(added.code, 0, "{added:?}");
-    assert_snapshot!(added.stdout, @"");
-    assert_snapshot!(project.run(&["report", "F1", "--role", "coder", "--outcome", "completed"]).stdout, @"");
-    let unproven = project.run(&["report", "F1", "--role", "tester", "--outcome", "passed"]);
-    assert_eq!(unproven.code, 1);
-    assert_snapshot!(unproven.stderr, @"");
-    let skipped = project.run(&["features", "update", "F1", "--status", "in_progress"]);
-    assert_snapshot!(skipped.stderr, @"");
+    tell(&["features", "add", "F1", "--description", "Log out everywhere", "--file", "src/", "--priority", "high"]);
+    tell(&["next", "--prompt", "false"]);
+    tell(&["report", "F1", "--role", "coder", "--outcome", "completed"]);
+    tell(&["report", "F1", "--role", "tester", "--outcome", "passed"]);
+    tell(&["features", "update", "F1", "--status", "in_progress"]);
     put(&project, "target/junit.xml", JUNIT);
-    let words = ["report", "F1", "--role", "tester", "--outcome", "passed", "--command", "cargo test", "--exit-code", "0"];
-    let passed = project.run(&[&words[..], &["--report", "target/junit.xml"]].concat());
-    assert_snapshot!(passed.stdout, @"");
-    assert_eq!(project.json(&["next"])["action"], "done");
+    let passed = ["report", "F1", "--role", "tester", "--outcome", "passed", "--command", "cargo test", "--exit-code", "0"];
+    tell(&[&passed[..], &["--report", "target/junit.xml"]].concat());
+    tell(&["features"]);
+    tell(&["next"]);
+    assert_snapshot!("feature_from_idea_to_tested", normal(&told));
     let file = std::fs::read_to_string(project.path().join(".twining/features.json")).expect("is there");
     let list: Value = serde_json::from_str(&file).expect("is JSON");
     assert_eq!(list["features"][0]["tested"], true);
+}
+
+fn ask(server: &mut Server, tool: &str, arguments: &Value) -> Value {
+    server.call(tool, arguments)["structuredContent"].clone()
 }
 
 #[test]
@@ -44,16 +50,16 @@ fn the_loop_is_driven_over_mcp() {
     let project = Project::new();
     let mut server = project.server(&["--tools", "workflow"]);
     server.initialize();
-    assert_eq!(server.tool("twining_next", &json!({}))["action"], "initialize");
+    assert_eq!(ask(&mut server, "twining_next", &json!({}))["action"], "initialize");
     let feature = json!({"action": "add", "id": "A", "description": "a", "priority": 1});
-    assert_eq!(server.tool("twining_features", &feature)["features"][0]["priority"], 1);
-    let next = server.tool("twining_next", &json!({}));
+    assert_eq!(ask(&mut server, "twining_features", &feature)["features"][0]["priority"], 1);
+    let next = ask(&mut server, "twining_next", &json!({}));
     assert_eq!((next["say"].as_str(), next["role"].as_str()), (Some("code A"), Some("player")));
     assert!(next["prompt"].as_str().expect("a prompt").starts_with("# Build A\n"), "{next}");
-    let moved = server.tool("twining_report", &json!({"feature": "A", "role": "coder", "outcome": "completed"}));
+    let moved = ask(&mut server, "twining_report", &json!({"feature": "A", "role": "coder", "outcome": "completed"}));
     assert_eq!(moved["next"]["say"], "test A");
     let evidence = json!({"command": "npm test", "exit_code": 0, "output": "Tests:       4 passed, 4 total"});
-    let passed = server.tool("twining_report", &json!({"feature": "A", "role": "tester", "outcome": "passed", "evidence": evidence}));
+    let passed = ask(&mut server, "twining_report", &json!({"feature": "A", "role": "tester", "outcome": "passed", "evidence": evidence}));
     assert_eq!(passed["next"]["say"], "done", "{passed}");
 }
 

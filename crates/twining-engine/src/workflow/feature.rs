@@ -110,26 +110,74 @@ pub(crate) struct Surroundings {
 /// Where nobody says how urgent a feature is: the middle of critical to low.
 const MIDDLE: i64 = 2;
 
+const DESCRIPTION: &[&str] = &["description", "name", "title", "feature", "summary"];
+const ID: &[&str] = &["id", "feature_id", "featureId", "key"];
+const STATUS: &[&str] = &["status", "state"];
+const FLAG: &[&str] = &[TESTED, PASSES];
+const FILES: &[&str] = &["files", "file", "files_modified", "affected_files"];
+const CRITERIA: &[&str] = &["acceptance_criteria", "acceptance", "acceptanceCriteria", "criteria", "steps"];
+const DEPENDS_ON: &[&str] = &["depends_on", "dependencies", "dependsOn", "requires"];
+const RETRIES: &[&str] = &["retries", "retry_count", "retry"];
+
+/// Every key that is read.
+pub(crate) const KEYS: [&str; 35] = [
+    "description",
+    "name",
+    "title",
+    "feature",
+    "summary",
+    "id",
+    "feature_id",
+    "featureId",
+    "key",
+    "status",
+    "state",
+    TESTED,
+    PASSES,
+    "files",
+    "file",
+    "files_modified",
+    "affected_files",
+    "acceptance_criteria",
+    "acceptance",
+    "acceptanceCriteria",
+    "criteria",
+    "steps",
+    "depends_on",
+    "dependencies",
+    "dependsOn",
+    "requires",
+    "retries",
+    "retry_count",
+    "retry",
+    "need",
+    "category",
+    "complexity",
+    "task_type",
+    "type",
+    "priority",
+];
+
 impl Feature {
     /// Reads a feature, and tells what about it is odd, each as the end of a
     /// sentence that begins with its name.
     pub(crate) fn read(fields: &Map<String, Value>, around: Surroundings) -> (Self, Vec<String>) {
         let mut odd = Vec::new();
-        let description = ["description", "name", "title", "feature", "summary"].into_iter().find_map(|key| said(fields.get(key)));
+        let description = first(fields, DESCRIPTION, said);
         let description = description.unwrap_or_default();
-        let id = ["id", "feature_id", "featureId", "key"].into_iter().find_map(|key| said(fields.get(key))).or(around.key);
+        let id = first(fields, ID, said).or(around.key);
         let id = id.unwrap_or_else(|| {
             odd.push("has no `id`; it is called by its description until it gets one".to_owned());
             slug(&description)
         });
-        let status = match said(fields.get("status").or_else(|| fields.get("state"))) {
+        let status = match first(fields, STATUS, said) {
             Some(word) => Status::read(&word).or_else(|| {
                 odd.push(format!("has the unknown status `{}`; it is taken for pending", text::excerpt(&word, 40)));
                 None
             }),
             None => around.bucket,
         };
-        let flag = [TESTED, PASSES].into_iter().find_map(|key| fields.get(key)).and_then(Value::as_bool);
+        let flag = first(fields, FLAG, Value::as_bool);
         let (status, tested) = standing(status, flag, &mut odd);
         let priority = fields.get("priority").map_or(Some(MIDDLE), priority).unwrap_or_else(|| {
             odd.push("has a priority that is no number, P0 to P9, mvp, critical, high, medium or low; it is taken for medium".to_owned());
@@ -140,15 +188,15 @@ impl Feature {
             description,
             status,
             tested,
-            files: first_list(fields, &["files", "file", "files_modified", "affected_files"]),
-            acceptance_criteria: first_list(fields, &["acceptance_criteria", "acceptance", "acceptanceCriteria", "criteria", "steps"]),
+            files: first_list(fields, FILES),
+            acceptance_criteria: first_list(fields, CRITERIA),
             priority,
-            depends_on: first_list(fields, &["depends_on", "dependencies", "dependsOn", "requires"]),
-            retries: ["retries", "retry_count", "retry"].into_iter().find_map(|key| fields.get(key)?.as_u64()).map_or(0, clamped),
-            need: said(fields.get("need")),
-            group: around.group.or_else(|| said(fields.get("category"))),
+            depends_on: first_list(fields, DEPENDS_ON),
+            retries: first(fields, RETRIES, Value::as_u64).map_or(0, clamped),
+            need: fields.get("need").and_then(said),
+            group: around.group.or_else(|| fields.get("category").and_then(said)),
             complexity: fields.get("complexity").and_then(Value::as_i64),
-            task_type: ["task_type", "type"].into_iter().find_map(|key| said(fields.get(key))),
+            task_type: fields.get("task_type").or_else(|| fields.get("type")).and_then(said),
         };
         (feature, odd)
     }
@@ -179,9 +227,14 @@ fn clamped(n: u64) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
+/// What the first of these fields that says something says.
+fn first<T>(fields: &Map<String, Value>, keys: &[&str], read: impl Fn(&Value) -> Option<T>) -> Option<T> {
+    keys.iter().find_map(|key| fields.get(*key).and_then(&read))
+}
+
 /// A text that says something, also where it was written as a number.
-fn said(value: Option<&Value>) -> Option<String> {
-    let words = match value? {
+fn said(value: &Value) -> Option<String> {
+    let words = match value {
         Value::String(words) => words.clone(),
         Value::Number(number) => number.to_string(),
         _ => return None,
@@ -194,8 +247,8 @@ fn said(value: Option<&Value>) -> Option<String> {
 fn first_list(fields: &Map<String, Value>, keys: &[&str]) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     let items = match keys.iter().find_map(|key| fields.get(*key)) {
-        Some(Value::Array(items)) => items.iter().take(limits::LIST).filter_map(|item| said(Some(item))).collect(),
-        one => said(one).into_iter().collect::<Vec<_>>(),
+        Some(Value::Array(items)) => items.iter().take(limits::LIST).filter_map(said).collect(),
+        one => one.and_then(said).into_iter().collect::<Vec<_>>(),
     };
     for item in items {
         if !kept.contains(&item) {

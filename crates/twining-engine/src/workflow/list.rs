@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 use twining_model::{limits, text};
 
-use crate::workflow::feature::{Feature, PASSES, Status, Surroundings, TESTED};
+use crate::workflow::feature::{Feature, KEYS, PASSES, Status, Surroundings, TESTED};
 use crate::workflow::spans::{self, Kind, Span};
 
 /// How deep groups may be nested.
@@ -59,11 +59,14 @@ impl FeatureList {
         let mut list = Self { text: text.to_owned(), home: home_of(homes), ..Self::default() };
         let mut seen = std::collections::HashSet::new();
         for (at, around) in found {
-            let Value::Object(fields) = spans::value(bare, &at) else { continue };
+            let members = spans::members(bare, &at);
+            // Only what is read is parsed: lists carry logs and evidence of any size.
+            let known = members.iter().filter(|(key, _)| KEYS.contains(&key.as_str()));
+            let fields: Map<String, Value> = known.map(|(key, at)| (key.clone(), spans::value(bare, at))).collect();
             let (feature, odd) = Feature::read(&fields, around);
             let name = text::excerpt(&feature.id, 80);
             problems.extend(odd.into_iter().map(|odd| format!("`{name}` {odd}")));
-            if let Some(key) = doubled(&spans::members(bare, &at)) {
+            if let Some(key) = doubled(&members) {
                 problems.push(format!("`{name}` says `{}` twice; the last counts", text::excerpt(&key, 40)));
             }
             if seen.insert(feature.id.clone()) {
@@ -241,6 +244,9 @@ impl Walk<'_> {
     }
 
     fn is_group(&self, object: &Span) -> bool {
+        if !LISTS.iter().any(|name| self.text[object.clone()].contains(name)) {
+            return false;
+        }
         let members = spans::members(self.text, object);
         members.iter().any(|(key, at)| LISTS.contains(&key.as_str()) && spans::kind(self.text, at) != Kind::Other)
             && !members.iter().any(|(key, _)| MARKS[..4].contains(&key.as_str()))

@@ -15,17 +15,13 @@ pub fn counts_in(output: &str) -> Option<TestCounts> {
     for line in output[from..].lines() {
         let line = plain(line);
         let lower = line.trim().to_lowercase();
-        match () {
-            () if lower.starts_with("ok ") || lower.starts_with("ok\t") => {
-                if lower.contains("[no tests to run]") {
-                    go_empty += 1
-                } else if lower.contains('\t') {
-                    go_ok += 1
-                }
-            }
-            () if lower.contains("[no test files]") => go_empty += 1,
-            () if lower.starts_with("fail\t") => go_failed += 1,
-            () => {}
+        // `go test` tells packages, not tests.
+        if lower.contains("[no test files]") || lower.contains("[no tests to run]") {
+            go_empty += 1;
+        } else if lower.starts_with("ok ") && lower.contains('\t') {
+            go_ok += 1;
+        } else if lower.starts_with("fail\t") {
+            go_failed += 1;
         }
         if let Some(counts) = summary(&lower) {
             let so_far = total.unwrap_or_default();
@@ -44,8 +40,7 @@ pub fn counts_in(output: &str) -> Option<TestCounts> {
 
 /// The counts of one line, where it is a summary.
 fn summary(line: &str) -> Option<TestCounts> {
-    const NOTHING: [&str; 6] =
-        ["no tests ran", "no tests found", "no test files found", "no tests to run", "collected 0 items", "ran 0 tests"];
+    const NOTHING: [&str; 5] = ["no tests ran", "no tests found", "no test files found", "collected 0 items", "ran 0 tests"];
     let is_nothing = NOTHING.iter().any(|words| line.contains(words));
     // cargo, nextest, pytest, jest, vitest, mocha: words with a number in front.
     let is_summary = line.starts_with("test result:")

@@ -176,16 +176,18 @@ impl ReportDraft {
     }
 }
 
+/// What may be reported.
+const OUTCOMES: [(&str, Event); 6] = [
+    ("started", Event::Started),
+    ("completed", Event::Completed),
+    ("passed", Event::Passed),
+    ("failed", Event::Failed),
+    ("blocked", Event::GaveUp),
+    ("reopened", Event::Reopened),
+];
+
 fn outcome(word: &str) -> Result<Event, Refused> {
     let given = word.trim().to_lowercase().replace([' ', '-'], "_");
-    let known = [
-        ("started", Event::Started),
-        ("completed", Event::Completed),
-        ("passed", Event::Passed),
-        ("failed", Event::Failed),
-        ("blocked", Event::GaveUp),
-        ("reopened", Event::Reopened),
-    ];
     let same = match given.as_str() {
         "start" | "in_progress" => "started",
         "complete" | "done" | "implemented" => "completed",
@@ -195,7 +197,7 @@ fn outcome(word: &str) -> Result<Event, Refused> {
         "reopen" => "reopened",
         other => other,
     };
-    words::one_of("outcome", same, &known)
+    words::one_of("outcome", same, &OUTCOMES)
 }
 
 fn claimed(evidence: &EvidenceInput) -> Result<Option<TestCounts>, Refused> {
@@ -295,88 +297,56 @@ pub(crate) fn plan_report(
     stamp: &Stamp<'_>,
 ) -> Result<(FeatureChange, ReportOutcome), Failure> {
     let list = list_on(shelf)?.ok_or_else(|| no_feature(&draft.feature))?;
-    let mut feature = list.get(&draft.feature).cloned().ok_or_else(|| no_feature(&draft.feature))?;
-    let was = feature.status;
-    let known = feature.files.len();
-    for file in &draft.files {
-        if !feature.files.contains(file) && feature.files.len() < limits::LIST {
-            feature.files.push(file.clone());
-        }
-    }
-    let mut remembered = Remembered::read(&shelf.runs);
-    let mut change = FeatureChange::default();
-    let mut notes = Vec::new();
-    let run = match run {
-        Some(run) => Some(Run { tree: states(&feature)?, ..run }),
-        None if draft.event == Event::Passed => {
-            let judged = accept(&feature, &remembered, &states(&feature)?);
-            return finish(list, feature, known, was, draft, judged.map(Some)?, change, notes, max_test_failures, stamp);
-        }
-        None => None,
-    };
-    if let Some(run) = run {
-        change.lines.push(run.to_line());
-        remembered.runs.push(run.clone());
-        if draft.event == Event::Passed {
-            let judged = accept(&feature, &remembered, &run.tree)?;
-            return finish(list, feature, known, was, draft, Some(judged), change, notes, max_test_failures, stamp);
-        }
-        if draft.event == Event::Failed && judge_evidence(&feature, std::slice::from_ref(&run), &run.tree, None).is_accepted() {
-            notes.push("the run itself passed, and the report says failed; the report counts".to_owned());
-        }
-    }
-    if draft.event == Event::Completed && draft.files.is_empty() && feature.files.is_empty() {
-        notes.push("no changed files are named; the tests then only have to be newer than this report".to_owned());
-    }
-    finish(list, feature, known, was, draft, None, change, notes, max_test_failures, stamp)
-}
+    let before = list.get(&draft.feature).ok_or_else(|| no_feature(&draft.feature))?;
+    let mut feature = before.clone();
+    let new_files = draft.files.iter().filter(|file| !before.files.contains(file));
+    feature.files.extend(new_files.take(limits::LIST.saturating_sub(before.files.len())).cloned());
 
-#[expect(clippy::too_many_arguments, reason = "the second half of one plan, reached from three places")]
-fn finish(
-    list: FeatureList,
-    feature: Feature,
-    known_files: usize,
-    was: Status,
-    draft: &ReportDraft,
-    evidence: Option<(String, Value)>,
-    mut change: FeatureChange,
-    notes: Vec<String>,
-    max_test_failures: u32,
-    stamp: &Stamp<'_>,
-) -> Result<(FeatureChange, ReportOutcome), Failure> {
-    let (run, told) = evidence.map_or((None, None), |(run, told)| (Some(run), Some(told)));
+    let judged = run.is_some() || draft.event == Event::Passed;
+    let files = if judged { states(&feature)? } else { FileStates::new() };
+    let mut change = FeatureChange::default();
+    let mut remembered = Remembered::read(&shelf.runs);
+    if let Some(run) = run {
+        let run = Run { tree: files.clone(), ..run };
+        change.lines.push(run.to_line());
+        remembered.runs.push(run);
+    }
+    let evidence = if draft.event == Event::Passed { Some(accept(&feature, &remembered, &files)?) } else { None };
+    let (run, told) = evidence.unzip();
     let mut moved = move_feature(&feature, draft.event, &draft.summary, told, max_test_failures, stamp)?;
-    if feature.files.len() > known_files {
+    if feature.files != before.files {
         moved.fields.push(("files", json!(feature.files)));
     }
-    let outcome = match draft.event {
-        Event::Started => "started",
-        Event::Completed => "completed",
-        Event::Passed => "passed",
-        Event::Failed => "failed",
-        Event::GaveUp => "blocked",
-        Event::Reopened => "reopened",
-    };
     let report = AttemptReport {
         at: stamp.at,
         feature: feature.id.clone(),
         agent: stamp.caller.agent.clone(),
         role: draft.role.as_str().to_owned(),
-        outcome: outcome.to_owned(),
+        outcome: word_for(draft.event).to_owned(),
         summary: words::clip(&draft.summary, 4 * limits::ELEMENT_BYTES),
         run: run.clone(),
     };
     change.lines.push(report.to_line());
     change.entries = moved.entries;
-    let after = if moved.fields.is_empty() {
-        list
-    } else {
-        let text = list.with_fields(&feature.id, &moved.fields).ok_or_else(|| no_feature(&feature.id))?;
-        let after = FeatureList::parse(&text).map_err(|why| Failure::UnreadableList { path: String::new(), why })?;
-        change.list = Some(text);
-        after
+    change.list = if moved.fields.is_empty() { None } else { list.with_fields(&feature.id, &moved.fields) };
+    let read = |text: &str| FeatureList::parse(text).map_err(|why| Failure::UnreadableList { path: shelf.path.clone(), why });
+    let changed = change.list.as_deref().map(read).transpose()?;
+    let after = changed.as_ref().unwrap_or(&list);
+    let mut notes = Vec::new();
+    if draft.event == Event::Completed && feature.files.is_empty() {
+        notes.push("no changed files are named; the tests then only have to be newer than this report".to_owned());
+    }
+    let outcome = ReportOutcome {
+        feature: after.get(&feature.id).cloned().ok_or_else(|| no_feature(&feature.id))?,
+        was: before.status,
+        run,
+        need: moved.need,
+        next: NextBrief::of(&next(Some(after))),
+        notes,
     };
-    let now = after.get(&feature.id).cloned().ok_or_else(|| no_feature(&feature.id))?;
-    let outcome = ReportOutcome { feature: now, was, run, need: moved.need, next: NextBrief::of(&next(Some(&after))), notes };
     Ok((change, outcome))
+}
+
+fn word_for(event: Event) -> &'static str {
+    OUTCOMES.iter().find(|(_, known)| *known == event).map_or("", |(word, _)| word)
 }

@@ -85,7 +85,7 @@ fn passed_without_evidence_changes_nothing_and_says_what_to_do() {
     report(&project, "F1", "coder", "completed", none()).expect("moves");
     let before = on_disk(&project);
     let zero = report(&project, "F1", "tester", "passed", run_of(0)).expect_err("zero tests");
-    assert_eq!((zero.code(), zero.to_string().as_str()), ("NO_EVIDENCE", "`F1` cannot be tested: `cargo test` ran no test"));
+    assert_eq!((zero.code(), zero.to_string().as_str()), ("NO_EVIDENCE", "`F1` was not shown to work: `cargo test` ran no test"));
     assert!(zero.hint().expect("a next step").contains("twining_report"));
     let update = FeaturesInput { action: Some("update".into()), id: Some("F1".into()), tested: Some(true), ..FeaturesInput::default() };
     let refused = project.engine.features(&caller("ada"), project.path(), &update).expect_err("no evidence");
