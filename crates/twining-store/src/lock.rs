@@ -46,13 +46,23 @@ impl Lock {
             if handle.try_lock()? {
                 // Someone may have removed the file while we waited: then two
                 // writers could each hold a lock on a different inode.
-                if self.is_current(handle)? {
-                    Record::sign(handle, std::process::id())?;
-                    return Ok(Held { slot });
+                let signed = match self.is_current(handle) {
+                    Ok(true) => Record::sign(handle, std::process::id()).map(|()| true),
+                    other => other,
+                };
+                match signed {
+                    Ok(true) => return Ok(Held { slot }),
+                    Ok(false) => {
+                        handle.unlock();
+                        *slot = None;
+                        continue;
+                    }
+                    // A process that lives on must not keep a lock nobody was given.
+                    Err(error) => {
+                        handle.unlock();
+                        return Err(error);
+                    }
                 }
-                handle.unlock();
-                *slot = None;
-                continue;
             }
             let waited = started.elapsed();
             if waited >= patience {

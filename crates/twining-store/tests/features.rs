@@ -1,0 +1,106 @@
+//! The feature list and the memory of runs: whose list it is, what stands in its
+//! place, and what a disk that fails leaves behind.
+
+use std::fs;
+use std::sync::Arc;
+
+use twining_model::limits;
+use twining_store::{FeatureChange, FeatureFile, Store, StoreError, disk};
+use twining_testkit::faults::{EIO, ENOSPC};
+use twining_testkit::{Faults, Outcome, TestProject, ids};
+
+fn store(project: &TestProject) -> Store {
+    Store::open(project.place(), ids()).expect("opens")
+}
+
+fn write(store: &Store, list: &str) -> Result<(), StoreError> {
+    let change = FeatureChange { list: Some(list.to_owned()), lines: vec!["{}".to_owned()], entries: Vec::new() };
+    store.transact_features(|_| Ok((change, ())))
+}
+
+#[test]
+fn a_link_in_place_of_the_list_is_not_followed() {
+    let project = TestProject::new();
+    let store = store(&project);
+    write(&store, "[]").expect("writes");
+    let outside = TestProject::new();
+    fs::write(outside.path().join("list.json"), "[1]").expect("writes");
+    fs::remove_file(project.file("features.json")).expect("removes");
+    std::os::unix::fs::symlink(outside.path().join("list.json"), project.file("features.json")).expect("links");
+    assert!(matches!(store.features().expect("reads").file, FeatureFile::Unusable(_)));
+    write(&store, "[2]").expect("replaces the link, not what it leads to");
+    assert_eq!(fs::read_to_string(outside.path().join("list.json")).expect("reads"), "[1]");
+}
+
+#[test]
+fn a_list_in_a_linked_folder_is_left_to_whoever_linked_it() {
+    let (project, outside) = (TestProject::new(), TestProject::new());
+    fs::create_dir_all(outside.path().join("progress")).expect("makes");
+    fs::write(outside.path().join("progress/feature-list.json"), "[1]").expect("writes");
+    std::os::unix::fs::symlink(outside.path(), project.path().join(".claude")).expect("links");
+    let store = store(&project);
+    assert_eq!(store.features().expect("reads").file, FeatureFile::Missing);
+    write(&store, "[2]").expect("writes");
+    assert_eq!(fs::read_to_string(outside.path().join("progress/feature-list.json")).expect("reads"), "[1]");
+    assert_eq!(fs::read_to_string(project.file("features.json")).expect("reads"), "[2]");
+}
+
+#[test]
+fn a_list_that_is_too_large_or_no_text_is_told_and_not_written_over() {
+    let project = TestProject::new();
+    let other = project.path().join(".claude/progress");
+    fs::create_dir_all(&other).expect("makes");
+    for bytes in [vec![b' '; limits::FEATURES_BYTES + 1], vec![0xFF, 0xFE]] {
+        fs::write(other.join("feature-list.json"), &bytes).expect("writes");
+        let shelf = store(&project).features().expect("reads");
+        assert!(matches!(shelf.file, FeatureFile::Unusable(_)), "{}", bytes.len());
+        assert_eq!(shelf.path, ".claude/progress/feature-list.json");
+    }
+    assert!(write(&store(&project), &" ".repeat(limits::FEATURES_BYTES + 1)).is_err());
+}
+
+#[test]
+fn a_torn_line_takes_no_other_with_it() {
+    let project = TestProject::new();
+    let store = store(&project);
+    write(&store, "[]").expect("writes");
+    fs::write(project.file("local/runs.jsonl"), "{\"a\":1}\n{\"b\":").expect("writes");
+    write(&store, "[]").expect("writes");
+    assert_eq!(store.features().expect("reads").runs, "{\"a\":1}\n{\"b\":\n{}\n");
+}
+
+#[test]
+fn whichever_call_to_the_disk_fails_the_list_is_the_old_one_or_the_new() {
+    for outcome in [Outcome::Fails(EIO), Outcome::Tears(ENOSPC), Outcome::Dies, Outcome::DiesHalfWay] {
+        for at in 0.. {
+            let project = TestProject::in_memory();
+            write(&store(&project), "[\"old\"]").expect("writes");
+            let faults = Arc::new(Faults::at(at, outcome));
+            let failing = Store::open_probed(project.place(), ids(), Some(faults.clone())).expect("opens");
+            let written = write(&failing, "[\"new\"]");
+            let text = fs::read_to_string(project.file("features.json")).expect("is there");
+            assert!(text == "[\"new\"]" || (written.is_err() && text == "[\"old\"]"), "call {at}, {outcome:?}: {text}");
+            write(&store(&project), "[\"next\"]").expect("goes on");
+            if faults.calls() <= at {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_path_is_known_by_its_bytes_and_a_folder_by_all_of_them() {
+    let project = TestProject::new();
+    fs::create_dir_all(project.path().join("src/inner")).expect("makes");
+    fs::write(project.path().join("src/inner/a.rs"), "a").expect("writes");
+    let state = |path: &str| disk::state_inside(&project.path(), path, 10, 100).expect("looks").map(|state| state.hash);
+    let (file, folder) = (state("src/inner/a.rs"), state("src/"));
+    fs::write(project.path().join("src/inner/a.rs"), "a").expect("writes");
+    assert_eq!((state("src/inner/a.rs"), state("src/")), (file, folder));
+    fs::write(project.path().join("src/inner/a.rs"), "b").expect("writes");
+    assert!(state("src/inner/a.rs") != file && state("src/") != folder);
+    assert_eq!(state("nowhere"), None);
+    (0..11).for_each(|n| fs::write(project.path().join(format!("src/{n}")), "x").expect("writes"));
+    assert!(disk::state_inside(&project.path(), "src", 10, 100).is_err());
+    assert!(disk::state_inside(&project.path(), "../", 10, 100).is_err());
+}
