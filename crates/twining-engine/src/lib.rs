@@ -13,6 +13,7 @@ mod engine;
 mod failure;
 pub mod governance;
 pub mod graph;
+pub mod guards;
 pub mod lifecycle;
 mod prompting;
 pub mod search;

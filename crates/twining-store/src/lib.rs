@@ -21,6 +21,7 @@ mod journal;
 mod keeper;
 mod layout;
 mod lock;
+mod notes;
 mod policy;
 mod queue;
 mod record;

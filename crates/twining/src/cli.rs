@@ -17,11 +17,13 @@ use crate::mcp::{self, Selection};
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
 use crate::verbs::{Effect, Given, VerbEntry};
-use crate::{doctor, help, import, misread, misuse, reindex, seed, tour};
+use crate::{doctor, guard, help, hook, import, misread, misuse, reindex, seed, tour};
 
 /// Commands that are no verbs: they serve people and hosts, not agents.
-const ONLY_CLI: [(&str, &str); 6] = [
+const ONLY_CLI: [(&str, &str); 8] = [
     ("mcp", "Serve the verbs to an MCP client over stdio"),
+    ("hook", "Answer a host's hook: JSON on stdin, the host's answer on stdout"),
+    ("guard", "Show, test and explain what stops an agent"),
     ("doctor", "Check that the memory is in order"),
     ("reindex", "Build the index anew from the files"),
     ("seed", "Write the default policy to .twining/policy.yml, to be edited"),
@@ -40,7 +42,10 @@ pub fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     out::heed_terminal();
     match command_for(&words).try_get_matches_from(&words) {
-        Ok(matches) => run(&matches).into(),
+        Ok(matches) => match matches.subcommand() {
+            Some(("hook", given)) => hook(given),
+            _ => run(&matches).into(),
+        },
         Err(error) => misuse::tell(error, style_of(&words)).into(),
     }
 }
@@ -72,6 +77,8 @@ fn command_for(words: &[OsString]) -> Command {
     let called = VERBS.iter().find(|verb| words.get(1).is_some_and(|word| word.to_str() == Some(&verb.command_name())));
     match called {
         Some(verb) => root().subcommand(verb_command(verb, shape)),
+        // A host waits for this one before every tool call.
+        None if words.get(1).is_some_and(|word| word == "hook") => root().subcommand(only_cli("hook", ONLY_CLI[1].1)),
         None => command(shape),
     }
 }
@@ -140,6 +147,25 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                     .help("lite, full, or groups separated by commas; default: what config.yml says, else full"),
             )
             .after_help("Example:\n  claude mcp add twining -- twining mcp"),
+        "hook" => command
+            .arg(
+                Arg::new("event")
+                    .required(true)
+                    .value_name("EVENT")
+                    .help("PreToolUse, PostToolUse, Stop, SubagentStop, SessionStart, UserPromptSubmit"),
+            )
+            .after_help(
+                "--agent names the host: claude (default) or codex\n\nExample:\n  twining hook --agent codex PreToolUse < event.json",
+            ),
+        "guard" => command
+            .arg(
+                Arg::new("what")
+                    .required(true)
+                    .value_name("WHAT")
+                    .value_parser(["list", "test", "explain"])
+                    .help("explain reads a hook's JSON from stdin"),
+            )
+            .after_help("Example:\n  twining guard explain < event.json"),
         "doctor" => command.after_help("Example:\n  twining doctor --json"),
         "reindex" => command
             .arg(
@@ -158,6 +184,15 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
     }
 }
 
+/// Answers a host. Its contract, not ours, says how this ends.
+fn hook(given: &ArgMatches) -> ExitCode {
+    let Some(host) = hook::Host::read(given.get_one::<String>("agent").map(String::as_str)) else {
+        return out::problem(Style::Words, &Problem::misuse("--agent names a host: claude or codex")).into();
+    };
+    let event = given.get_one::<String>("event").map_or("", String::as_str);
+    hook::run(given.get_one::<PathBuf>("project").cloned(), host, event)
+}
+
 fn run(matches: &ArgMatches) -> Ending {
     let Some((name, given)) = matches.subcommand() else { return Ending::Misused };
     let style = if given.get_flag("json") { Style::Json } else { Style::Words };
@@ -170,6 +205,7 @@ fn run(matches: &ArgMatches) -> Ending {
             return mcp::serve(mcp::Options { project, agent, tools })
                 .map_or_else(|problem| out::problem(Style::Words, &problem), |()| Ending::Done);
         }
+        "guard" => guard::run(project, given.get_one::<String>("what").map_or("list", String::as_str), style),
         "doctor" => Project::open(project).map(|project| doctor::examine(&project, style)),
         "reindex" => Project::open(project).and_then(|project| reindex::rebuild(&project, given.get_flag("vectors"), style)),
         "seed" => Project::open(project).and_then(|project| seed::write(&project, style)),

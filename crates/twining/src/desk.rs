@@ -58,7 +58,20 @@ pub struct Project {
 impl Project {
     /// Opens the project these settings lead to. Creates nothing.
     pub fn open(given: Option<PathBuf>) -> Result<Self, Problem> {
-        let located = find(given)?;
+        Self::at(find(given)?)
+    }
+
+    /// The same for a host that says where its agent stands, which counts where
+    /// neither a flag nor the environment names a project.
+    pub fn open_from(given: Option<PathBuf>, stands: &str) -> Result<Self, Problem> {
+        let mut clues = Clues::of_process(given).map_err(|error| Problem::of_error("NOT_FOUND", &error))?;
+        if Path::new(stands).is_dir() {
+            clues.here = PathBuf::from(stands);
+        }
+        Self::at(locate::locate(&clues).map_err(|error| Problem::of_error("NOT_FOUND", &error))?)
+    }
+
+    fn at(located: Located) -> Result<Self, Problem> {
         let ids = Arc::new(IdSource::new(Box::new(Machine)));
         let store = Store::open(located.place.clone(), ids).map_err(|error| Problem::from(twining_engine::Failure::from(error)))?;
         let history = Git::at(&located.checkout);

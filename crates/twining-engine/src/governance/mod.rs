@@ -14,7 +14,7 @@ pub mod reports;
 pub mod roles;
 mod seed;
 pub mod turns;
-mod yaml;
+pub(crate) mod yaml;
 
 pub use gates::{
     CheckGatesInput, Evidence, GateProfile, GateResult, GatesChecked, GatesInput, GatesOutcome, Percent, Standing, TestCounts,

@@ -1,0 +1,190 @@
+//! What an event would change: every edit is carried out in memory, so that
+//! rules judge the file as it was and as it would be, not the text of the edit.
+
+use crate::guards::event::{Action, Event, Replacement};
+use crate::guards::path::{Paths, inside, normal};
+use crate::guards::shell::{self, Certainty, Effects, Piece, Target, Unreadable, Word};
+
+/// The files as they are. The rim reads them; tests hold them.
+pub trait Files {
+    /// The text at an absolute path; none if there is no file; else why not.
+    fn read(&self, path: &str) -> Result<Option<String>, String>;
+    /// The path with its links followed, as far as it exists.
+    fn real(&self, path: &str) -> String;
+}
+
+/// Where a change happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Where {
+    /// Here, from the project's root.
+    Known(String),
+    /// At a path with holes, from one of these folders.
+    Holes(Word, Vec<String>),
+    /// Here and below.
+    Below(String),
+    /// Wherever this code says.
+    Code(String),
+}
+
+/// What becomes of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Becomes {
+    /// This; nothing if it is removed.
+    Text { before: Option<String>, after: Option<String> },
+    /// Nobody knows, for this reason.
+    Unknown(String),
+}
+
+/// One file that would change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Proposal {
+    pub(crate) at: Where,
+    pub(crate) becomes: Becomes,
+    pub(crate) certainty: Certainty,
+    pub(crate) by: String,
+}
+
+impl Proposal {
+    /// Whether one of these paths is meant.
+    pub(crate) fn is_at(&self, paths: &Paths, root: &str) -> bool {
+        match &self.at {
+            Where::Known(path) => paths.name(path),
+            Where::Holes(word, bases) => paths.could_be(word, root, bases),
+            Where::Below(path) => paths.lie_below(path),
+            Where::Code(code) => paths.are_spoken_of(code),
+        }
+    }
+
+    /// The place in words.
+    pub(crate) fn place(&self) -> String {
+        match &self.at {
+            Where::Known(path) | Where::Below(path) => path.clone(),
+            Where::Holes(word, _) => word.gist(),
+            Where::Code(_) => "a file named in code".to_owned(),
+        }
+    }
+}
+
+/// All that an event would do.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Touched {
+    pub(crate) writes: Vec<Proposal>,
+    pub(crate) reads: Vec<String>,
+    pub(crate) runs: Vec<Vec<Word>>,
+}
+
+/// Works out what an event would do in the project at `root`.
+pub(crate) fn touched(event: &Event, root: &str, files: &dyn Files) -> Result<Touched, Unreadable> {
+    let mut touched = Touched::default();
+    let place = |path: &str| normal(&event.cwd, path);
+    match &event.action {
+        Action::Nothing => {}
+        Action::Read(path) => touched.reads.extend(spellings(&place(path), root, files)),
+        Action::Write { path, content } => {
+            let path = place(path);
+            let becomes = replaced(files, &path, |_| Some(content.clone()));
+            touched.add(&path, root, files, &becomes, &event.tool);
+        }
+        Action::Edit { path, replacements } => {
+            let path = place(path);
+            let becomes = replaced(files, &path, |before| edited(before.unwrap_or_default(), replacements));
+            touched.add(&path, root, files, &becomes, &event.tool);
+        }
+        Action::Touches(paths) => {
+            for path in paths {
+                let becomes = Becomes::Unknown(format!("`{}` does not say what it writes", event.tool));
+                touched.add(&place(path), root, files, &becomes, &event.tool);
+            }
+        }
+        Action::Patch(patch) => {
+            for (path, becomes) in super::patch::carried_out(patch, &|path| files.read(&place(path))) {
+                touched.add(&place(&path), root, files, &becomes, &event.tool);
+            }
+        }
+        Action::Shell(line) => {
+            let effects = shell::effects(line)?;
+            touched.shell(&effects, event, root, files);
+            touched.runs = effects.runs;
+        }
+    }
+    Ok(touched)
+}
+
+impl Touched {
+    fn add(&mut self, path: &str, root: &str, files: &dyn Files, becomes: &Becomes, by: &str) {
+        for spelling in spellings(path, root, files) {
+            let (at, becomes) = (Where::Known(spelling), becomes.clone());
+            self.writes.push(Proposal { at, becomes, certainty: Certainty::Certain, by: by.to_owned() });
+        }
+    }
+
+    fn shell(&mut self, effects: &Effects, event: &Event, root: &str, files: &dyn Files) {
+        let mut bases = vec![event.cwd.clone()];
+        bases.extend(effects.enters.iter().filter_map(Word::known).map(|folder| normal(&event.cwd, &folder)));
+        for write in &effects.writes {
+            let unknown = || Becomes::Unknown(format!("`{}` writes it", write.by));
+            let push = |at: Where, becomes: Becomes| Proposal { at, becomes, certainty: write.certainty, by: write.by.clone() };
+            let (word, tree) = match &write.target {
+                Target::Code(code) => {
+                    self.writes.push(push(Where::Code(shell::squeezed(code)), unknown()));
+                    continue;
+                }
+                Target::Path(word) => (word, false),
+                Target::Tree(word) => (word, true),
+            };
+            let Some(path) = word.known() else {
+                self.writes.push(push(Where::Holes(word.clone(), bases.clone()), unknown()));
+                continue;
+            };
+            for path in bases.iter().map(|base| normal(base, &path)) {
+                let becomes = match &write.content {
+                    Some(content) => replaced(files, &path, |_| Some(content.clone())),
+                    None => unknown(),
+                };
+                for spelling in spellings(&path, root, files) {
+                    let at = if tree { Where::Below(spelling) } else { Where::Known(spelling) };
+                    self.writes.push(push(at, becomes.clone()));
+                }
+            }
+            // A folder that is known in part: `cd "$ROOT/.twining"`.
+            for enters in effects.enters.iter().filter(|enters| enters.known().is_none()) {
+                let mut pieces = enters.0.clone();
+                pieces.push(Piece::Text(format!("/{path}")));
+                self.writes.push(push(Where::Holes(Word(pieces), bases.clone()), unknown()));
+            }
+        }
+    }
+}
+
+/// A path as it is spelt and as it really is, from the project's root.
+fn spellings(path: &str, root: &str, files: &dyn Files) -> Vec<String> {
+    let mut spellings = vec![inside(root, path), inside(root, &files.real(path))];
+    spellings.dedup();
+    spellings
+}
+
+/// A file with an edit carried out; no edit where it would fail by itself.
+fn replaced(files: &dyn Files, path: &str, edit: impl FnOnce(Option<&str>) -> Option<String>) -> Becomes {
+    match files.read(path) {
+        Err(why) => Becomes::Unknown(why),
+        Ok(before) => {
+            let after = edit(before.as_deref()).or_else(|| before.clone());
+            Becomes::Text { before, after }
+        }
+    }
+}
+
+/// The text with replacements made one after another; none where one of them
+/// finds nothing, as the tool itself will say.
+fn edited(before: &str, replacements: &[Replacement]) -> Option<String> {
+    let mut text = before.to_owned();
+    for Replacement { old, new, everywhere } in replacements {
+        text = match (old.is_empty(), text.contains(old.as_str()), everywhere) {
+            (true, ..) => new.clone(),
+            (_, false, _) => return None,
+            (_, true, true) => text.replace(old.as_str(), new),
+            (_, true, false) => text.replacen(old.as_str(), new, 1),
+        };
+    }
+    Some(text)
+}

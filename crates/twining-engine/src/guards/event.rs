@@ -1,0 +1,120 @@
+//! The neutral event: what an agent is about to do, whatever its host calls it.
+
+use serde::Serialize;
+
+/// When a guard is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Moment {
+    /// A session begins.
+    SessionStart,
+    /// A person wrote something.
+    UserPromptSubmit,
+    /// A tool is about to run.
+    PreToolUse,
+    /// A tool has run.
+    PostToolUse,
+    /// A subagent returns.
+    SubagentStop,
+    /// The turn ends.
+    Stop,
+    /// A task is called done.
+    TaskCompleted,
+}
+
+impl Moment {
+    const ALL: [Self; 7] = [
+        Self::SessionStart,
+        Self::UserPromptSubmit,
+        Self::PreToolUse,
+        Self::PostToolUse,
+        Self::SubagentStop,
+        Self::Stop,
+        Self::TaskCompleted,
+    ];
+
+    /// Its name, as hosts write it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SessionStart => "SessionStart",
+            Self::UserPromptSubmit => "UserPromptSubmit",
+            Self::PreToolUse => "PreToolUse",
+            Self::PostToolUse => "PostToolUse",
+            Self::SubagentStop => "SubagentStop",
+            Self::Stop => "Stop",
+            Self::TaskCompleted => "TaskCompleted",
+        }
+    }
+
+    /// Reads a name: `PreToolUse`, `pre-tool-use` or `pre_tool_use`.
+    #[must_use]
+    pub fn read(name: &str) -> Option<Self> {
+        let plain = |name: &str| name.to_lowercase().replace(['-', '_'], "");
+        Self::ALL.into_iter().find(|moment| plain(moment.as_str()) == plain(name))
+    }
+}
+
+/// One replacement of an edit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replacement {
+    /// What is looked for; nothing for a new file.
+    pub old: String,
+    /// What takes its place.
+    pub new: String,
+    /// Everywhere, or once.
+    pub everywhere: bool,
+}
+
+/// What a tool is asked to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing that touches files.
+    Nothing,
+    /// Writes a file whole.
+    Write {
+        /// Which.
+        path: String,
+        /// Its new content.
+        content: String,
+    },
+    /// Replaces parts of a file.
+    Edit {
+        /// Which.
+        path: String,
+        /// In this order.
+        replacements: Vec<Replacement>,
+    },
+    /// A patch over several files.
+    Patch(String),
+    /// A command line.
+    Shell(String),
+    /// Reads a file.
+    Read(String),
+    /// May write these, nobody knows what.
+    Touches(Vec<String>),
+}
+
+/// What happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When.
+    pub moment: Moment,
+    /// The host's name of the tool.
+    pub tool: String,
+    /// What it is asked to do.
+    pub action: Action,
+    /// The folder it happens in, absolute.
+    pub cwd: String,
+    /// The subagent's id; none for the main agent.
+    pub agent_id: Option<String>,
+    /// What kind of agent it is, where the host says.
+    pub agent_type: Option<String>,
+}
+
+impl Event {
+    /// A tool call of the main agent.
+    #[must_use]
+    pub fn of_tool(tool: &str, action: Action, cwd: &str) -> Self {
+        Self { moment: Moment::PreToolUse, tool: tool.to_owned(), action, cwd: cwd.to_owned(), agent_id: None, agent_type: None }
+    }
+}

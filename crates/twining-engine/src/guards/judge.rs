@@ -1,0 +1,304 @@
+//! All guards of a project, and what they say to an event: the strictest holds.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_store::PolicyFile;
+
+use crate::governance::UserPolicy;
+use crate::governance::policy::{Layer, Mistake, PROJECT_FILE};
+use crate::guards::change::{Becomes, Files, Proposal, Touched, touched};
+use crate::guards::event::{Action, Event};
+use crate::guards::rule::{Guard, Kind, Level, Said, Standing};
+use crate::guards::seams::{Clauses, Evidence, Proof};
+use crate::guards::{builtin, features, reader};
+
+/// What one guard says, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Finding {
+    /// Which guard.
+    pub guard: String,
+    /// Where it comes from.
+    pub source: String,
+    /// What it does.
+    pub verdict: Level,
+    /// What it saw.
+    pub why: String,
+    /// What it says.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub say: String,
+    /// What to do instead.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub next_step: String,
+}
+
+/// What all guards say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Judgement {
+    /// The strictest.
+    pub verdict: Level,
+    /// Every guard's answer, in order.
+    pub findings: Vec<Finding>,
+}
+
+impl Judgement {
+    /// The guards that speak, the strictest first.
+    pub fn spoken(&self) -> impl Iterator<Item = &Finding> {
+        [Level::Block, Level::Ask, Level::Warn]
+            .into_iter()
+            .flat_map(|level| self.findings.iter().filter(move |finding| finding.verdict == level))
+    }
+
+    /// What is told to the agent.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let told = self.spoken().take(5).map(|finding| {
+            let next =
+                if finding.next_step.is_empty() { String::new() } else { format!(" Next: {}.", finding.next_step.trim_end_matches('.')) };
+            format!("[{}] {} ({}).{next}", finding.guard, finding.say, finding.why)
+        });
+        twining_model::text::visible(&told.collect::<Vec<_>>().join("\n"))
+    }
+}
+
+/// What guards may ask about.
+pub struct Facts<'a> {
+    /// The project's root, absolute.
+    pub root: &'a str,
+    /// Its files.
+    pub files: &'a dyn Files,
+    /// Whether a feature's test ran.
+    pub evidence: &'a dyn Evidence,
+}
+
+/// The guards that hold in a project.
+#[derive(Clone, Debug)]
+pub struct Guards {
+    /// All of them, dead ones too.
+    pub guards: Vec<Guard>,
+    /// What was wrong with the files.
+    pub mistakes: Vec<Mistake>,
+    user: UserPolicy,
+}
+
+/// Whether a guard's examples are tried while it is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trial {
+    /// Each is.
+    Tried,
+    /// They were, on exactly these texts.
+    KnownGood,
+}
+
+impl Guards {
+    /// Puts the layers together. The user's file may change what is compiled in;
+    /// the project's may only add guards and make them stricter.
+    #[must_use]
+    pub fn load(user: &UserPolicy, project: &PolicyFile, clauses: &dyn Clauses, trial: Trial) -> Self {
+        let mut all = Self { guards: builtin::guards(), mistakes: Vec::new(), user: user.clone() };
+        all.lay(Layer::User, &user.name, &user.file);
+        all.lay(Layer::Project, PROJECT_FILE, project);
+        for clause in clauses.clauses() {
+            match clause.into_guard() {
+                Ok(guard) => all.guards.push(guard),
+                Err(why) => all.mistakes.push(Mistake::whole("a decision's clause", &why)),
+            }
+        }
+        if trial == Trial::Tried {
+            for guard in all.guards.iter_mut().filter(|guard| guard.standing == Standing::Alive) {
+                if let Err(why) = try_examples(guard) {
+                    guard.standing = Standing::Dead(why);
+                }
+            }
+        }
+        all
+    }
+
+    fn lay(&mut self, layer: Layer, name: &str, file: &PolicyFile) {
+        let text = match file {
+            PolicyFile::Missing => return,
+            PolicyFile::Unusable(why) => return self.mistakes.push(Mistake::whole(name, why)),
+            PolicyFile::Text(text) => text,
+        };
+        for written in reader::read(text, name, &mut self.mistakes) {
+            let known = self.guards.iter().position(|guard| guard.id == written.id);
+            let builtin = known.filter(|at| self.guards[*at].kind != Kind::Declared || self.guards[*at].source.layer == Layer::Default);
+            let compiled = reader::compile(&written, layer, builtin.map(|at| &self.guards[at]));
+            let mut tell = |message: String| {
+                self.mistakes.push(Mistake { file: name.to_owned(), line: written.line, column: 1, message, suggestion: None });
+            };
+            match (compiled, known) {
+                (Err(why), _) => tell(format!("the guard `{}` is left out: {why}", twining_model::text::excerpt(&written.id, 40))),
+                // A person's own file says what holds for them.
+                (Ok(guard), Some(at)) if layer == Layer::User => self.guards[at] = guard,
+                (Ok(guard), Some(at)) => {
+                    if guard.action < self.guards[at].action {
+                        tell(format!(
+                            "`{}` is {} already, and a project can only make it stricter",
+                            guard.id,
+                            self.guards[at].action.as_str()
+                        ));
+                    }
+                    // It stands beside the one it cannot replace.
+                    if guard.action > Level::Off {
+                        self.guards.push(guard);
+                    }
+                }
+                (Ok(guard), None) => self.guards.push(guard),
+            }
+        }
+    }
+
+    /// Asks every guard.
+    #[must_use]
+    pub fn judge(&self, event: &Event, facts: &Facts<'_>) -> Judgement {
+        let asked: Vec<&Guard> = self
+            .guards
+            .iter()
+            .filter(|guard| guard.action > Level::Off && guard.standing == Standing::Alive && guard.is_asked(event))
+            .collect();
+        let touched = touched(event, facts.root, facts.files);
+        let findings: Vec<Finding> = asked
+            .into_iter()
+            .map(|guard| {
+                let said = match &touched {
+                    Ok(touched) => self.said(guard, event, touched, facts),
+                    Err(_) if guard.kind == Kind::Reads => Said::nothing("it is no reading"),
+                    Err(why) => Said { level: guard.on_error, why: format!("{why}; it cannot be judged, so `on_error` holds") },
+                };
+                finding(guard, said)
+            })
+            .collect();
+        Judgement { verdict: findings.iter().map(|finding| finding.verdict).max().unwrap_or_default(), findings }
+    }
+
+    /// The same with a line for guards that were not asked.
+    #[must_use]
+    pub fn explain(&self, event: &Event, facts: &Facts<'_>) -> Judgement {
+        let mut judgement = self.judge(event, facts);
+        for guard in &self.guards {
+            let why = match (&guard.standing, guard.action) {
+                (Standing::Dead(why), _) => format!("dead: {why}"),
+                (_, Level::Off) => "off".to_owned(),
+                _ if !guard.is_asked(event) => "not asked at this event or about this tool".to_owned(),
+                _ => continue,
+            };
+            judgement.findings.push(finding(guard, Said::nothing(why)));
+        }
+        judgement
+    }
+
+    fn said(&self, guard: &Guard, event: &Event, touched: &Touched, facts: &Facts<'_>) -> Said {
+        match guard.kind {
+            Kind::Declared => guard.declared(event, touched, facts.root),
+            Kind::Reads => match touched.reads.iter().find(|path| matches!(event.action, Action::Read(_)) && guard.paths.name(path)) {
+                Some(path) => Said { level: guard.action, why: format!("`{path}` is read whole") },
+                None => Said::nothing("no log is read"),
+            },
+            Kind::Returns => Said::nothing("judged when a subagent returns"),
+            Kind::Tested | Kind::Policy | Kind::Wiring => {
+                let judged = guard.concerned(touched, facts.root).filter_map(|proposal| self.of_change(guard, proposal, facts));
+                judged.max_by_key(|said| said.level).unwrap_or_else(|| Said::nothing("nothing of its is changed for the worse"))
+            }
+        }
+    }
+
+    fn of_change(&self, guard: &Guard, proposal: &Proposal, facts: &Facts<'_>) -> Option<Said> {
+        let (before, after) = match &proposal.becomes {
+            Becomes::Text { before, after } => (before.as_deref().unwrap_or_default(), after.as_deref()),
+            Becomes::Unknown(why) => {
+                return Some(
+                    guard.sure(proposal, format!("what becomes of `{}` cannot be judged: {why}; change it with an edit", proposal.place())),
+                );
+            }
+        };
+        let bad = match guard.kind {
+            Kind::Tested => untested(before, after?, facts.evidence),
+            Kind::Policy => self.milder(before, after.unwrap_or_default()),
+            _ => unwired(before, after.unwrap_or_default()),
+        };
+        bad.map(|why| guard.sure(proposal, why))
+    }
+
+    /// What a new policy would no longer stop.
+    fn milder(&self, before: &str, after: &str) -> Option<String> {
+        let load = |text: &str| Self::load(&self.user, &PolicyFile::Text(text.to_owned()), &super::seams::NoClauses, Trial::Tried);
+        let (was, will) = (load(before), load(after));
+        let of_project =
+            |guard: &&Guard| guard.source.layer == Layer::Project && guard.action > Level::Off && guard.standing == Standing::Alive;
+        let same = |old: &Guard, new: &Guard| {
+            let shape = |guard: &Guard| format!("{:?}{:?}{:?}{:?}{:?}", guard.moments, guard.tools, guard.paths, guard.except, guard.when);
+            new.id == old.id && new.action >= old.action && new.on_error >= old.on_error && shape(new) == shape(old)
+        };
+        was.guards
+            .iter()
+            .filter(of_project)
+            .find(|old| !will.guards.iter().filter(of_project).any(|new| same(old, new)))
+            .map(|gone| format!("`{}` would no longer hold as it does", gone.id))
+    }
+}
+
+fn finding(guard: &Guard, said: Said) -> Finding {
+    let speaks = said.level > Level::Off;
+    let told = |text: &str| if speaks { text.to_owned() } else { String::new() };
+    Finding {
+        guard: guard.id.clone(),
+        source: guard.source.to_string(),
+        verdict: said.level,
+        why: said.why,
+        say: told(&guard.say),
+        next_step: told(&guard.next_step),
+    }
+}
+
+/// Features that would be called tested and have no proof.
+pub(crate) fn untested(before: &str, after: &str, evidence: &dyn Evidence) -> Option<String> {
+    // A list that was broken before is no reason to trust what comes after it.
+    let was = features::tested(before).unwrap_or_default();
+    match features::tested(after) {
+        Err(why) => Some(why.to_string()),
+        Ok(will) => will.difference(&was).find_map(|feature| match evidence.proof_of(feature) {
+            Proof::Recorded(_) => None,
+            Proof::Missing(why) => Some(format!("{} would become tested: {why}", twining_model::text::excerpt(feature, 60))),
+        }),
+    }
+}
+
+fn unwired(before: &str, after: &str) -> Option<String> {
+    let calls = |text: &str| text.matches("twining").count();
+    let off = |text: &str| text.replace([' ', '\t', '\n'], "").contains("\"disableAllHooks\":true");
+    if calls(after) < calls(before) {
+        return Some("fewer of its lines call twining".to_owned());
+    }
+    (off(after) && !off(before)).then(|| "it turns all hooks off".to_owned())
+}
+
+/// A guard's examples, each tried on the guard alone.
+fn try_examples(guard: &Guard) -> Result<(), String> {
+    struct OneFile<'a>(Option<&'a str>);
+    impl Files for OneFile<'_> {
+        fn read(&self, _: &str) -> Result<Option<String>, String> {
+            Ok(self.0.map(str::to_owned))
+        }
+        fn real(&self, path: &str) -> String {
+            path.to_owned()
+        }
+    }
+    for (at, example) in guard.examples.iter().enumerate() {
+        let mut event = example.event.clone();
+        event.moment = guard.moments.first().copied().unwrap_or(event.moment);
+        let alone = Guards {
+            guards: vec![Guard { examples: Vec::new(), action: guard.action.max(Level::Warn), ..guard.clone() }],
+            mistakes: Vec::new(),
+            user: UserPolicy::default(),
+        };
+        let files = OneFile(example.file.as_deref());
+        let facts = Facts { root: "/project", files: &files, evidence: &super::seams::NoEvidence };
+        let speaks = alone.judge(&event, &facts).verdict > Level::Off;
+        match (example.is_stopped, speaks) {
+            (true, false) => return Err(format!("example {} should be stopped and is not", at + 1)),
+            (false, true) => return Err(format!("example {} should be let through and is not", at + 1)),
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! Guards: rules that look at what an agent is about to do, and answer.
+//!
+//! A host's call becomes a neutral [`Event`]; what it would change is worked out
+//! in memory ([`Files`] are only read); every guard judges that change, and the
+//! strictest answer holds. Guards are data: nothing in a policy is executed, and
+//! a project's can only be stricter than its user's.
+
+mod builtin;
+mod change;
+mod event;
+mod features;
+mod host;
+mod judge;
+mod patch;
+mod path;
+mod reader;
+mod rule;
+mod seams;
+mod shell;
+mod stop;
+#[cfg(test)]
+mod tests;
+
+pub use change::Files;
+pub use event::{Action, Event, Moment, Replacement};
+pub use features::{NoList, tested};
+pub use host::{Heard, action, hear};
+pub use judge::{Facts, Finding, Guards, Judgement, Trial};
+pub use path::{inside, normal};
+pub use rule::{Guard, Level, Standing};
+pub use seams::{Clause, Clauses, Evidence, NoClauses, NoEvidence, Proof};
+pub use shell::{Certainty, Unreadable};
+pub use stop::{Notes, Returned};

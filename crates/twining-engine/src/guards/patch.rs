@@ -1,0 +1,83 @@
+//! Patches in the shape of `*** Begin Patch`, carried out in memory.
+
+use crate::guards::change::Becomes;
+
+/// Each file of a patch and what becomes of it. A part that does not fit the
+/// file leaves its outcome unknown; the tool may be more lenient than we are.
+pub(super) fn carried_out(patch: &str, read: &dyn Fn(&str) -> Result<Option<String>, String>) -> Vec<(String, Becomes)> {
+    let mut changes: Vec<(String, Becomes)> = Vec::new();
+    let mut lines = patch.lines().peekable();
+    while let Some(line) = lines.next() {
+        let header = |name: &str| line.trim_start().strip_prefix(name).map(|path| path.trim().to_owned());
+        let mut body = Vec::new();
+        let is_header = |line: &&str| line.trim_start().starts_with("*** ") && !line.contains("End of File") && !line.contains("Move to:");
+        if let Some(path) = header("*** Add File:") {
+            while let Some(line) = lines.next_if(|line| !is_header(line)) {
+                body.push(line.strip_prefix('+').unwrap_or(line));
+            }
+            let after = Some(body.iter().map(|line| format!("{line}\n")).collect());
+            changes.push((path.clone(), read(&path).map_or_else(Becomes::Unknown, |before| Becomes::Text { before, after })));
+        } else if let Some(path) = header("*** Delete File:") {
+            changes.push((path.clone(), read(&path).map_or_else(Becomes::Unknown, |before| Becomes::Text { before, after: None })));
+        } else if let Some(path) = header("*** Update File:") {
+            let mut moved = None;
+            while let Some(line) = lines.next_if(|line| !is_header(line)) {
+                match line.trim_start().strip_prefix("*** Move to:") {
+                    Some(to) => moved = Some(to.trim().to_owned()),
+                    None => body.push(line),
+                }
+            }
+            let becomes = match read(&path) {
+                Err(why) => Becomes::Unknown(why),
+                Ok(before) => match updated(before.as_deref().unwrap_or_default(), &body) {
+                    Some(after) => Becomes::Text { before, after: Some(after) },
+                    None => Becomes::Unknown("the patch does not fit the file as it is".to_owned()),
+                },
+            };
+            if let Some(to) = moved {
+                let there = match &becomes {
+                    Becomes::Text { after, .. } => {
+                        read(&to).map_or_else(Becomes::Unknown, |before| Becomes::Text { before, after: after.clone() })
+                    }
+                    unknown @ Becomes::Unknown(_) => unknown.clone(),
+                };
+                changes.push((to, there));
+            }
+            changes.push((path, becomes));
+        }
+    }
+    changes
+}
+
+/// The text with each `@@` part put in, in order.
+fn updated(before: &str, body: &[&str]) -> Option<String> {
+    let mut lines: Vec<String> = before.lines().map(str::to_owned).collect();
+    let mut from = 0;
+    for part in body.split(|line| line.starts_with("@@")) {
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        for line in part.iter().filter(|line| !line.starts_with("*** End of File")) {
+            match line.chars().next() {
+                Some('-') => old.push(&line[1..]),
+                Some('+') => new.push(line[1..].to_owned()),
+                Some(' ') => {
+                    old.push(&line[1..]);
+                    new.push(line[1..].to_owned());
+                }
+                _ => {
+                    old.push(line);
+                    new.push((*line).to_owned());
+                }
+            }
+        }
+        if old.is_empty() && new.is_empty() {
+            continue;
+        }
+        let fits =
+            |at: usize| old.iter().enumerate().all(|(i, line)| lines.get(at + i).is_some_and(|there| there.trim_end() == line.trim_end()));
+        let at = if old.is_empty() { lines.len() } else { (from..lines.len()).chain(0..from).find(|at| fits(*at))? };
+        let added = new.len();
+        lines.splice(at..at + old.len(), new);
+        from = at + added;
+    }
+    Some(lines.iter().map(|line| format!("{line}\n")).collect())
+}

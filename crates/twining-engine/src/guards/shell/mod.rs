@@ -1,0 +1,88 @@
+//! What a command line may write.
+//!
+//! The line is read with bash's own grammar, never with patterns over its text:
+//! quoting, variables set on the same line, here-documents, `bash -c`, `eval` and
+//! programs given as code are followed. What cannot be known stays a hole in a
+//! path, and a hole is only taken for a protected file where something says so.
+//!
+//! Work is bounded by steps and sizes, not by the clock: the same line always
+//! gets the same answer.
+
+mod code;
+mod commands;
+mod tree;
+mod word;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use code::squeezed;
+pub(crate) use word::{Piece, Word};
+
+/// Longest line that is read. A system does not start a program with a longer
+/// argument, so nothing honest is lost.
+pub(crate) const MOST_BYTES: usize = 128 * 1024;
+
+/// How sure we are that a path is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certainty {
+    /// A program nobody knows is handed the path.
+    Possible,
+    /// Code or a search names the path and writes.
+    Likely,
+    /// The line says so.
+    Certain,
+}
+
+/// What is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A path, perhaps with holes.
+    Path(Word),
+    /// A path and everything below it.
+    Tree(Word),
+    /// Whatever this code names.
+    Code(String),
+}
+
+/// One thing a command may write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ShellWrite {
+    pub(crate) target: Target,
+    pub(crate) certainty: Certainty,
+    /// What does it: `>`, `sed -i`.
+    pub(crate) by: String,
+    /// The whole new content, where the line holds it.
+    pub(crate) content: Option<String>,
+}
+
+/// What a command line does, as far as it can be known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Effects {
+    pub(crate) writes: Vec<ShellWrite>,
+    /// Every simple command, wrappers such as `sudo` taken off.
+    pub(crate) runs: Vec<Vec<Word>>,
+    /// Directories the line changes into.
+    pub(crate) enters: Vec<Word>,
+}
+
+/// Why a line cannot be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    /// Longer than any system would start.
+    #[error("the command is longer than {MOST_BYTES} bytes")]
+    TooLong,
+    /// The grammar took more steps than a command deserves.
+    #[error("the command takes too many steps to read")]
+    TooManySteps,
+    /// More levels than a command deserves.
+    #[error("the command is nested too deeply")]
+    TooDeep,
+}
+
+/// Reads a command line.
+pub(crate) fn effects(line: &str) -> Result<Effects, Unreadable> {
+    let mut effects = Effects::default();
+    tree::read(line, &mut effects, 0)?;
+    Ok(effects)
+}

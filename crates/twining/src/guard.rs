@@ -1,0 +1,83 @@
+//! `twining guard`: which guards hold, whether they do what they say, and what
+//! each says to an event.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use twining_engine::guards::{Facts, Guards, Level, Moment, NoClauses, NoEvidence, Standing, Trial};
+use twining_store::PolicyFile;
+
+use crate::desk::Project;
+use crate::hook::{self, Workspace};
+use crate::out::{self, Style};
+use crate::page::{bad, dim, good, plain, strong, warn};
+use crate::problem::{Ending, Problem};
+use crate::user_policy;
+
+/// Runs `list`, `test` or `explain`.
+pub fn run(project: Option<PathBuf>, what: &str, style: Style) -> Result<Ending, Problem> {
+    let project = Project::open(project)?;
+    match what {
+        "explain" => explain(&project, style),
+        "test" => Ok(list(&project, style, true)),
+        _ => Ok(list(&project, style, false)),
+    }
+}
+
+fn list(project: &Project, style: Style, must_hold: bool) -> Ending {
+    let file = project.engine.store().policy().unwrap_or_else(|error| PolicyFile::Unusable(error.to_string()));
+    let all = Guards::load(&user_policy::read(), &file, &NoClauses, Trial::Tried);
+    let dead = all.guards.iter().any(|guard| guard.standing != Standing::Alive);
+    let ending = if must_hold && (dead || !all.mistakes.is_empty()) { Ending::FoundProblems } else { Ending::Done };
+    let to_json = || {
+        let guards = all.guards.iter().map(|guard| {
+            let dead = if let Standing::Dead(why) = &guard.standing { Some(why.clone()) } else { None };
+            json!({"id": guard.id, "source": guard.source, "action": guard.action, "on_error": guard.on_error, "say": guard.say, "next_step": guard.next_step, "dead": dead})
+        });
+        json!({"guards": guards.collect::<Vec<_>>(), "mistakes": all.mistakes})
+    };
+    out::answer(
+        style,
+        to_json,
+        |page| {
+            let rows = all.guards.iter().map(|guard| {
+                let standing = match &guard.standing {
+                    Standing::Alive => plain(&guard.say),
+                    Standing::Dead(why) => bad(format!("dead: {why}")),
+                };
+                vec![strong(&guard.id), level(guard.action), dim(guard.source.to_string()), standing]
+            });
+            page.table(0, &rows.collect::<Vec<_>>());
+            all.mistakes.iter().for_each(|mistake| page.line([warn("mistake"), plain(mistake.to_string())]));
+        },
+        ending,
+    )
+}
+
+fn level(level: Level) -> crate::page::Cell {
+    match level {
+        Level::Off => dim(level.as_str()),
+        Level::Warn | Level::Ask => warn(level.as_str()),
+        Level::Block => bad(level.as_str()),
+    }
+}
+
+fn explain(project: &Project, style: Style) -> Result<Ending, Problem> {
+    let heard = hook::listen(Moment::PreToolUse).map_err(Problem::misuse)?;
+    let work = Workspace::of(project);
+    let judged = hook::guards(project).explain(&heard.event, &Facts { root: &work.root, files: &work, evidence: &NoEvidence });
+    Ok(out::answer(
+        style,
+        || json!(judged),
+        |page| {
+            let verdict = if judged.verdict == Level::Off { good("allowed") } else { level(judged.verdict) };
+            page.line([strong("verdict"), verdict]);
+            let rows = judged
+                .findings
+                .iter()
+                .map(|finding| vec![strong(&finding.guard), level(finding.verdict), dim(&finding.source), plain(&finding.why)]);
+            page.table(0, &rows.collect::<Vec<_>>());
+        },
+        Ending::Done,
+    ))
+}
