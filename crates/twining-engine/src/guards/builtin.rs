@@ -10,7 +10,7 @@ pub(crate) const CODERS: [&str; 6] = ["coding-agent", "coder", "coding", "implem
 
 /// Files of `.twining/` that people and reviews keep; the rest is written by
 /// Twining alone.
-const PEOPLES: [&str; 3] = [".twining/policy.yml", ".twining/config.yml", ".twining/knowledge.dot"];
+const PEOPLES: [&str; 3] = ["**/.twining/policy.yml", "**/.twining/config.yml", "**/.twining/knowledge.dot"];
 
 /// Every built-in guard.
 pub(crate) fn guards() -> Vec<Guard> {
@@ -18,7 +18,7 @@ pub(crate) fn guards() -> Vec<Guard> {
         guard(
             "protect-twining-state",
             Kind::Declared,
-            &[".twining", ".twining/**"],
+            &[".twining", ".twining/**", "**/.twining/**"],
             Level::Block,
             "the files in .twining/ are Twining's own records; edited by hand they no longer say who decided what",
             "use the twining tools (twining_post, twining_decide, twining_override, …); a person may edit policy.yml, config.yml and knowledge.dot",

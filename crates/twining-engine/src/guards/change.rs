@@ -181,10 +181,16 @@ fn edited(before: &str, replacements: &[Replacement]) -> Option<String> {
     for Replacement { old, new, everywhere } in replacements {
         text = match (old.is_empty(), text.contains(old.as_str()), everywhere) {
             (true, ..) => new.clone(),
+            // Hosts take straight quotes for curly ones, and ends of lines for each other.
+            (_, false, _) if plain(&text).contains(&plain(old)) => plain(&text).replace(&plain(old), new),
             (_, false, _) => return None,
             (_, true, true) => text.replace(old.as_str(), new),
             (_, true, false) => text.replacen(old.as_str(), new, 1),
         };
     }
     Some(text)
+}
+
+fn plain(text: &str) -> String {
+    text.replace("\r\n", "\n").replace(['\u{2018}', '\u{2019}'], "'").replace(['\u{201c}', '\u{201d}'], "\"")
 }

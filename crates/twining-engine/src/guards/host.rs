@@ -67,6 +67,10 @@ pub fn action(tool: &str, input: &Value) -> Action {
         (name, path) => {
             let writes =
                 ["write", "edit", "create", "move", "delete", "remove", "rename", "replace", "patch", "save", "append", "insert", "update"];
+            let starts = ["shell", "exec", "run", "bash", "terminal", "command"];
+            if starts.iter().any(|word| name.contains(word)) && !command(input).is_empty() {
+                return Action::Shell(command(input));
+            }
             // Our own tools change our own files; that is what they are for.
             if tool.contains("twining") || !writes.iter().any(|word| name.contains(word)) {
                 return Action::Nothing;

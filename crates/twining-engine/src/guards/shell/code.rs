@@ -2,7 +2,7 @@
 
 /// Words by which code in some language writes, moves or removes, or starts
 /// something that may.
-const WRITES: [&str; 35] = [
+const WRITES: [&str; 36] = [
     "'w",
     "\"w",
     "'a'",
@@ -11,6 +11,7 @@ const WRITES: [&str; 35] = [
     "'r+",
     "\"r+",
     "write",
+    "put_contents",
     "dump(",
     "unlink",
     "remove",

@@ -79,7 +79,8 @@ const READERS: [&str; 62] = [
 ];
 
 /// Programs that start another one, and how many words of theirs come first.
-const WRAPPERS: [(&str, usize); 17] = [
+const WRAPPERS: [(&str, usize); 18] = [
+    ("coproc", 0),
     ("sudo", 0),
     ("doas", 0),
     ("nohup", 0),
@@ -133,10 +134,15 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
         words.push(made_of(around.piped));
     }
     let Some(program) = words.first().map(name_of) else { return Ok(()) };
+    let is_guessed = words.first().is_some_and(|word| word.known().is_none()) || effects.defines.contains(&program);
     let arguments = words.get(1..).unwrap_or_default().to_vec();
     effects.runs.push(words);
     let mut doing = Doing { program: &program, arguments: &arguments, effects };
     match program.as_str() {
+        "alias" => {
+            let names = arguments.iter().map(Word::gist).filter_map(|word| word.split_once('=').map(|(name, _)| name.to_owned()));
+            doing.effects.defines.extend(names);
+        }
         "cd" | "pushd" => doing.effects.enters.extend(doing.operands(&[]).into_iter().next()),
         name if SHELLS.contains(&name) => return doing.shell(around, nested),
         "eval" => {
@@ -159,7 +165,7 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
                 doing.all_operands("yq -i");
             }
         }
-        "git" => doing.git(),
+        "git" => doing.git(around),
         "find" | "fd" => return doing.find(around, nested),
         name if EDITORS.contains(&name) => {
             doing.all_operands(name);
@@ -169,8 +175,10 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
         }
         name if READERS.contains(&name) => {}
         name => {
+            // A name made up on the line hides what it does.
+            let certainty = if is_guessed { Certainty::Likely } else { Certainty::Possible };
             for operand in doing.operands(&[]) {
-                doing.write(Target::Path(operand), Certainty::Possible, name);
+                doing.write(Target::Path(operand), certainty, name);
             }
         }
     }
@@ -240,7 +248,8 @@ impl Doing<'_> {
     }
 
     fn all_operands(&mut self, by: &str) {
-        for operand in self.operands(&["-s", "-r"]) {
+        let valued: &[&str] = if self.program == "truncate" { &["-s", "-r"] } else { &[] };
+        for operand in self.operands(valued) {
             self.write(Target::Path(operand), Certainty::Certain, by);
         }
     }
@@ -306,7 +315,7 @@ impl Doing<'_> {
         }
     }
 
-    fn git(&mut self) {
+    fn git(&mut self, around: &Surroundings<'_>) {
         let words: Vec<String> = self.arguments.iter().map(Word::gist).collect();
         let mut at = 0;
         while words.get(at).is_some_and(|word| word.starts_with('-')) {
@@ -319,6 +328,9 @@ impl Doing<'_> {
             at += 1;
         }
         let Some(verb) = words.get(at).cloned() else { return };
+        if let ("apply" | "am", Some(patch)) = (verb.as_str(), around.fed) {
+            self.write(Target::Code(patch.to_owned()), Certainty::Likely, &format!("git {verb}"));
+        }
         if !matches!(verb.as_str(), "checkout" | "restore" | "stash" | "rm" | "mv" | "reset" | "clean" | "checkout-index" | "update-index")
         {
             return;
@@ -355,7 +367,7 @@ impl Doing<'_> {
     fn interpreter(&mut self, around: &Surroundings<'_>) {
         let mut given =
             self.value_of(&["-c", "-e", "-E", "-p", "-r", "--eval", "--print", "-pe", "-ne", "-i", "-pi", "-pie", "-0777", "-i -pe"]);
-        given.extend(self.arguments.iter().filter(|word| word.gist().contains(' ')).cloned());
+        given.extend(self.arguments.iter().filter(|word| word.gist().contains([' ', '('])).cloned());
         let mut code: String = given.iter().map(Word::gist).collect::<Vec<_>>().join("\n");
         code.extend(given.iter().flat_map(Word::sources));
         code.push_str(around.fed.unwrap_or_default());

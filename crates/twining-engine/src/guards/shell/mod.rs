@@ -64,6 +64,8 @@ pub(crate) struct Effects {
     pub(crate) runs: Vec<Vec<Word>>,
     /// Directories the line changes into.
     pub(crate) enters: Vec<Word>,
+    /// Functions and aliases it makes.
+    pub(crate) defines: Vec<String>,
 }
 
 /// Why a line cannot be judged.

@@ -39,6 +39,9 @@ pub(super) fn read(line: &str, effects: &mut Effects, nested: usize) -> Result<(
     let mut variables = Variables::default();
     for node in &nodes {
         assign(*node, line, &mut variables)?;
+        if node.kind() == "function_definition" {
+            effects.defines.extend(node.child_by_field_name("name").map(|name| line[name.byte_range()].to_owned()));
+        }
     }
     for node in &nodes {
         match node.kind() {

@@ -124,15 +124,34 @@ pub(super) fn read(node: Node<'_>, line: &str, variables: &Variables, depth: usi
         "string" | "concatenation" | "translated_string" | "command_name" | "array" => {
             let mut cursor = node.walk();
             let mut at = if node.kind() == "string" { node.start_byte() + 1 } else { node.start_byte() };
+            let mut braced = None;
             for child in node.children(&mut cursor) {
                 if matches!(child.kind(), "\"" | "$\"" | "(" | ")") {
                     continue;
+                }
+                if node.kind() == "concatenation" {
+                    // `{a,b}` comes in pieces, and stands for either.
+                    match (&line[child.byte_range()], braced) {
+                        ("{", None) => braced = Some(child.end_byte()),
+                        ("}", Some(from)) => {
+                            braced = None;
+                            word.0.push(Piece::Hole(line[from..child.start_byte()].split(',').map(str::to_owned).collect()));
+                            continue;
+                        }
+                        _ => {}
+                    }
+                    if braced.is_some() {
+                        continue;
+                    }
                 }
                 if node.kind() == "string" && child.start_byte() > at {
                     word.push_text(&line[at..child.start_byte()]);
                 }
                 at = child.end_byte();
                 word.push(&read(child, line, variables, depth + 1)?);
+            }
+            if braced.is_some() {
+                word.0.push(Piece::Hole(Vec::new()));
             }
         }
         _ => bare(text, &mut word),
