@@ -95,8 +95,8 @@ impl Guards {
     #[must_use]
     pub fn load(user: &UserPolicy, project: &PolicyFile, clauses: &dyn Clauses, trial: Trial) -> Self {
         let mut all = Self { guards: builtin::guards(), mistakes: Vec::new(), user: user.clone() };
-        all.lay(Layer::User, &user.name, &user.file);
-        all.lay(Layer::Project, PROJECT_FILE, project);
+        all.lay(Layer::User, &user.name, &user.file, trial);
+        all.lay(Layer::Project, PROJECT_FILE, project, trial);
         for clause in clauses.clauses() {
             match clause.into_guard() {
                 Ok(guard) => all.guards.push(guard),
@@ -113,7 +113,7 @@ impl Guards {
         all
     }
 
-    fn lay(&mut self, layer: Layer, name: &str, file: &PolicyFile) {
+    fn lay(&mut self, layer: Layer, name: &str, file: &PolicyFile, trial: Trial) {
         let text = match file {
             PolicyFile::Missing => return,
             PolicyFile::Unusable(why) => return self.mistakes.push(Mistake::whole(name, why)),
@@ -122,7 +122,7 @@ impl Guards {
         for written in reader::read(text, name, &mut self.mistakes) {
             let known = self.guards.iter().position(|guard| guard.id == written.id);
             let builtin = known.filter(|at| self.guards[*at].kind != Kind::Declared || self.guards[*at].source.layer == Layer::Default);
-            let compiled = reader::compile(&written, layer, builtin.map(|at| &self.guards[at]));
+            let compiled = reader::compile(&written, layer, builtin.map(|at| &self.guards[at]), trial);
             let mut tell = |message: String| {
                 self.mistakes.push(Mistake { file: name.to_owned(), line: written.line, column: 1, message, suggestion: None });
             };

@@ -153,7 +153,7 @@ pub fn guards(project: &Project) -> Guards {
     let guards = Guards::load(&user, &file, &NoClauses, trial);
     // Only a clean trial is remembered: forged, the note can revive a rule that
     // fails its own examples, and never silence one.
-    if !tried && guards.guards.iter().all(|guard| guard.standing == Standing::Alive) {
+    if !tried && guards.mistakes.is_empty() && guards.guards.iter().all(|guard| guard.standing == Standing::Alive) {
         let _ = store.leave_note(TRIED, seal.as_bytes());
     }
     guards
