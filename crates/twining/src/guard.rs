@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use twining_engine::guards::{Facts, Guards, Level, Moment, NoClauses, NoEvidence, Standing, Trial};
+use twining_engine::guards::{Facts, Guards, Level, Moment, NoClauses, Standing, Trial};
 use twining_store::PolicyFile;
 
 use crate::desk::Project;
@@ -65,7 +65,7 @@ fn level(level: Level) -> crate::page::Cell {
 fn explain(project: &Project, style: Style) -> Result<Ending, Problem> {
     let heard = hook::listen(Moment::PreToolUse).map_err(Problem::misuse)?;
     let work = Workspace::of(project);
-    let judged = hook::guards(project).explain(&heard.event, &Facts { root: &work.root, files: &work, evidence: &NoEvidence });
+    let judged = hook::guards(project).explain(&heard.event, &Facts { root: &work.root, files: &work, evidence: &hook::recorded(project) });
     Ok(out::answer(
         style,
         || json!(judged),

@@ -46,6 +46,19 @@ fn a_feature_is_not_called_tested_without_a_run() {
 }
 
 #[test]
+fn a_feature_with_a_recorded_run_may_be_called_tested() {
+    let project = project();
+    let before = fs::read_to_string(project.path().join(LIST)).expect("is there");
+    assert_eq!(project.run(&["report", "F1", "--role", "coder", "--outcome", "completed"]).code, 0);
+    let evidence = json!({"command": "npm test", "exit_code": 0, "output": "Tests:       4 passed, 4 total"});
+    let passed = json!({"feature": "F1", "role": "tester", "outcome": "passed", "evidence": evidence});
+    assert_eq!(project.run_with(&["report", "--json-input", "-"], &passed.to_string()).code, 0);
+    // Somebody takes the word back; the run still stands.
+    fs::write(project.path().join(LIST), before).expect("writes");
+    assert_eq!(decision(&hook(&project, &["PreToolUse"], edit("false", "true"))), Value::Null);
+}
+
+#[test]
 fn a_link_to_a_protected_file_is_that_file() {
     let project = project();
     std::os::unix::fs::symlink(project.path().join(LIST), project.path().join("innocent.json")).expect("links");

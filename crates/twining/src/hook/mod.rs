@@ -6,6 +6,7 @@
 //! nobody is held.
 
 mod brief;
+mod evidence;
 mod reply;
 mod workspace;
 
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde_json::Value;
-use twining_engine::guards::{Facts, Guards, Heard, Level, Moment, NoClauses, NoEvidence, Notes, Returned, Standing, Trial, hear};
+use twining_engine::guards::{Facts, Guards, Heard, Level, Moment, NoClauses, Notes, Returned, Standing, Trial, hear};
 use twining_engine::{Caller, PostInput, UserPolicy};
 use twining_model::{Channel, Origin, Trust};
 use twining_store::PolicyFile;
@@ -23,6 +24,7 @@ use twining_store::PolicyFile;
 pub use reply::Host;
 pub use workspace::Workspace;
 
+use self::evidence::Recorded;
 use crate::desk::Project;
 use crate::problem::Problem;
 use crate::user_policy;
@@ -74,7 +76,7 @@ fn answer(project: Option<PathBuf>, moment: Moment) -> Result<Reply, String> {
     }
     let reply = match moment {
         Moment::PreToolUse => {
-            let judgement = guards(&project).judge(&heard.event, &Facts { root: &work.root, files: &work, evidence: &NoEvidence });
+            let judgement = guards(&project).judge(&heard.event, &Facts { root: &work.root, files: &work, evidence: &recorded(&project) });
             match judgement.verdict {
                 Level::Off => Reply::Silence,
                 Level::Warn => Reply::Context(judgement.reason()),
@@ -103,6 +105,11 @@ fn answer(project: Option<PathBuf>, moment: Moment) -> Result<Reply, String> {
     Ok(reply)
 }
 
+/// What the workflow knows of this project's features.
+pub fn recorded(project: &Project) -> Recorded<'_> {
+    Recorded { engine: &project.engine, checkout: &project.located.checkout }
+}
+
 fn told(problem: &Problem) -> String {
     problem.to_json()["message"].as_str().unwrap_or("the project cannot be opened").to_owned()
 }
@@ -119,7 +126,7 @@ fn caller(heard: &Heard) -> Caller {
 
 fn stop(project: &Project, work: &Workspace, heard: &Heard, notes: &mut Notes) -> Reply {
     let on = |id: &str| guards(project).guards.iter().any(|guard| guard.id == id && guard.action == Level::Block);
-    let slipped = notes.slipped(&|path| work.text(path), &NoEvidence).filter(|_| on("tested-needs-evidence"));
+    let slipped = notes.slipped(&|path| work.text(path), &recorded(project)).filter(|_| on("tested-needs-evidence"));
     let empty = || notes.returns_empty(&heard.event).filter(|_| heard.event.moment == Moment::SubagentStop && on("return-needs-changes"));
     let Some(reason) = slipped.or_else(empty) else { return Reply::Silence };
     match notes.hold(&reason, heard.stop_hook_active) {
