@@ -28,6 +28,8 @@ pub const PROPERTY_BYTES: usize = 1000;
 pub const RECORD_BYTES: usize = 1024 * 1024;
 /// Bytes of `config.yml`.
 pub const CONFIG_BYTES: usize = 64 * 1024;
+/// Bytes of a knowledge graph, or of any other DOT file.
+pub const KNOWLEDGE_BYTES: usize = 64 * 1024 * 1024;
 /// Nesting of JSON in a request.
 pub const JSON_DEPTH: usize = 64;
 /// Steps a graph walk may take from its centre.

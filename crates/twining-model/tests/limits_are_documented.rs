@@ -24,6 +24,7 @@ fn every_limit_stands_in_the_document_with_its_value() {
             "PROPERTY_BYTES" => limits::PROPERTY_BYTES,
             "RECORD_BYTES" => limits::RECORD_BYTES,
             "CONFIG_BYTES" => limits::CONFIG_BYTES,
+            "KNOWLEDGE_BYTES" => limits::KNOWLEDGE_BYTES,
             "JSON_DEPTH" => limits::JSON_DEPTH,
             "WALK_DEPTH" => limits::WALK_DEPTH,
             "PATH_DEPTH" => limits::PATH_DEPTH,

@@ -16,13 +16,14 @@ use crate::mcp::{self, Selection};
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
 use crate::verbs::{Effect, Given, VerbEntry};
-use crate::{doctor, help, misread, misuse, reindex, tour};
+use crate::{doctor, dot, help, misread, misuse, reindex, tour};
 
 /// Commands that are no verbs: they serve people and hosts, not agents.
-const ONLY_CLI: [(&str, &str); 4] = [
+const ONLY_CLI: [(&str, &str); 5] = [
     ("mcp", "Serve the verbs to an MCP client over stdio"),
     ("doctor", "Check that the memory is in order"),
     ("reindex", "Build the index anew from the files"),
+    ("dot", "Check DOT files: `dot check FILE…`"),
     ("tour", "Watch two agents share a memory, on a throwaway repository"),
 ];
 
@@ -131,12 +132,28 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                     .help("Also make the vectors that search by meaning needs, with progress"),
             )
             .after_help("Example:\n  twining reindex --vectors"),
+        "dot" => command.subcommand_required(true).arg_required_else_help(true).subcommand(
+            Command::new("check")
+                .about("Say whether Graphviz would take each file, and every error with its line and column")
+                .arg(
+                    Arg::new("files")
+                        .value_name("FILE")
+                        .required(true)
+                        .num_args(1..)
+                        .value_parser(value_parser!(PathBuf))
+                        .value_hint(ValueHint::FilePath)
+                        .help("DOT files; `-` is stdin"),
+                )
+                .after_help("Example:\n  twining dot check docs/*.dot --json"),
+        ),
         _ => command.after_help("Example:\n  twining tour"),
     }
 }
 
 fn run(matches: &ArgMatches) -> Ending {
     let Some((name, given)) = matches.subcommand() else { return Ending::Misused };
+    // A flag every command has is found where it was given: at the innermost one.
+    let given = given.subcommand().map_or(given, |(_, inner)| inner);
     let style = if given.get_flag("json") { Style::Json } else { Style::Words };
     let project = given.get_one::<PathBuf>("project").cloned();
     let agent = given.get_one::<String>("agent").cloned();
@@ -149,6 +166,10 @@ fn run(matches: &ArgMatches) -> Ending {
         }
         "doctor" => Project::open(project).map(|project| doctor::examine(&project, style)),
         "reindex" => Project::open(project).and_then(|project| reindex::rebuild(&project, given.get_flag("vectors"), style)),
+        "dot" => {
+            let files: Vec<PathBuf> = given.get_many::<PathBuf>("files").unwrap_or_default().cloned().collect();
+            return dot::check(&files, style);
+        }
         "tour" => tour::play(),
         name => match VERBS.iter().find(|verb| verb.command_name() == name) {
             Some(verb) => run_verb(verb, given, project, agent, style),

@@ -7,6 +7,7 @@ mod cli;
 mod commands;
 mod desk;
 mod doctor;
+mod dot;
 mod git;
 mod help;
 mod json;
