@@ -12,6 +12,7 @@ pub mod decisions;
 mod engine;
 mod failure;
 pub mod graph;
+pub mod knowledge;
 pub mod lifecycle;
 pub mod search;
 #[cfg(test)]
@@ -38,6 +39,7 @@ pub use graph::{
     AddEntityInput, AddRelationInput, Direction, EntityAdded, GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput,
     NeighborsOutcome, PathInput, PathOutcome, PruneInput, PruneOutcome, PrunedEntity, RelationAdded, Step,
 };
+pub use knowledge::{Finding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgeCreated};
 pub use lifecycle::{
     ArchiveInput, ArchiveOutcome, Check, CheckItem, CheckStatus, Drained, ExportFile, ExportInput, ExportOutcome, History, StatusReport,
     StatusWarning, UnreadableFile, VerifyInput, VerifyOutcome,

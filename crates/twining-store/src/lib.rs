@@ -18,6 +18,7 @@ mod files;
 mod index;
 mod journal;
 mod keeper;
+mod knowledge;
 mod layout;
 mod lock;
 mod queue;
@@ -34,6 +35,7 @@ pub use files::{Array, Checkpointed, DataFile, DecisionsChanged, Files, Fingerpr
 pub use index::*;
 pub use journal::JournalLine;
 pub use keeper::{Keeper, step_back};
+pub use knowledge::KnowledgeFile;
 pub use layout::Place;
 pub use lock::Held;
 pub use queue::DrainCount;

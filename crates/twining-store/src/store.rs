@@ -315,6 +315,10 @@ impl Store {
         &self.work
     }
 
+    pub(crate) fn probe(&self) -> Option<Arc<dyn Probe>> {
+        self.probe.clone()
+    }
+
     /// What is done off the path of any call: flush, index, carry the journal
     /// into the arrays, and put back what git took from under a writer.
     pub fn housekeep(&self) -> Result<(), StoreError> {
@@ -411,7 +415,7 @@ impl Store {
         Ok(((fresh || late) && readable).then_some(room))
     }
 
-    fn reading_room(&self) -> Result<Option<Arc<Room>>, StoreError> {
+    pub(crate) fn reading_room(&self) -> Result<Option<Arc<Room>>, StoreError> {
         if let Some(room) = self.open_room() {
             return Ok(Some(room));
         }
@@ -421,7 +425,7 @@ impl Store {
         }
     }
 
-    fn writing_room(&self) -> Result<Arc<Room>, StoreError> {
+    pub(crate) fn writing_room(&self) -> Result<Arc<Room>, StoreError> {
         let room = match self.reading_room()? {
             Some(room) => room,
             None => self.move_in(Layout::make(&self.place.project, self.probe.clone())?)?,

@@ -15,7 +15,7 @@ use crate::desk::{Project, caller_at_cli};
 use crate::mcp::{self, Selection};
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
-use crate::verbs::{Effect, Given, VerbEntry};
+use crate::verbs::{Effect, FAMILIES, Given, VerbEntry};
 use crate::{doctor, dot, help, misread, misuse, reindex, tour};
 
 /// Commands that are no verbs: they serve people and hosts, not agents.
@@ -73,7 +73,10 @@ fn command(shape: Shape) -> Command {
         .arg_required_else_help(true)
         .infer_long_args(true)
         .args(global_flags());
-    root.subcommands(VERBS.iter().map(|verb| verb_command(verb, shape))).subcommands(ONLY_CLI.map(|(name, about)| only_cli(name, about)))
+    let alone = VERBS.iter().filter(|verb| verb.family().is_none());
+    root.subcommands(alone.map(|verb| verb_command(verb, verb.name, shape)))
+        .subcommands(FAMILIES.map(|(family, about)| family_command(family, about, shape)))
+        .subcommands(ONLY_CLI.map(|(name, about)| only_cli(name, about)))
 }
 
 fn global_flags() -> [Arg; 3] {
@@ -91,8 +94,15 @@ fn global_flags() -> [Arg; 3] {
     .map(|flag| flag.help_heading(EVERYWHERE))
 }
 
-fn verb_command(verb: &VerbEntry, shape: Shape) -> Command {
-    let name = verb.command_name();
+/// The verbs of a family, each a command of its own below it.
+fn family_command(family: &'static str, about: &'static str, shape: Shape) -> Command {
+    let members = VERBS.iter().filter_map(|verb| verb.family().filter(|(named, _)| *named == family).map(|(_, name)| (verb, name)));
+    let command = Command::new(family).about(about).subcommand_required(true).arg_required_else_help(true);
+    command.subcommands(members.map(|(verb, name)| verb_command(verb, name, shape)))
+}
+
+fn verb_command(verb: &VerbEntry, spelled: &'static str, shape: Shape) -> Command {
+    let name = spelled.replace('_', "-");
     let json_input = Arg::new(JSON_INPUT)
         .long(JSON_INPUT)
         .value_name("FILE")
@@ -104,8 +114,8 @@ fn verb_command(verb: &VerbEntry, shape: Shape) -> Command {
     if shape == Shape::Flags {
         command = (verb.with_flags)(command);
     }
-    if verb.name != name {
-        command = command.alias(verb.name);
+    if spelled != name {
+        command = command.alias(spelled);
     }
     let example = format!("Example:\n  {}\n\nAs an MCP tool: {}", verb.example, verb.tool_name());
     command.about(help::first_sentence(verb.about).to_owned()).long_about(verb.about).after_help(example).arg(json_input)
@@ -152,12 +162,15 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
 
 fn run(matches: &ArgMatches) -> Ending {
     let Some((name, given)) = matches.subcommand() else { return Ending::Misused };
-    // A flag every command has is found where it was given: at the innermost one.
-    let given = given.subcommand().map_or(given, |(_, inner)| inner);
+    // A flag that every command has is found where it was given: at the innermost one.
+    let (name, given) = match given.subcommand() {
+        Some((inner, given)) => (format!("{name} {inner}"), given),
+        None => (name.to_owned(), given),
+    };
     let style = if given.get_flag("json") { Style::Json } else { Style::Words };
     let project = given.get_one::<PathBuf>("project").cloned();
     let agent = given.get_one::<String>("agent").cloned();
-    let ended = match name {
+    let ended = match name.as_str() {
         "mcp" => {
             let tools = given.get_one::<Selection>("tools").cloned();
             // Whatever goes wrong, stdout belongs to the protocol.
@@ -166,7 +179,7 @@ fn run(matches: &ArgMatches) -> Ending {
         }
         "doctor" => Project::open(project).map(|project| doctor::examine(&project, style)),
         "reindex" => Project::open(project).and_then(|project| reindex::rebuild(&project, given.get_flag("vectors"), style)),
-        "dot" => {
+        "dot check" => {
             let files: Vec<PathBuf> = given.get_many::<PathBuf>("files").unwrap_or_default().cloned().collect();
             return dot::check(&files, style);
         }

@@ -29,3 +29,37 @@ fn any_dot_file_gets_the_parsers_word() {
     assert_eq!(project.run_with(&["dot", "check", "-"], "digraph {}").code, 0);
     assert_eq!(project.run(&["dot", "check"]).code, 2);
 }
+
+#[test]
+fn the_check_prints_places_that_editors_can_jump_to() {
+    let project = Project::new();
+    let missing = project.run(&["knowledge", "check"]);
+    assert_eq!(missing.code, 0, "{missing:?}");
+    insta::assert_snapshot!(missing.stdout, @"
+    .twining/knowledge.dot: there is no knowledge graph yet
+        suggestion: `twining knowledge check --create` starts one
+    valid: .twining/knowledge.dot 0 nodes, 0 edges
+    ");
+    let made = project.run(&["knowledge", "check", "--create"]);
+    insta::assert_snapshot!(made.stdout, @"valid: .twining/knowledge.dot 6 nodes, 0 edges");
+    let text = "digraph {\n  a [type=rule level=application\u{1b}[31m status=active description=d priority=high];\n  a -> b;\n}\n";
+    write(&project, ".twining/knowledge.dot", text.replace("application\u{1b}[31m", "\"application\u{1b}[31m\""));
+    let ran = project.run(&["knowledge", "check"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    insta::assert_snapshot!(ran.stdout, @r#"
+    .twining/knowledge.dot:2:16: invalid level 'applicationU+001B[31m', must be one of: architecture, implementation (a.level)
+    .twining/knowledge.dot:2:41: invalid status 'active', must be one of: current, deprecated, future, legacy (a.status)
+        suggestion: current
+    .twining/knowledge.dot:3:3: edge references unknown target node 'b' (a.target)
+    .twining/knowledge.dot:3:3: edge has no relation; it counts as related_to (a.relation)
+        suggestion: relation="…" with one of calls, uses, implements, configured_with, must_follow, must_not_use, superseded_by, supersedes, coexists_with
+    3 errors: .twining/knowledge.dot 1 node, 1 edge
+    "#);
+    let told = project.run(&["knowledge", "check", "--json"]);
+    let told: Value = serde_json::from_str(&told.stdout).expect("prints JSON");
+    assert_eq!(
+        told["errors"][1],
+        json!({"node_id": "a", "field": "status", "line": 2, "column": 41, "suggestion": "current",
+            "message": "invalid status 'active', must be one of: current, deprecated, future, legacy"})
+    );
+}

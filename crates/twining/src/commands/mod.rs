@@ -12,6 +12,7 @@ mod dismiss;
 mod export;
 mod graph_query;
 mod impact;
+mod knowledge_check;
 mod link_commit;
 mod neighbors;
 mod override_decision;
@@ -34,7 +35,7 @@ mod why;
 mod words;
 
 /// Every verb, group by group, in the order people read them.
-pub static VERBS: [VerbEntry; 28] = [
+pub static VERBS: [VerbEntry; 29] = [
     VerbEntry::of::<assemble::Assemble>(),
     VerbEntry::of::<summarize::Summarize>(),
     VerbEntry::of::<what_changed::WhatChanged>(),
@@ -59,6 +60,7 @@ pub static VERBS: [VerbEntry; 28] = [
     VerbEntry::of::<path::Path>(),
     VerbEntry::of::<graph_query::GraphQuery>(),
     VerbEntry::of::<prune_graph::PruneGraph>(),
+    VerbEntry::of::<knowledge_check::KnowledgeCheck>(),
     VerbEntry::of::<archive::Archive>(),
     VerbEntry::of::<status::Status>(),
     VerbEntry::of::<verify::Verify>(),

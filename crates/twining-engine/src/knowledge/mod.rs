@@ -1,0 +1,19 @@
+//! Knowledge: the reviewed graph in `knowledge.dot`, checked, searched, packed,
+//! edited, compared and drawn.
+//!
+//! The file belongs to people: a broken one never stops reading. What is right
+//! in it is served, what is wrong is told with its line, and only an edit that
+//! leaves the whole graph right is written.
+
+mod advice;
+mod check;
+mod desk;
+mod file;
+mod statements;
+
+#[cfg(test)]
+mod tests;
+
+pub use check::{Finding, KnowledgeCheckInput, KnowledgeCheckOutcome};
+pub use desk::KnowledgeCreated;
+pub use file::{Bond, Knowledge, KnownNode};
