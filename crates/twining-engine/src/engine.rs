@@ -14,6 +14,7 @@ use crate::context::{self, *};
 use crate::decisions::{self, *};
 use crate::failure::Failure;
 use crate::graph::{self, *};
+use crate::knowledge::Shelf;
 use crate::lifecycle::{self, *};
 use crate::search::{LoadModel, Meanings, ModelState, Nearness, Question, Study};
 
@@ -26,6 +27,8 @@ pub struct Engine {
     study: Arc<Study>,
     patience: Duration,
     by_words_alone: bool,
+    /// The knowledge graph as it was last read.
+    pub(crate) knowledge: Shelf,
 }
 
 impl Engine {
@@ -43,7 +46,15 @@ impl Engine {
         let store = store.into();
         let meanings = Arc::new(Meanings::new(load));
         let study = Arc::new(Study::new(Arc::clone(&store), Arc::clone(&meanings)));
-        Self { store, assembled: Mutex::new(HashSet::new()), meanings, study, patience: Duration::ZERO, by_words_alone: false }
+        Self {
+            store,
+            assembled: Mutex::new(HashSet::new()),
+            meanings,
+            study,
+            patience: Duration::ZERO,
+            by_words_alone: false,
+            knowledge: Shelf::default(),
+        }
     }
 
     /// The same, whose questions wait at most so long for vectors that are being made.

@@ -39,7 +39,10 @@ pub use graph::{
     AddEntityInput, AddRelationInput, Direction, EntityAdded, GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput,
     NeighborsOutcome, PathInput, PathOutcome, PruneInput, PruneOutcome, PrunedEntity, RelationAdded, Step,
 };
-pub use knowledge::{Finding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgeCreated};
+pub use knowledge::{
+    Finding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgeCreated, KnowledgeMetrics, KnowledgePack, KnowledgePackInput,
+    KnowledgeRetrieveInput, Retrieved,
+};
 pub use lifecycle::{
     ArchiveInput, ArchiveOutcome, Check, CheckItem, CheckStatus, Drained, ExportFile, ExportInput, ExportOutcome, History, StatusReport,
     StatusWarning, UnreadableFile, VerifyInput, VerifyOutcome,

@@ -63,3 +63,24 @@ fn the_check_prints_places_that_editors_can_jump_to() {
             "message": "invalid status 'active', must be one of: current, deprecated, future, legacy"})
     );
 }
+
+#[test]
+fn the_tool_and_the_command_give_the_same_pack() {
+    let project = Project::new();
+    project.run(&["knowledge", "check", "--create"]);
+    let found = project.run(&["knowledge", "retrieve", "coverage", "--depth", "0"]);
+    insta::assert_snapshot!(found.stdout, @r#"
+    digraph ProjectKnowledge {
+        "test-coverage" [type="rule", level="implementation", status="current", description="New code is covered by tests, at least 80%", priority="critical"];
+    }
+    // 1 found, 0 around them
+    "#);
+    let by_hand = project.json(&["knowledge", "pack", "Raise the coverage of handlers", "--story", "S-1", "--criterion", "tests pass"]);
+    assert_eq!((&by_hand["cached"], &by_hand["hits"][0]), (&json!(false), &json!("test-coverage")), "{by_hand}");
+    let mut server = project.server(&[]);
+    server.initialize();
+    let arguments = json!({"story_id": "S-1", "description": "Raise the coverage of handlers", "acceptance_criteria": ["tests pass"]});
+    let by_tool = server.call("twining_knowledge_pack", &arguments);
+    assert_eq!(by_tool["structuredContent"]["subgraph"], by_hand["subgraph"]);
+    assert_eq!(by_tool["structuredContent"]["cached"], true);
+}

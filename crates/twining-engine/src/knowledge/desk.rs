@@ -1,12 +1,17 @@
 //! The knowledge verbs of the engine: the file comes from the store, a room does
 //! the work, and what is written goes back through the store.
 
+use std::time::Instant;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_model::Scope;
 use twining_model::knowledge::DEFAULT_GRAPH;
 
 use super::check::{self, KnowledgeCheckInput, KnowledgeCheckOutcome};
+use super::metrics::{Event, KnowledgeMetrics};
+use super::pack::{KnowledgePack, KnowledgePackInput, Story, UNUSED_DAYS};
+use super::retrieve::{self, KnowledgeRetrieveInput, Retrieved, Search};
 use crate::engine::Engine;
 use crate::failure::Failure;
 
@@ -31,6 +36,66 @@ impl Engine {
         match file.bytes {
             Some(bytes) => Ok(check::check(file.path, Some(&bytes), None)),
             None => Err(Failure::NotFound { what: "file", id: file.path, hint: "give a path relative to the project".to_owned() }),
+        }
+    }
+
+    /// Finds nodes by words, and those around them.
+    pub fn knowledge_retrieve(&self, input: &KnowledgeRetrieveInput) -> Result<Retrieved, Failure> {
+        let search = Search::parse(input)?;
+        let graph = self.knowledge.current(self.store())?;
+        Ok(retrieve::retrieve(&graph.known, &search, || graph.index())?)
+    }
+
+    /// Puts together what a story needs to know.
+    pub fn knowledge_pack(&self, input: &KnowledgePackInput) -> Result<KnowledgePack, Failure> {
+        self.pack_story(&Story::parse(input)?)
+    }
+
+    /// Adds up what was counted.
+    pub fn knowledge_metrics(&self) -> Result<KnowledgeMetrics, Failure> {
+        Ok(KnowledgeMetrics::of(&self.store().metrics()?))
+    }
+
+    pub(super) fn pack_story(&self, story: &Story) -> Result<KnowledgePack, Failure> {
+        let started = Instant::now();
+        let search = story.search()?;
+        let file = self.store().knowledge()?;
+        let options = Story::options(&search);
+        let packs = self.store().packs()?;
+        let name =
+            |packs: &twining_store::Packs| packs.key("pack", &[&file.digest().to_le_bytes(), file.path.as_bytes(), options.as_bytes()]);
+        let pack_id = packs.as_ref().map(name).unwrap_or_default();
+        let kept = match &packs {
+            Some(packs) => packs.get(&pack_id)?.and_then(|bytes| serde_json::from_slice::<Retrieved>(&bytes).ok()),
+            None => None,
+        };
+        let cached = kept.is_some();
+        let found = match kept {
+            Some(found) => found,
+            None => {
+                let graph = self.knowledge.of(&file);
+                let mut found = retrieve::retrieve(&graph.known, &search, || graph.index())?;
+                found.search_terms.clone_from(&story.terms);
+                found
+            }
+        };
+        if let Some(packs) = &packs {
+            if !cached {
+                packs.put(&pack_id, &serde_json::to_vec(&found).unwrap_or_default(), UNUSED_DAYS)?;
+            }
+            if let Some(id) = &story.story_id {
+                packs.put(&packs.key("story", &[id.as_bytes()]), &serde_json::to_vec(story).unwrap_or_default(), UNUSED_DAYS)?;
+            }
+        }
+        let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.count(&Event::Pack { story_id: story.story_id.clone(), nodes: found.count, bytes: found.subgraph.len(), ms, cached });
+        Ok(KnowledgePack { story_id: story.story_id.clone(), pack_id, cached, found })
+    }
+
+    /// Notes something worth counting. A count that is lost keeps nobody from their work.
+    pub(super) fn count(&self, event: &Event) {
+        if let Ok(line) = serde_json::to_string(event) {
+            drop(self.store().note_metric(&line));
         }
     }
 

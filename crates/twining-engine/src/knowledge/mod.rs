@@ -9,7 +9,13 @@ mod advice;
 mod check;
 mod desk;
 mod file;
+mod metrics;
+mod pack;
+mod print;
+mod retrieve;
+mod shelf;
 mod statements;
+mod terms;
 
 #[cfg(test)]
 mod tests;
@@ -17,3 +23,9 @@ mod tests;
 pub use check::{Finding, KnowledgeCheckInput, KnowledgeCheckOutcome};
 pub use desk::KnowledgeCreated;
 pub use file::{Bond, Knowledge, KnownNode};
+pub use metrics::{KnowledgeMetrics, StoryMetrics};
+pub use pack::{KnowledgePack, KnowledgePackInput};
+pub use retrieve::{KnowledgeRetrieveInput, Retrieved};
+pub use terms::key_terms;
+
+pub(crate) use shelf::Shelf;

@@ -1,1 +1,2 @@
 mod check;
+mod retrieve;

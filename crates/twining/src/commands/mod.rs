@@ -13,6 +13,8 @@ mod export;
 mod graph_query;
 mod impact;
 mod knowledge_check;
+mod knowledge_pack;
+mod knowledge_retrieve;
 mod link_commit;
 mod neighbors;
 mod override_decision;
@@ -35,7 +37,7 @@ mod why;
 mod words;
 
 /// Every verb, group by group, in the order people read them.
-pub static VERBS: [VerbEntry; 29] = [
+pub static VERBS: [VerbEntry; 31] = [
     VerbEntry::of::<assemble::Assemble>(),
     VerbEntry::of::<summarize::Summarize>(),
     VerbEntry::of::<what_changed::WhatChanged>(),
@@ -60,6 +62,8 @@ pub static VERBS: [VerbEntry; 29] = [
     VerbEntry::of::<path::Path>(),
     VerbEntry::of::<graph_query::GraphQuery>(),
     VerbEntry::of::<prune_graph::PruneGraph>(),
+    VerbEntry::of::<knowledge_retrieve::KnowledgeRetrieve>(),
+    VerbEntry::of::<knowledge_pack::Pack>(),
     VerbEntry::of::<knowledge_check::KnowledgeCheck>(),
     VerbEntry::of::<archive::Archive>(),
     VerbEntry::of::<status::Status>(),
