@@ -41,7 +41,7 @@ pub use graph::{
 };
 pub use knowledge::{
     Finding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgeCreated, KnowledgeMetrics, KnowledgePack, KnowledgePackInput,
-    KnowledgeRetrieveInput, Retrieved,
+    KnowledgeRetrieveInput, KnowledgeUpdateInput, KnowledgeUpdated, Operation, Retrieved,
 };
 pub use lifecycle::{
     ArchiveInput, ArchiveOutcome, Check, CheckItem, CheckStatus, Drained, ExportFile, ExportInput, ExportOutcome, History, StatusReport,

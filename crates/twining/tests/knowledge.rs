@@ -84,3 +84,20 @@ fn the_tool_and_the_command_give_the_same_pack() {
     assert_eq!(by_tool["structuredContent"]["subgraph"], by_hand["subgraph"]);
     assert_eq!(by_tool["structuredContent"]["cached"], true);
 }
+
+#[test]
+fn an_edit_at_the_prompt_is_checked_and_told() {
+    let project = Project::new();
+    project.run(&["knowledge", "check", "--create"]);
+    let op = r#"{"op":"add_edge","from":"code-style","to":"test-coverage","relation":"must_follow"}"#;
+    let done = project.run(&["knowledge", "update", "--op", op, "--op", r#"{"op":"update_node","id":"code-style","tag":"fmt"}"#]);
+    insta::assert_snapshot!(done.stdout, @"
+    written: .twining/knowledge.dot 6 nodes, 1 edge
+      changed code-style
+      added 1 edge
+    ");
+    let wrong = project.run(&["knowledge", "update", "--op", r#"{"op":"update_node","id":"code-style","status":"active"}"#]);
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+    assert!(wrong.stderr.contains("invalid status 'active'") && wrong.stderr.contains("(current)"), "{}", wrong.stderr);
+    assert_eq!(project.run(&["knowledge", "update", "--op", "{}"]).code, 2);
+}

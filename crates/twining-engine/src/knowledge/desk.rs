@@ -5,13 +5,15 @@ use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::Scope;
 use twining_model::knowledge::DEFAULT_GRAPH;
+use twining_model::{Scope, text};
+use twining_store::KnowledgeFile;
 
 use super::check::{self, KnowledgeCheckInput, KnowledgeCheckOutcome};
 use super::metrics::{Event, KnowledgeMetrics};
 use super::pack::{KnowledgePack, KnowledgePackInput, Story, UNUSED_DAYS};
 use super::retrieve::{self, KnowledgeRetrieveInput, Retrieved, Search};
+use super::update::{self, KnowledgeUpdateInput, KnowledgeUpdated};
 use crate::engine::Engine;
 use crate::failure::Failure;
 
@@ -49,6 +51,30 @@ impl Engine {
     /// Puts together what a story needs to know.
     pub fn knowledge_pack(&self, input: &KnowledgePackInput) -> Result<KnowledgePack, Failure> {
         self.pack_story(&Story::parse(input)?)
+    }
+
+    /// Edits the graph: every operation, or none.
+    pub fn knowledge_update(&self, input: &KnowledgeUpdateInput) -> Result<KnowledgeUpdated, Failure> {
+        let story_id = input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
+        let plan = |file: &KnowledgeFile| {
+            let (bytes, updated) = update::plan(file.bytes.as_deref(), &input.operations)?;
+            Ok::<_, Failure>((bytes, KnowledgeUpdated { file: file.path.clone(), ..updated }))
+        };
+        if input.dry_run {
+            return plan(&self.store().knowledge()?).map(|(_, updated)| updated);
+        }
+        let updated = self.store().replace_knowledge(|file| {
+            let (bytes, updated) = plan(file)?;
+            let written = file.bytes.as_ref() != Some(&bytes);
+            Ok::<_, Failure>((written.then_some(bytes), KnowledgeUpdated { written, ..updated }))
+        })?;
+        if updated.written {
+            let counted = [&updated.nodes_added, &updated.nodes_changed, &updated.nodes_removed].map(Vec::len);
+            let [nodes_added, nodes_changed, nodes_removed] = counted;
+            let edges = updated.edges_added + updated.edges_removed;
+            self.count(&Event::Update { story_id, nodes_added, nodes_changed, nodes_removed, edges });
+        }
+        Ok(updated)
     }
 
     /// Adds up what was counted.

@@ -16,6 +16,7 @@ mod retrieve;
 mod shelf;
 mod statements;
 mod terms;
+mod update;
 
 #[cfg(test)]
 mod tests;
@@ -27,5 +28,6 @@ pub use metrics::{KnowledgeMetrics, StoryMetrics};
 pub use pack::{KnowledgePack, KnowledgePackInput};
 pub use retrieve::{KnowledgeRetrieveInput, Retrieved};
 pub use terms::key_terms;
+pub use update::{KnowledgeUpdateInput, KnowledgeUpdated, Op, Operation};
 
 pub(crate) use shelf::Shelf;

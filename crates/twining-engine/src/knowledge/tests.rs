@@ -1,2 +1,3 @@
 mod check;
 mod retrieve;
+mod update;

@@ -15,6 +15,7 @@ mod impact;
 mod knowledge_check;
 mod knowledge_pack;
 mod knowledge_retrieve;
+mod knowledge_update;
 mod link_commit;
 mod neighbors;
 mod override_decision;
@@ -37,7 +38,7 @@ mod why;
 mod words;
 
 /// Every verb, group by group, in the order people read them.
-pub static VERBS: [VerbEntry; 31] = [
+pub static VERBS: [VerbEntry; 32] = [
     VerbEntry::of::<assemble::Assemble>(),
     VerbEntry::of::<summarize::Summarize>(),
     VerbEntry::of::<what_changed::WhatChanged>(),
@@ -64,6 +65,7 @@ pub static VERBS: [VerbEntry; 31] = [
     VerbEntry::of::<prune_graph::PruneGraph>(),
     VerbEntry::of::<knowledge_retrieve::KnowledgeRetrieve>(),
     VerbEntry::of::<knowledge_pack::Pack>(),
+    VerbEntry::of::<knowledge_update::KnowledgeUpdate>(),
     VerbEntry::of::<knowledge_check::KnowledgeCheck>(),
     VerbEntry::of::<archive::Archive>(),
     VerbEntry::of::<status::Status>(),

@@ -164,6 +164,7 @@ mod tests {
             "prune_graph",
             "archive",
             "verify",
+            "knowledge_update",
         ];
         for verb in &VERBS {
             assert_eq!(verb.effect == Effect::Reads, !writes.contains(&verb.name), "{}", verb.name);
