@@ -16,14 +16,15 @@ use crate::mcp::{self, Selection};
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
 use crate::verbs::{Effect, FAMILIES, Given, VerbEntry};
-use crate::{doctor, dot, help, misread, misuse, reindex, tour};
+use crate::{doctor, dot, help, merge_driver, misread, misuse, reindex, tour};
 
 /// Commands that are no verbs: they serve people and hosts, not agents.
-const ONLY_CLI: [(&str, &str); 5] = [
+const ONLY_CLI: [(&str, &str); 6] = [
     ("mcp", "Serve the verbs to an MCP client over stdio"),
     ("doctor", "Check that the memory is in order"),
     ("reindex", "Build the index anew from the files"),
     ("dot", "Check DOT files: `dot check FILE…`"),
+    ("merge-driver", "Merge versions of our files for git"),
     ("tour", "Watch two agents share a memory, on a throwaway repository"),
 ];
 
@@ -38,6 +39,7 @@ pub fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     out::heed_terminal();
     match command(shape_of(&words)).try_get_matches_from(&words) {
+        Ok(matches) if matches.subcommand_name() == Some("merge-driver") => merge(&matches),
         Ok(matches) => run(&matches).into(),
         Err(error) => misuse::tell(error, style_of(&words)).into(),
     }
@@ -156,8 +158,27 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                 )
                 .after_help("Example:\n  twining dot check docs/*.dot --json"),
         ),
+        "merge-driver" => command.subcommand_required(true).arg_required_else_help(true).subcommand(
+            Command::new("knowledge")
+                .about("Merge the knowledge graph by meaning")
+                .args([("base", true), ("ours", true), ("theirs", true), ("path", false)].map(|(version, required)| {
+                    Arg::new(version).value_name(version.to_uppercase()).required(required).value_parser(value_parser!(PathBuf))
+                }))
+                .after_help("Example:\n  git config merge.twining-knowledge.driver 'twining merge-driver knowledge %O %A %B %P'"),
+        ),
         _ => command.after_help("Example:\n  twining tour"),
     }
+}
+
+/// Ends as git expects of a merge driver, and not as our commands do.
+fn merge(matches: &ArgMatches) -> ExitCode {
+    let given = matches.subcommand().and_then(|(_, given)| given.subcommand()).map(|(_, given)| given);
+    let version = |name: &str| given.and_then(|given| given.get_one::<PathBuf>(name)).cloned();
+    let (Some(base), Some(ours), Some(theirs)) = (version("base"), version("ours"), version("theirs")) else {
+        return Ending::Misused.into();
+    };
+    let path = version("path").map(|path| path.to_string_lossy().into_owned());
+    merge_driver::knowledge(&merge_driver::Versions { base, ours, theirs, path })
 }
 
 fn run(matches: &ArgMatches) -> Ending {

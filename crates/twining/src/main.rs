@@ -13,6 +13,7 @@ mod help;
 mod json;
 mod locate;
 mod mcp;
+mod merge_driver;
 mod misread;
 mod misuse;
 mod model;

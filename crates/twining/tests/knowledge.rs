@@ -4,6 +4,7 @@ mod common;
 
 use common::Project;
 use serde_json::{Value, json};
+use twining_testkit::TestProject;
 
 fn write(project: &Project, name: &str, text: impl AsRef<[u8]>) {
     let path = project.path().join(name);
@@ -100,4 +101,98 @@ fn an_edit_at_the_prompt_is_checked_and_told() {
     assert_eq!(wrong.code, 2, "{wrong:?}");
     assert!(wrong.stderr.contains("invalid status 'active'") && wrong.stderr.contains("(current)"), "{}", wrong.stderr);
     assert_eq!(project.run(&["knowledge", "update", "--op", "{}"]).code, 2);
+}
+
+/// A repository whose graph is merged by our driver.
+fn repository(graph: &str) -> TestProject {
+    let project = TestProject::with_git();
+    let driver = format!("'{}' merge-driver knowledge %O %A %B %P", env!("CARGO_BIN_EXE_twining"));
+    project.git(["config", "merge.twining-knowledge.driver", &driver]);
+    std::fs::create_dir(project.file("")).expect("makes the folder");
+    std::fs::write(project.path().join(".gitattributes"), "knowledge.dot merge=twining-knowledge\n").expect("writes");
+    commit(&project, graph, "base");
+    project
+}
+
+fn commit(project: &TestProject, graph: &str, message: &str) {
+    std::fs::write(project.file("knowledge.dot"), graph).expect("writes");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-q", "-m", message]);
+}
+
+fn graph(nodes: impl Iterator<Item = String>) -> String {
+    format!("digraph ProjectKnowledge {{\n{}}}\n", nodes.collect::<String>())
+}
+
+fn node(id: &str, rest: &str) -> String {
+    format!("    \"{id}\" [type=\"rule\" level=\"implementation\" {rest}];\n    \"{id}\" -> \"{id}\" [relation=\"uses\"];\n")
+}
+
+#[test]
+fn two_branches_add_a_thousand_nodes_each_and_edit_fifty_common_ones_and_nothing_is_lost() {
+    let common = |side: &'static str| {
+        (0..50).map(move |n| {
+            let (status, priority) = match side {
+                "ours" => ("current", "low"),
+                "theirs" => ("deprecated", "critical"),
+                _ => ("future", "medium"),
+            };
+            let text = if n % 2 == 0 { format!("text {n}") } else { format!("text {n} of {side}") };
+            node(&format!("common-{n}"), &format!("status=\"{status}\" priority=\"{priority}\" description=\"{text}\""))
+        })
+    };
+    let own = |side: &'static str| {
+        (0..1000).map(move |n| node(&format!("{side}-{n}"), &format!("status=\"current\" priority=\"low\" description=\"of {side} {n}\"")))
+    };
+    let project = repository(&graph(common("base")));
+    project.git(["checkout", "-q", "-b", "theirs"]);
+    commit(&project, &graph(common("theirs").chain(own("theirs"))), "theirs");
+    project.git(["checkout", "-q", "main"]);
+    commit(&project, &graph(own("ours").chain(common("ours"))), "ours");
+    project.git(["merge", "-q", "--no-edit", "theirs"]);
+
+    let text = std::fs::read(project.file("knowledge.dot")).expect("is there");
+    let known = twining_engine::knowledge::Knowledge::read(&text);
+    assert_eq!((known.errors.as_slice(), known.declared, known.edges()), (&[][..], 2050, 2050));
+    for n in 0..50 {
+        let node = known.node(&format!("common-{n}")).expect("is kept");
+        assert_eq!((node.field("status"), node.field("priority")), ("current", "critical"));
+        let both = ["ours", "theirs"].iter().all(|side| node.field("description").contains(side));
+        assert_eq!(both, n % 2 == 1, "{}", node.field("description"));
+    }
+    assert_eq!(known.warnings.len(), 25, "each text that was marked is told by the check");
+}
+
+#[test]
+fn a_conflict_that_people_must_settle_stops_the_merge_with_valid_dot_and_a_way_forward() {
+    let with =
+        |kind: &str| graph(std::iter::once(node("a", &format!("status=\"current\" priority=\"low\" description=\"d\" path=\"{kind}\""))));
+    let project = repository(&with("src"));
+    project.git(["checkout", "-q", "-b", "theirs"]);
+    commit(&project, &with("lib"), "theirs");
+    project.git(["checkout", "-q", "main"]);
+    commit(&project, &with("app"), "ours");
+    let merge = twining_testkit::git_in(&project.path(), &["merge", "--no-edit", "theirs"]);
+    assert_eq!(merge.status.code(), Some(1), "{merge:?}");
+    let said = String::from_utf8_lossy(&merge.stderr).into_owned() + &String::from_utf8_lossy(&merge.stdout);
+    for words in ["the node a: `path` is app in ours and lib in theirs", "twining knowledge check", "git add .twining/knowledge.dot"] {
+        assert!(said.contains(words), "{words} in {said}");
+    }
+    assert!(project.git(["status", "--porcelain"]).contains("UU .twining/knowledge.dot"));
+    let text = std::fs::read(project.file("knowledge.dot")).expect("is there");
+    assert_eq!(twining_engine::knowledge::Knowledge::read(&text).errors, [], "{}", String::from_utf8_lossy(&text));
+    project.git(["add", "-A"]);
+    project.git(["commit", "-q", "-m", "Settle the knowledge graph"]);
+}
+
+#[test]
+fn a_merge_driver_that_cannot_read_says_so_and_leaves_ours() {
+    let project = Project::new();
+    write(&project, "a.dot", "digraph { }");
+    let ran = project.run(&["merge-driver", "knowledge", "absent", "a.dot", "a.dot", "k.dot"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (129, ""), "{ran:?}");
+    write(&project, "b.dot", "digraph { a [");
+    let broken = project.run(&["merge-driver", "knowledge", "a.dot", "a.dot", "b.dot", "k.dot"]);
+    assert_eq!(broken.code, 1, "{broken:?}");
+    assert_eq!(std::fs::read_to_string(project.path().join("a.dot")).expect("is there"), "digraph { }");
 }

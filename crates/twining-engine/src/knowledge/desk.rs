@@ -10,6 +10,7 @@ use twining_model::{Scope, text};
 use twining_store::KnowledgeFile;
 
 use super::check::{self, KnowledgeCheckInput, KnowledgeCheckOutcome};
+use super::facts::KnowledgeFacts;
 use super::metrics::{Event, KnowledgeMetrics};
 use super::pack::{KnowledgePack, KnowledgePackInput, Story, UNUSED_DAYS};
 use super::retrieve::{self, KnowledgeRetrieveInput, Retrieved, Search};
@@ -75,6 +76,16 @@ impl Engine {
             self.count(&Event::Update { story_id, nodes_added, nodes_changed, nodes_removed, edges });
         }
         Ok(updated)
+    }
+
+    /// What the graph demands, for guards.
+    pub fn knowledge_facts(&self) -> Result<KnowledgeFacts, Failure> {
+        Ok(KnowledgeFacts::of(&self.knowledge.current(self.store())?.known))
+    }
+
+    /// Counts a merge that git asked for.
+    pub fn count_merge(&self, conflicts: usize) {
+        self.count(&Event::Merge { clashes: conflicts });
     }
 
     /// Adds up what was counted.

@@ -8,7 +8,9 @@
 mod advice;
 mod check;
 mod desk;
+mod facts;
 mod file;
+mod merge;
 mod metrics;
 mod pack;
 mod print;
@@ -23,7 +25,9 @@ mod tests;
 
 pub use check::{Finding, KnowledgeCheckInput, KnowledgeCheckOutcome};
 pub use desk::KnowledgeCreated;
+pub use facts::{BondFact, KnowledgeFacts, RuleFact, covers};
 pub use file::{Bond, Knowledge, KnownNode};
+pub use merge::{KnowledgeMerged, guidance, merge_knowledge};
 pub use metrics::{KnowledgeMetrics, StoryMetrics};
 pub use pack::{KnowledgePack, KnowledgePackInput};
 pub use retrieve::{KnowledgeRetrieveInput, Retrieved};

@@ -1,3 +1,4 @@
 mod check;
+mod merge;
 mod retrieve;
 mod update;
