@@ -40,8 +40,8 @@ pub use graph::{
     NeighborsOutcome, PathInput, PathOutcome, PruneInput, PruneOutcome, PrunedEntity, RelationAdded, Step,
 };
 pub use knowledge::{
-    Finding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgeCreated, KnowledgeMetrics, KnowledgePack, KnowledgePackInput,
-    KnowledgeRetrieveInput, KnowledgeUpdateInput, KnowledgeUpdated, Operation, Retrieved,
+    Changes, Finding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgeCreated, KnowledgeMetrics, KnowledgePack, KnowledgePackInput,
+    KnowledgeRetrieveInput, KnowledgeUpdateInput, KnowledgeUpdated, Operation, Retrieved, ReviewContext, ReviewContextInput,
 };
 pub use lifecycle::{
     ArchiveInput, ArchiveOutcome, Check, CheckItem, CheckStatus, Drained, ExportFile, ExportInput, ExportOutcome, History, StatusReport,

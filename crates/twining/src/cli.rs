@@ -16,7 +16,7 @@ use crate::mcp::{self, Selection};
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
 use crate::verbs::{Effect, FAMILIES, Given, VerbEntry};
-use crate::{doctor, dot, help, merge_driver, misread, misuse, reindex, tour};
+use crate::{doctor, dot, help, merge_driver, misread, misuse, reindex, show, tour};
 
 /// Commands that are no verbs: they serve people and hosts, not agents.
 const ONLY_CLI: [(&str, &str); 6] = [
@@ -100,7 +100,7 @@ fn global_flags() -> [Arg; 3] {
 fn family_command(family: &'static str, about: &'static str, shape: Shape) -> Command {
     let members = VERBS.iter().filter_map(|verb| verb.family().filter(|(named, _)| *named == family).map(|(_, name)| (verb, name)));
     let command = Command::new(family).about(about).subcommand_required(true).arg_required_else_help(true);
-    command.subcommands(members.map(|(verb, name)| verb_command(verb, name, shape)))
+    command.subcommands(members.map(|(verb, name)| verb_command(verb, name, shape))).subcommand(show::command())
 }
 
 fn verb_command(verb: &VerbEntry, spelled: &'static str, shape: Shape) -> Command {
@@ -204,6 +204,7 @@ fn run(matches: &ArgMatches) -> Ending {
             let files: Vec<PathBuf> = given.get_many::<PathBuf>("files").unwrap_or_default().cloned().collect();
             return dot::check(&files, style);
         }
+        "knowledge show" => Project::open(project).and_then(|project| show::draw(&project, given, style)),
         "tour" => tour::play(),
         name => match VERBS.iter().find(|verb| verb.command_name() == name) {
             Some(verb) => run_verb(verb, given, project, agent, style),

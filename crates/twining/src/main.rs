@@ -23,6 +23,7 @@ mod problem;
 mod progress;
 mod reindex;
 mod schema;
+mod show;
 mod tour;
 mod verbs;
 mod world;

@@ -196,3 +196,60 @@ fn a_merge_driver_that_cannot_read_says_so_and_leaves_ours() {
     assert_eq!(broken.code, 1, "{broken:?}");
     assert_eq!(std::fs::read_to_string(project.path().join("a.dot")).expect("is there"), "digraph { }");
 }
+
+#[test]
+fn a_review_and_a_picture_from_a_real_repository() {
+    let rule = |description: &str| {
+        graph(std::iter::once(node("r", &format!("status=\"current\" priority=\"critical\" description=\"{description}\""))))
+    };
+    let repository = repository(&rule("before"));
+    repository.git(["checkout", "-q", "-b", "work"]);
+    std::fs::write(repository.path().join("a.rs"), "x").expect("writes");
+    commit(&repository, &rule("after"), "work");
+    let project = Project::new();
+    let place = repository.path();
+    let run = |words: &[&str]| {
+        let ran = project.command(words).arg("--project").arg(&place).output().expect("starts");
+        assert!(ran.status.success(), "{ran:?}");
+        String::from_utf8(ran.stdout).expect("is text")
+    };
+    let told: Value = serde_json::from_str(&run(&["review-context", "code", "--story", "S-1", "--json"])).expect("prints JSON");
+    assert_eq!(told["knowledge_modified"], true, "{told}");
+    assert_eq!(told["changes"]["nodes_changed"], json!([{"id": "r", "fields": ["description"]}]));
+    assert_eq!(told["critical_rules"][0]["id"], "r");
+    let between = run(&["review-context", "code", "--base", "main", "--head", "main"]);
+    assert!(!between.contains("edits the graph"), "{between}");
+
+    assert!(run(&["knowledge", "show", "--svg"]).starts_with("<svg"));
+    assert!(run(&["knowledge", "show", "--around", "r", "--depth", "2", "--dot"]).contains("description=\"after\""));
+    let metrics: Value = serde_json::from_str(&run(&["status", "--metrics", "--json"])).expect("prints JSON");
+    assert_eq!(metrics["metrics"]["stories"]["S-1"]["reviews"], 1, "{metrics}");
+    assert!(run(&["status", "--metrics"]).contains("By story"));
+}
+
+#[test]
+fn every_knowledge_verb_answers_whatever_stands_in_the_file() {
+    let project = Project::new();
+    let verbs: [&[&str]; 6] = [
+        &["knowledge", "check"],
+        &["knowledge", "retrieve", "api"],
+        &["knowledge", "pack", "Add an API", "--story", "S"],
+        &["knowledge", "show", "--mermaid"],
+        &["knowledge", "update", "--op", r#"{"op":"remove_node","id":"zz"}"#],
+        &["review-context", "code", "--story", "S"],
+    ];
+    let hostile: [&[u8]; 6] = [b"", b"digraph {}", b"not a graph", b"digraph { a [type=", b"\xff\xfe\x00\x01", b"graph { a -- b; }"];
+    for words in verbs {
+        let missing = project.run(words);
+        assert!([0, 2].contains(&missing.code), "{words:?}: {missing:?}");
+    }
+    for text in hostile {
+        write(&project, ".twining/knowledge.dot", text);
+        for words in verbs {
+            let ran = project.run(&[words, &["--json"]].concat());
+            assert!([0, 2, 3].contains(&ran.code), "{words:?}: {ran:?}");
+            serde_json::from_str::<Value>(&ran.stdout).expect("prints JSON");
+        }
+        assert_eq!(std::fs::read(project.path().join(".twining/knowledge.dot")).expect("is there"), text, "nothing was written");
+    }
+}

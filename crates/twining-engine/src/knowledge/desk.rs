@@ -13,7 +13,9 @@ use super::check::{self, KnowledgeCheckInput, KnowledgeCheckOutcome};
 use super::facts::KnowledgeFacts;
 use super::metrics::{Event, KnowledgeMetrics};
 use super::pack::{KnowledgePack, KnowledgePackInput, Story, UNUSED_DAYS};
+use super::picture::{self, Picture, PictureInput};
 use super::retrieve::{self, KnowledgeRetrieveInput, Retrieved, Search};
+use super::review::{self, Changes, Kind, ReviewContext, ReviewContextInput};
 use super::update::{self, KnowledgeUpdateInput, KnowledgeUpdated};
 use crate::engine::Engine;
 use crate::failure::Failure;
@@ -81,6 +83,36 @@ impl Engine {
     /// What the graph demands, for guards.
     pub fn knowledge_facts(&self) -> Result<KnowledgeFacts, Failure> {
         Ok(KnowledgeFacts::of(&self.knowledge.current(self.store())?.known))
+    }
+
+    /// Draws the graph, or a part of it.
+    pub fn knowledge_picture(&self, input: &PictureInput) -> Result<Picture, Failure> {
+        picture::draw(&self.knowledge.current(self.store())?.known, input)
+    }
+
+    /// Gathers what a reviewer should hold a plan or a change against.
+    pub fn review_context(&self, input: &ReviewContextInput, changes: &dyn Changes) -> Result<ReviewContext, Failure> {
+        let kind = Kind::parse(&input.kind)?;
+        let story_id = input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
+        let file = self.store().knowledge()?;
+        let pack = story_id.as_deref().map(|id| self.pack_of_story(id)).transpose()?.flatten();
+        let mut context =
+            ReviewContext { kind: kind.as_str().to_owned(), story_id, knowledge_file: file.path.clone(), pack, ..ReviewContext::default() };
+        if context.story_id.is_some() && context.pack.is_none() {
+            context.notes.push("no pack was made for this story lately; twining_knowledge_pack makes one".to_owned());
+        }
+        review::fill(&mut context, kind, input, file.bytes.as_deref(), changes)?;
+        let (nodes_added, knowledge_modified) = (context.changes.nodes_added.len(), context.knowledge_modified);
+        self.count(&Event::Review { story_id: context.story_id.clone(), kind: context.kind.clone(), knowledge_modified, nodes_added });
+        Ok(context)
+    }
+
+    /// The pack of a story, from its terms and what the file says now.
+    fn pack_of_story(&self, story_id: &str) -> Result<Option<KnowledgePack>, Failure> {
+        let Some(packs) = self.store().packs()? else { return Ok(None) };
+        let kept = packs.get(&packs.key("story", &[story_id.as_bytes()]))?;
+        let story = kept.and_then(|bytes| serde_json::from_slice::<Story>(&bytes).ok());
+        story.map(|story| self.pack_story(&story)).transpose()
     }
 
     /// Counts a merge that git asked for.

@@ -1,4 +1,6 @@
 mod check;
 mod merge;
+mod picture;
 mod retrieve;
+mod review;
 mod update;

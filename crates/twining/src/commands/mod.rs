@@ -27,6 +27,7 @@ mod query;
 mod read;
 mod recent;
 mod reconsider;
+mod review_context;
 mod search_decisions;
 mod shown;
 mod status;
@@ -38,7 +39,7 @@ mod why;
 mod words;
 
 /// Every verb, group by group, in the order people read them.
-pub static VERBS: [VerbEntry; 32] = [
+pub static VERBS: [VerbEntry; 33] = [
     VerbEntry::of::<assemble::Assemble>(),
     VerbEntry::of::<summarize::Summarize>(),
     VerbEntry::of::<what_changed::WhatChanged>(),
@@ -67,6 +68,7 @@ pub static VERBS: [VerbEntry; 32] = [
     VerbEntry::of::<knowledge_pack::Pack>(),
     VerbEntry::of::<knowledge_update::KnowledgeUpdate>(),
     VerbEntry::of::<knowledge_check::KnowledgeCheck>(),
+    VerbEntry::of::<review_context::Review>(),
     VerbEntry::of::<archive::Archive>(),
     VerbEntry::of::<status::Status>(),
     VerbEntry::of::<verify::Verify>(),
