@@ -232,7 +232,9 @@ impl Engine {
         let config = self.store.config()?;
         let rejected = self.store.rejected_lines()?;
         let model = self.model_state()?;
-        self.store.view(|view| lifecycle::status(view, self.store.project_name(), &config, rejected, &model))
+        let mut report = self.store.view(|view| lifecycle::status(view, self.store.project_name(), &config, rejected, &model))?;
+        report.warnings.extend(self.knowledge_warning());
+        Ok(report)
     }
 
     /// Verifies a scope, and posts what it found.

@@ -1,7 +1,10 @@
 //! Advice: which word was meant by one that the graph does not know.
 
-/// Words that people and agents write, and the word of the graph for each.
-const SYNONYMS: [(&str, &[(&str, &[&str])]); 5] = [
+/// A word of the graph, and what people and agents write for it.
+type Synonyms = (&'static str, &'static [&'static str]);
+
+/// By field, the words and their synonyms.
+const SYNONYMS: [(&str, &[Synonyms]); 5] = [
     (
         "type",
         &[

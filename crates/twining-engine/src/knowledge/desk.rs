@@ -19,6 +19,8 @@ use super::review::{self, Changes, Kind, ReviewContext, ReviewContextInput};
 use super::update::{self, KnowledgeUpdateInput, KnowledgeUpdated};
 use crate::engine::Engine;
 use crate::failure::Failure;
+use crate::lifecycle::StatusWarning;
+use crate::words;
 
 /// What became of a request for a first graph.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -113,6 +115,22 @@ impl Engine {
         let kept = packs.get(&packs.key("story", &[story_id.as_bytes()]))?;
         let story = kept.and_then(|bytes| serde_json::from_slice::<Story>(&bytes).ok());
         story.map(|story| self.pack_story(&story)).transpose()
+    }
+
+    /// What is the matter with the graph, for `status`.
+    pub(crate) fn knowledge_warning(&self) -> Option<StatusWarning> {
+        let (message, hint) = match self.knowledge.current(self.store()) {
+            Ok(graph) if graph.known.errors.is_empty() => return None,
+            Ok(graph) => {
+                let errors = words::count(graph.known.errors.len() as u64, "error", "errors");
+                (
+                    format!("the knowledge graph has {errors}; what is right in it is served"),
+                    "twining_knowledge_check lists them".to_owned(),
+                )
+            }
+            Err(error) => (format!("the knowledge graph cannot be read: {error}"), error.hint().unwrap_or_default()),
+        };
+        Some(StatusWarning { code: "knowledge_errors".to_owned(), message, hint })
     }
 
     /// Counts a merge that git asked for.

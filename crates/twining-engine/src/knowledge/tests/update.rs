@@ -9,8 +9,8 @@ fn operations(json: &serde_json::Value) -> Vec<Operation> {
     serde_json::from_value(json.clone()).expect("operations")
 }
 
-fn update(project: &Project, json: serde_json::Value) -> Result<KnowledgeUpdated, Failure> {
-    project.engine.knowledge_update(&KnowledgeUpdateInput { operations: operations(&json), ..KnowledgeUpdateInput::default() })
+fn update(project: &Project, json: &serde_json::Value) -> Result<KnowledgeUpdated, Failure> {
+    project.engine.knowledge_update(&KnowledgeUpdateInput { operations: operations(json), ..KnowledgeUpdateInput::default() })
 }
 
 fn text(project: &Project) -> String {
@@ -23,7 +23,7 @@ fn only_the_touched_statements_change() {
     project.write("knowledge.dot", FILE);
     let done = update(
         &project,
-        serde_json::json!([
+        &serde_json::json!([
             {"op": "add_node", "id": "cache", "type": "datastore", "level": "implementation", "status": "future", "description": "keeps \"hot\" rows"},
             {"op": "update_node", "id": "a", "description": "The API"},
             {"op": "add_edge", "from": "a", "to": "cache", "relation": "uses", "note": "reads first"},
@@ -47,7 +47,7 @@ fn only_the_touched_statements_change() {
     }
     assert!(after.contains("description=\"The API\"]; // the first") && after.contains(r#"keeps \"hot\" rows"#), "{after}");
     let back =
-        update(&project, serde_json::json!([{"op": "remove_node", "id": "cache"}, {"op": "update_node", "id": "a", "description": "A"}]))
+        update(&project, &serde_json::json!([{"op": "remove_node", "id": "cache"}, {"op": "update_node", "id": "a", "description": "A"}]))
             .expect("is done");
     assert_eq!((back.nodes_removed.len(), back.edges_removed), (1, 1));
     assert_eq!(text(&project), FILE, "what was added and removed leaves no trace");
@@ -82,11 +82,11 @@ fn one_wrong_operation_undoes_all() {
         ),
         (serde_json::json!({"op": "add_edge", "from": "a", "to": "b"}), "`operations[1].relation` is required"),
     ] {
-        let failure = update(&project, serde_json::json!([node, wrong])).expect_err("is refused").to_string();
+        let failure = update(&project, &serde_json::json!([node, wrong])).expect_err("is refused").to_string();
         assert!(failure.contains(said), "{failure}");
         assert_eq!(text(&project), FILE, "{failure}");
     }
-    assert!(update(&project, serde_json::json!([])).is_err());
+    assert!(update(&project, &serde_json::json!([])).is_err());
 }
 
 #[test]
@@ -94,12 +94,12 @@ fn a_file_with_errors_can_be_mended_and_not_made_worse() {
     let project = Project::new();
     let broken = FILE.replace("\"current\"\n", "\"active\"\n");
     project.write("knowledge.dot", &broken);
-    let other = update(&project, serde_json::json!([{"op": "update_node", "id": "b", "tag": "x"}])).expect_err("is refused").to_string();
+    let other = update(&project, &serde_json::json!([{"op": "update_node", "id": "b", "tag": "x"}])).expect_err("is refused").to_string();
     assert!(other.contains("status of 'a': invalid status 'active'"), "{other}");
-    update(&project, serde_json::json!([{"op": "update_node", "id": "a", "status": "current"}])).expect("is mended");
+    update(&project, &serde_json::json!([{"op": "update_node", "id": "a", "status": "current"}])).expect("is mended");
     assert_eq!(text(&project), FILE);
     project.write("knowledge.dot", "digraph { a [");
-    let failure = update(&project, serde_json::json!([{"op": "remove_node", "id": "a"}])).expect_err("is refused").to_string();
+    let failure = update(&project, &serde_json::json!([{"op": "remove_node", "id": "a"}])).expect_err("is refused").to_string();
     assert!(failure.contains("while the file is no valid DOT; line 1"), "{failure}");
 }
 

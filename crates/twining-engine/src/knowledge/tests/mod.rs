@@ -1,4 +1,5 @@
 mod check;
+mod facts;
 mod merge;
 mod picture;
 mod retrieve;
