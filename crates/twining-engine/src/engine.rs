@@ -2,17 +2,19 @@
 //! and the outcome.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use twining_model::{Authority, limits};
-use twining_store::{Archived, Durability, Store};
+use twining_store::{Archived, Durability, PolicyFile, Store};
 
 use crate::blackboard::{self, *};
 use crate::caller::{Caller, Stamp};
 use crate::context::{self, *};
 use crate::decisions::{self, *};
 use crate::failure::Failure;
+use crate::governance::{self, *};
 use crate::graph::{self, *};
 use crate::knowledge::Shelf;
 use crate::lifecycle::{self, *};
@@ -252,10 +254,24 @@ impl Engine {
 
     /// Puts together what a task needs.
     pub fn assemble(&self, caller: &Caller, input: &AssembleInput) -> Result<AssembledContext, Failure> {
+        self.assemble_for(caller, input, |text| self.question(text, Question::of_task))
+    }
+
+    /// The same by words alone, for a short-lived process that a tool call waits for.
+    pub fn assemble_by_words(&self, caller: &Caller, input: &AssembleInput) -> Result<AssembledContext, Failure> {
+        self.assemble_for(caller, input, |text| Ok(Question::of_task(text, None)))
+    }
+
+    fn assemble_for<'m>(
+        &self,
+        caller: &Caller,
+        input: &AssembleInput,
+        ask: impl FnOnce(&str) -> Result<Question<'m>, Failure>,
+    ) -> Result<AssembledContext, Failure> {
         let caller = caller.called(input.agent_id.as_deref())?;
         let config = self.store.config()?;
         let draft = AssembleDraft::parse(input, self.store.root(), &config)?;
-        let question = self.question(&draft.question(), Question::of_task)?;
+        let question = ask(&draft.question())?;
         let context = self.store.view(|view| context::assemble(view, &draft, &question, &config))?;
         self.remember_assembly(caller.agent);
         Ok(context)
@@ -271,6 +287,53 @@ impl Engine {
     pub fn what_changed(&self, input: &WhatChangedInput) -> Result<WhatChangedOutcome, Failure> {
         let draft = WhatChangedDraft::parse(input, self.store.root())?;
         self.store.view(|view| context::what_changed(view, &draft))
+    }
+
+    /// What holds in this project. A file that cannot be read is told among the
+    /// mistakes: rules must not vanish because of it.
+    #[must_use]
+    pub fn policy(&self, user: &UserPolicy) -> Policy {
+        let project = self.store.policy().unwrap_or_else(|error| PolicyFile::Unusable(error.to_string()));
+        Policy::resolve(user, &project)
+    }
+
+    /// Tells what holds for a role.
+    pub fn role(&self, user: &UserPolicy, input: &RoleInput) -> Result<Role, Failure> {
+        governance::roles::is_here(input.project.as_deref(), &self.store.project_name())?;
+        governance::roles::role(&self.policy(user), &input.role)
+    }
+
+    /// Tells which gates hold for a task.
+    pub fn gates(&self, user: &UserPolicy, input: &GatesInput) -> Result<GatesOutcome, Failure> {
+        governance::gates::gates(&self.policy(user), input)
+    }
+
+    /// Holds results against the gates of a task; reports are read in `checkout`,
+    /// the working tree the caller stands in.
+    pub fn check_gates(&self, user: &UserPolicy, checkout: &Path, input: &CheckGatesInput) -> Result<GatesChecked, Failure> {
+        let policy = self.policy(user);
+        let asked = GatesInput { task_type: input.task_type.clone(), complexity: input.complexity };
+        let GatesOutcome { profile, notes, mistakes, .. } = governance::gates::gates(&policy, &asked)?;
+        let reports = governance::reports::read(&input.reports, checkout, &self.store.place().project, self.store.root())?;
+        let measured = governance::gates::Measured::of(input, &reports)?;
+        Ok(GatesChecked { mistakes, ..governance::gates::check(profile, measured, reports, notes) })
+    }
+
+    /// Advises on how much ceremony fits a task.
+    pub fn suggest_mode(&self, user: &UserPolicy, input: &SuggestModeInput) -> Result<ModeSuggested, Failure> {
+        governance::modes::suggest(&self.policy(user), input)
+    }
+
+    /// Records a turn.
+    pub fn record_turn(&self, caller: &Caller, input: &RecordTurnInput) -> Result<TurnRecorded, Failure> {
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let draft = governance::turns::TurnDraft::parse(input, self.store.root())?;
+        self.store.transact_turns(|shelf| governance::turns::plan_record(shelf, &draft, &self.stamp(&caller)))
+    }
+
+    /// Lists the turns of a feature.
+    pub fn turns(&self, input: &TurnsInput) -> Result<TurnsOutcome, Failure> {
+        self.store.turns(|shelf| governance::turns::turns(shelf, input))
     }
 
     /// Takes in what hooks left, where no history is at hand: a commit then archives nothing.
@@ -302,8 +365,9 @@ impl Engine {
             return Ok(make(text, None));
         }
         let patience = self.patience.min(Duration::from_millis(search.wait_ms));
-        let waiting = if self.patience.is_zero() { 0 } else { self.study.wait(patience)?.waiting };
-        let mut question = make(text, self.meanings.nearness(&self.store, text)?);
+        let waiting = if self.patience.is_zero() { 0 } else { self.study.wait(patience).map_or(0, |embedding| embedding.waiting) };
+        // Vectors that cannot be read leave words to answer; `doctor` says why.
+        let mut question = make(text, self.meanings.nearness(&self.store, text).unwrap_or_default());
         question.waiting = waiting;
         Ok(question)
     }

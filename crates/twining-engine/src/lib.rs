@@ -11,9 +11,11 @@ pub mod context;
 pub mod decisions;
 mod engine;
 mod failure;
+pub mod governance;
 pub mod graph;
 pub mod knowledge;
 pub mod lifecycle;
+mod prompting;
 pub mod search;
 #[cfg(test)]
 mod testing;
@@ -35,6 +37,10 @@ pub use decisions::{
 };
 pub use engine::Engine;
 pub use failure::{Candidate, Failure};
+pub use governance::{
+    CheckGatesInput, Evidence, GateProfile, GateResult, GatesChecked, GatesInput, GatesOutcome, Mistake, ModeAdvice, ModeSuggested, Policy,
+    Prompt, PromptInput, RecordTurnInput, Role, RoleInput, Standing, SuggestModeInput, TurnRecorded, TurnsInput, TurnsOutcome, UserPolicy,
+};
 pub use graph::{
     AddEntityInput, AddRelationInput, Direction, EntityAdded, GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput,
     NeighborsOutcome, PathInput, PathOutcome, PruneInput, PruneOutcome, PrunedEntity, RelationAdded, Step,

@@ -5,10 +5,13 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
+use twining_embed::Model;
 use twining_model::{Authority, Channel, Decision, Entity, Entry, Id, IdSource, Origin, Relation, Time, Trust, World};
+use twining_store::disk::Probe;
 use twining_store::{Place, Store};
 
 pub(crate) use crate::lifecycle::NoHistory;
@@ -56,16 +59,46 @@ pub(crate) struct Project {
 
 impl Project {
     pub(crate) fn new() -> Self {
+        Self::with(Engine::new, None)
+    }
+
+    /// A project that is searched by meaning too, once its vectors are made.
+    pub(crate) fn with_model() -> Self {
+        Self::with(understanding, None)
+    }
+
+    /// The same on a disk that fails when the probe says so.
+    pub(crate) fn with_model_on(probe: Arc<dyn Probe>) -> Self {
+        Self::with(understanding, Some(probe))
+    }
+
+    /// The same, whose questions wait so long for vectors that are being made.
+    pub(crate) fn waiting_for_vectors(self, patience: Duration) -> Self {
+        Self { engine: self.engine.waiting_for_vectors(patience), ..self }
+    }
+
+    fn with(engine: fn(Store) -> Engine, probe: Option<Arc<dyn Probe>>) -> Self {
         let dir = TempDir::new().expect("a temporary folder");
         let start = Time::read("2026-11-15T09:00:00Z").expect("a time").as_ms();
         let clock = Arc::new(Clock { ms: AtomicI64::new(start), drawn: AtomicU64::new(0) });
-        let engine = engine_on(dir.path(), &clock);
+        let engine = engine(store_on(dir.path(), &clock, probe));
         Self { dir, clock, engine }
     }
 
     /// Another process on the same folder.
     pub(crate) fn another_engine(&self) -> Engine {
-        engine_on(self.path(), &self.clock)
+        Engine::new(store_on(self.path(), &self.clock, None))
+    }
+
+    /// Another process on the same folder that searches by meaning.
+    pub(crate) fn another_engine_with_model(&self) -> Engine {
+        understanding(store_on(self.path(), &self.clock, None))
+    }
+
+    /// Makes every vector there is to make.
+    pub(crate) fn make_vectors(&self) {
+        self.engine.study().make_all(&mut |_| true).expect("makes them");
+        assert_eq!(self.engine.study().look().expect("looks").waiting, 0, "texts without a vector");
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -192,8 +225,18 @@ pub(crate) fn choice(domain: &str, scope: &str, summary: &str) -> DecideInput {
     }
 }
 
-fn engine_on(path: &Path, clock: &Arc<Clock>) -> Engine {
+/// A person at the command line.
+pub(crate) fn person(name: &str) -> Caller {
+    let origin = Origin { client: None, session: None, via: Channel::Cli, trust: Trust::Human };
+    Caller { agent: name.into(), origin }
+}
+
+fn understanding(store: Store) -> Engine {
+    Engine::with_model(store, Box::new(|| Model::built_in().map_err(|damaged| damaged.to_string())))
+}
+
+fn store_on(path: &Path, clock: &Arc<Clock>, probe: Option<Arc<dyn Probe>>) -> Store {
     let ids = Arc::new(IdSource::new(Box::new(ClockWorld(Arc::clone(clock)))));
     let place = Place { project: path.to_owned(), ..Place::default() };
-    Engine::new(Store::open(place, ids).expect("opens"))
+    Store::open_probed(place, ids, probe).expect("opens")
 }

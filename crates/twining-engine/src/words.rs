@@ -123,6 +123,14 @@ pub(crate) fn earlier(at: Time, ms: i64) -> Time {
     Time::from_ms(at.as_ms().saturating_sub(ms))
 }
 
+/// The first names of a list with commas between, and how many more there are.
+pub(crate) fn some_names<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String {
+    const SHOWN: usize = 20;
+    let more = names.len().saturating_sub(SHOWN);
+    let shown = names.take(SHOWN).collect::<Vec<_>>().join(", ");
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
+}
+
 /// `1 question`, `2 questions`.
 pub(crate) fn count(n: u64, one: &str, many: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }

@@ -16,6 +16,7 @@ pub mod limits;
 pub mod scope;
 pub mod text;
 pub mod time;
+pub mod turn;
 
 pub use change::{Amendment, Change};
 pub use decision::{Alternative, Authority, CommitLink, Confidence, Decision, Status, StatusChange};
@@ -26,3 +27,4 @@ pub use id::{Id, IdSource, World};
 pub use limits::Refused;
 pub use scope::{Folding, Root, Scope};
 pub use time::Time;
+pub use turn::{Turn, TurnKey, TurnName};

@@ -30,6 +30,20 @@ pub const RECORD_BYTES: usize = 1024 * 1024;
 pub const CONFIG_BYTES: usize = 64 * 1024;
 /// Bytes of a knowledge graph, or of any other DOT file.
 pub const KNOWLEDGE_BYTES: usize = 64 * 1024 * 1024;
+/// Bytes of `policy.yml`, the project's and the user's alike.
+pub const POLICY_BYTES: usize = 256 * 1024;
+/// Bytes of a test or coverage report.
+pub const REPORT_BYTES: usize = 64 * 1024 * 1024;
+/// Reports one call may name.
+pub const REPORTS: usize = 16;
+/// Bytes of a feature's or a task's name.
+pub const TURN_NAME_BYTES: usize = 64;
+/// The highest number a turn may have.
+pub const TURN_NUMBER: usize = 9999;
+/// Turns kept of a completed feature.
+pub const TURNS_OF_FEATURE: usize = 50;
+/// Turns kept of a project, as far as completed features can make room.
+pub const TURNS_OF_PROJECT: usize = 200;
 /// Nesting of JSON in a request.
 pub const JSON_DEPTH: usize = 64;
 /// Steps a graph walk may take from its centre.

@@ -154,7 +154,7 @@ fn listed_decisions(files: &Files, lines: &[JournalLine], which: Which) -> Resul
     let touched = lines.iter().flat_map(JournalLine::touched_decisions).cloned();
     let ids: BTreeSet<Id> = match which {
         Which::Touched => touched.collect(),
-        Which::All => files.decision_names()?.into_iter().map(|(id, _)| id).chain(touched).collect(),
+        Which::All => files.decision_names()?.decisions.into_iter().map(|(id, _)| id).chain(touched).collect(),
     };
     let mut made = Puts::default();
     for id in ids {

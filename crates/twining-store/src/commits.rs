@@ -108,3 +108,25 @@ fn git(project: &Path) -> Command {
         .stderr(Stdio::null());
     command
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_known_by_its_id_between_quotes_or_as_an_element_on_its_line() {
+        let id = "01M7F3Z5HMV6WQRJ4CTYTTT0QC";
+        let element = format!("{{\"id\":\"{id}\",\"name\":\"a, b\"}}");
+        let texts: HashSet<String> = [id, &element, "01M7F3Z5HMV6WQRJ4CTYTTT0QD"].map(str::to_owned).into();
+        let found = |content: &str| {
+            let mut found = HashSet::new();
+            strike(content.as_bytes(), &texts, &mut found);
+            found.len()
+        };
+        assert_eq!(found(&format!("[\n{element}\n]\n")), 2);
+        assert_eq!(found(&format!("[\n{{}}\n,{element}\r\n]")), 2);
+        assert_eq!(found(&format!("{{\"id\": \"{id}\"}}")), 1);
+        assert_eq!(found(&format!("{id} without quotes, and x{element}")), 1);
+        assert_eq!(found("\u{0}\n\"\"\"\n"), 0);
+    }
+}

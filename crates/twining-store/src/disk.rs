@@ -252,6 +252,16 @@ impl Dir {
         }
     }
 
+    /// Removes a directory if nothing is in it; whether it is gone.
+    pub fn remove_empty_dir(&self, name: &str) -> Result<bool, StoreError> {
+        self.ask(Op::Remove, name, "remove")?;
+        match rustix::fs::unlinkat(&*self.fd, name, AtFlags::REMOVEDIR) {
+            Ok(()) | Err(Errno::NOENT) => Ok(true),
+            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(false),
+            Err(errno) => Err(io_error("remove", &self.label_of(name), errno)),
+        }
+    }
+
     /// Removes a directory and all it holds, following no links.
     pub fn remove_tree(&self, name: &str) -> Result<(), StoreError> {
         self.ask(Op::Remove, name, "remove")?;
@@ -479,6 +489,34 @@ fn birth_ns(_fd: &OwnedFd) -> i128 {
 #[must_use]
 pub fn boot() -> u64 {
     std::fs::read("/proc/sys/kernel/random/boot_id").map_or(0, |id| xxhash_rust::xxh3::xxh3_64(&id))
+}
+
+/// Reads a file somewhere inside the folder `base`, by a relative path. Links are
+/// followed as long as they stay inside; where the path leads out in the end,
+/// nothing is opened. `None` if there is no such file.
+pub fn read_inside(base: &Path, path: &str, most: usize) -> Result<Option<Vec<u8>>, StoreError> {
+    let outside = || StoreError::Unsafe { path: path.to_owned(), what: "outside the project" };
+    let base = canonical(base)?;
+    let real = match base.join(path).canonicalize() {
+        Ok(real) => real,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+        Err(source) => return Err(StoreError::Io { doing: "find", path: path.to_owned(), source }),
+    };
+    let inside = real.strip_prefix(&base).map_err(|_| outside())?;
+    let mut names = Vec::new();
+    for part in inside.components() {
+        names.push(part.as_os_str().to_str().ok_or_else(outside)?);
+    }
+    let Some((file, folders)) = names.split_last() else { return Err(outside()) };
+    // By handle and following nothing: a link put there since would lead out after all.
+    let mut dir = Dir::project(&base, None)?;
+    for folder in folders {
+        match dir.open_dir(folder)? {
+            Some(inner) => dir = inner,
+            None => return Ok(None),
+        }
+    }
+    dir.open(file)?.map(|handle| handle.read_all(most)).transpose()
 }
 
 /// A path with links resolved.

@@ -95,6 +95,15 @@ pub struct Files {
     watch: Watch,
 }
 
+/// What stands in `decisions/`.
+#[derive(Clone, Debug, Default)]
+pub struct DecisionNames {
+    /// Every decision file and its state, in the order of their ids.
+    pub decisions: Vec<(Id, Fingerprint)>,
+    /// Names that are not an id, and so hold no decision.
+    pub odd: Vec<String>,
+}
+
 impl Files {
     /// The files of this folder.
     pub(crate) fn new(layout: &Layout) -> Self {
@@ -142,27 +151,21 @@ impl Files {
         self.record().epoch
     }
 
-    /// Every decision file and its state.
-    pub fn decision_names(&self) -> Result<Vec<(Id, Fingerprint)>, StoreError> {
-        let mut found = Vec::new();
+    /// What stands in `decisions/`.
+    pub fn decision_names(&self) -> Result<DecisionNames, StoreError> {
+        let mut names = DecisionNames::default();
         for name in self.layout.decisions.list()? {
-            let id = name.strip_suffix(".json").and_then(|stem| Id::read(stem).filter(|id| id.as_str() == stem));
-            if let Some(id) = id
-                && let Some((_, print)) = self.layout.decisions.stat(&name)?
-            {
-                found.push((id, print));
+            let Some(stem) = name.strip_suffix(".json") else { continue };
+            match Id::read(stem).filter(|id| id.as_str() == stem) {
+                Some(id) => {
+                    if let Some((_, print)) = self.layout.decisions.stat(&name)? {
+                        names.decisions.push((id, print));
+                    }
+                }
+                None if name != DECISION_INDEX => names.odd.push(name),
+                None => {}
             }
         }
-        Ok(found)
-    }
-
-    /// Names in `decisions/` that are not an id, and so hold no decision.
-    pub fn odd_decision_names(&self) -> Result<Vec<String>, StoreError> {
-        let mut names = self.layout.decisions.list()?;
-        names.retain(|name| {
-            let stem = name.strip_suffix(".json");
-            name != DECISION_INDEX && stem.is_some_and(|stem| Id::read(stem).is_none_or(|id| id.as_str() != stem))
-        });
         Ok(names)
     }
 

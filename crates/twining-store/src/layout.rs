@@ -22,6 +22,10 @@ pub const DECISIONS: &str = "decisions";
 pub const DECISION_INDEX: &str = "index.json";
 /// Entities and relations.
 pub const GRAPH: &str = "graph";
+/// Roles, gates, modes and guards.
+pub const POLICY: &str = "policy.yml";
+/// One file a turn, in a folder per task in a folder per feature.
+pub const TURNS: &str = "turns";
 /// Entries that were moved off the board.
 pub const ARCHIVE: &str = "archive";
 

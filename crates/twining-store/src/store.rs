@@ -336,6 +336,12 @@ impl Store {
         room.layout.sweep((now.as_ms() - 3_600_000).saturating_mul(1_000_000))
     }
 
+    /// Empties the index's log where it would slow down the next process: the
+    /// first to open the index reads all of it, and a hook has milliseconds.
+    pub fn settle(&self) -> Result<(), StoreError> {
+        self.settle_index(BRIEF_LOG_BYTES)
+    }
+
     /// Empties the index's log, of which `most` bytes may stay.
     pub(crate) fn settle_index(&self, most: u64) -> Result<(), StoreError> {
         let Some(room) = self.reading_room()? else { return Ok(()) };
@@ -477,6 +483,8 @@ impl std::fmt::Debug for Store {
 const TURN_MS: i64 = 400;
 /// How long the index's log may grow while there is much to do.
 const LOG_BYTES: u64 = 64 * 1024 * 1024;
+/// How much of a log is read within a fraction of a millisecond.
+const BRIEF_LOG_BYTES: u64 = 256 * 1024;
 /// Arrays up to this size are written within a few milliseconds.
 const QUICK_BYTES: u64 = 2 * 1024 * 1024;
 

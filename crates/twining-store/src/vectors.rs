@@ -3,13 +3,15 @@
 //! A vector depends on its text and on the model alone, so it is kept under a
 //! hash of the text. An index built anew, a branch switched to and back, an
 //! entry dismissed or archived: none of them costs a vector. Rows have one size
-//! and are appended whole; one that was torn or has changed is passed over.
+//! and are appended whole; one that was torn or has changed is passed over. A file
+//! that came with a clone is not read: its author could put any text beside any
+//! other.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::disk::{Dir, Fingerprint, Handle};
 use crate::error::StoreError;
-use crate::layout::Layout;
+use crate::layout::{Layout, random_bits};
 use crate::lock::{Held, Lock};
 
 /// Bytes of one vector: a scale, and a number from -127 to 127 for each dimension.
@@ -18,8 +20,9 @@ pub const VECTOR_BYTES: usize = 388;
 pub type VectorBytes = [u8; VECTOR_BYTES];
 
 const FILE: &str = "vectors.bin";
-const MAGIC: &[u8; 8] = b"TWNVEC\x00\x01";
-const HEAD: usize = 16;
+const MAGIC: &[u8; 8] = b"TWNVEC\x00\x02";
+/// Magic, seal, and a number that tells two files of one name apart.
+const HEAD: usize = 24;
 const ROW: usize = 8 + VECTOR_BYTES + 4;
 /// Rows that are read at once.
 const STRIDE: usize = 2048;
@@ -41,7 +44,10 @@ pub struct Vectors {
 /// How far a reader has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VectorCursor {
-    ino: u64,
+    /// The file as it was when it was read to its end.
+    seen: Option<Fingerprint>,
+    /// Which file: a new one may get the inode of one that was removed.
+    file: u64,
     offset: u64,
 }
 
@@ -69,21 +75,20 @@ impl Vectors {
     /// Reads the rows of `model` that the cursor has not seen.
     pub fn read_on(&self, model: u64, cursor: &mut VectorCursor, each: &mut dyn FnMut(u64, &VectorBytes)) -> Result<ReadOn, StoreError> {
         let Some((_, now)) = self.local().stat(FILE)? else { return Ok(forget(cursor)) };
-        if now.ino == cursor.ino && now.size == cursor.offset {
+        if cursor.seen == Some(now) {
             return Ok(ReadOn::Done);
         }
         let Some(handle) = self.local().open(FILE)? else { return Ok(forget(cursor)) };
+        let Some(file) = self.ours(&handle, model)? else { return Ok(forget(cursor)) };
         let now = handle.fingerprint()?;
-        if now.ino != cursor.ino || now.size < cursor.offset {
+        if file != cursor.file || now.size < cursor.offset {
             if *cursor != VectorCursor::default() {
                 return Ok(forget(cursor));
             }
-            if !is_of(&handle, model)? {
-                return Ok(ReadOn::Done);
-            }
-            *cursor = VectorCursor { ino: now.ino, offset: HEAD as u64 };
+            *cursor = VectorCursor { seen: None, file, offset: HEAD as u64 };
         }
         read_rows(&handle, cursor, each)?;
+        cursor.seen = (now.size == cursor.offset).then_some(now);
         Ok(ReadOn::Done)
     }
 
@@ -92,7 +97,7 @@ impl Vectors {
         let _alone = self.lock.take()?;
         let bytes: Vec<u8> = rows.iter().flat_map(|(meaning, vector)| row_bytes(*meaning, vector)).collect();
         let Some(handle) = self.local().open_append(FILE)? else { return self.begin(model, &bytes) };
-        if !is_of(&handle, model)? {
+        if self.ours(&handle, model)?.is_none() {
             return self.begin(model, &bytes);
         }
         let Fingerprint { size, .. } = handle.fingerprint()?;
@@ -113,9 +118,25 @@ impl Vectors {
     fn begin(&self, model: u64, rows: &[u8]) -> Result<(), StoreError> {
         let mut bytes = Vec::with_capacity(HEAD + rows.len());
         bytes.extend(MAGIC);
-        bytes.extend(model.to_le_bytes());
+        bytes.extend(self.seal(model)?);
+        // Never zero, which is the file of a cursor that has read nothing.
+        let file = u64::try_from(random_bits()? >> 64).unwrap_or(1) | 1;
+        bytes.extend(file.to_le_bytes());
         bytes.extend(rows);
         self.layout.replace(self.local(), FILE, &bytes, false)
+    }
+
+    /// The number of a file that this model made here; nothing of any other.
+    fn ours(&self, handle: &Handle, model: u64) -> Result<Option<u64>, StoreError> {
+        let mut head = [0; HEAD];
+        let n = handle.read_at(&mut head, 0)?;
+        let is_ours = n == HEAD && head[..8] == *MAGIC && head[8..16] == self.seal(model)?;
+        Ok(head.last_chunk::<8>().filter(|_| is_ours).map(|file| u64::from_le_bytes(*file)))
+    }
+
+    /// What only a file made in this directory, by this model, has at its head.
+    fn seal(&self, model: u64) -> Result<[u8; 8], StoreError> {
+        Ok(xxh3_64(format!("{model:x} {}", self.local().identity()?).as_bytes()).to_le_bytes())
     }
 
     fn local(&self) -> &Dir {
@@ -129,12 +150,6 @@ fn forget(cursor: &mut VectorCursor) -> ReadOn {
     }
     *cursor = VectorCursor::default();
     ReadOn::Anew
-}
-
-fn is_of(handle: &Handle, model: u64) -> Result<bool, StoreError> {
-    let mut head = [0; HEAD];
-    let n = handle.read_at(&mut head, 0)?;
-    Ok(n == HEAD && head[..8] == *MAGIC && head[8..] == model.to_le_bytes())
 }
 
 fn read_rows(handle: &Handle, cursor: &mut VectorCursor, each: &mut dyn FnMut(u64, &VectorBytes)) -> Result<(), StoreError> {

@@ -12,19 +12,22 @@ use twining_model::{Refused, limits};
 
 use crate::commands::VERBS;
 use crate::desk::{Project, caller_at_cli};
+use crate::import::Aim;
 use crate::mcp::{self, Selection};
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
 use crate::verbs::{Effect, FAMILIES, Given, VerbEntry};
-use crate::{doctor, dot, help, merge_driver, misread, misuse, reindex, show, tour};
+use crate::{doctor, dot, help, import, merge_driver, misread, misuse, reindex, seed, show, tour};
 
 /// Commands that are no verbs: they serve people and hosts, not agents.
-const ONLY_CLI: [(&str, &str); 6] = [
+const ONLY_CLI: [(&str, &str); 8] = [
     ("mcp", "Serve the verbs to an MCP client over stdio"),
     ("doctor", "Check that the memory is in order"),
     ("reindex", "Build the index anew from the files"),
     ("dot", "Check DOT files: `dot check FILE…`"),
     ("merge-driver", "Merge versions of our files for git"),
+    ("seed", "Write the default policy to .twining/policy.yml, to be edited"),
+    ("import", "Take over another tool's settings as a policy"),
     ("tour", "Watch two agents share a memory, on a throwaway repository"),
 ];
 
@@ -38,7 +41,7 @@ const EVERYWHERE: &str = "Everywhere";
 pub fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     out::heed_terminal();
-    match command(shape_of(&words)).try_get_matches_from(&words) {
+    match command_for(&words).try_get_matches_from(&words) {
         Ok(matches) if matches.subcommand_name() == Some("merge-driver") => merge(&matches),
         Ok(matches) => run(&matches).into(),
         Err(error) => misuse::tell(error, style_of(&words)).into(),
@@ -64,21 +67,42 @@ fn shape_of(words: &[OsString]) -> Shape {
     if words.iter().skip(1).take_while(|word| *word != "--").any(is_json) { Shape::Json } else { Shape::Flags }
 }
 
+/// What is needed to read these words. A hook waits for every start, and the
+/// flags of forty commands take longer to put together than most of them take to
+/// run: where the first word is a verb, there is only that one.
+fn command_for(words: &[OsString]) -> Command {
+    let shape = shape_of(words);
+    let called = VERBS
+        .iter()
+        .filter(|verb| verb.family().is_none())
+        .find(|verb| words.get(1).is_some_and(|word| word.to_str() == Some(&verb.command_name())));
+    let family = FAMILIES.iter().find(|(family, _)| words.get(1).is_some_and(|word| word == family));
+    match (called, family) {
+        (Some(verb), _) => root().subcommand(verb_command(verb, verb.name, shape)),
+        (None, Some((family, about))) => root().subcommand(family_command(family, about, shape)),
+        (None, None) => command(shape),
+    }
+}
+
 fn command(shape: Shape) -> Command {
-    let root = Command::new("twining")
+    let alone = VERBS.iter().filter(|verb| verb.family().is_none());
+    root()
+        .help_template(help::template(&ONLY_CLI))
+        .subcommands(alone.map(|verb| verb_command(verb, verb.name, shape)))
+        .subcommands(FAMILIES.map(|(family, about)| family_command(family, about, shape)))
+        .subcommands(ONLY_CLI.map(|(name, about)| only_cli(name, about)))
+}
+
+fn root() -> Command {
+    Command::new("twining")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Shared memory for coding agents")
-        .help_template(help::template(&ONLY_CLI))
         .after_help("`twining <command> --help` shows its flags and an example; `twining tour` shows it all at work.")
         .after_long_help(help::ENDINGS)
         .subcommand_required(true)
         .arg_required_else_help(true)
         .infer_long_args(true)
-        .args(global_flags());
-    let alone = VERBS.iter().filter(|verb| verb.family().is_none());
-    root.subcommands(alone.map(|verb| verb_command(verb, verb.name, shape)))
-        .subcommands(FAMILIES.map(|(family, about)| family_command(family, about, shape)))
-        .subcommands(ONLY_CLI.map(|(name, about)| only_cli(name, about)))
+        .args(global_flags())
 }
 
 fn global_flags() -> [Arg; 3] {
@@ -166,6 +190,11 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                 }))
                 .after_help("Example:\n  git config merge.twining-knowledge.driver 'twining merge-driver knowledge %O %A %B %P'"),
         ),
+        "seed" => command.after_help("Example:\n  twining seed && $EDITOR .twining/policy.yml"),
+        "import" => command
+            .arg(Arg::new("tool").required(true).value_name("TOOL").value_parser(["guardkit"]).help("Whose settings"))
+            .arg(Arg::new("print").long("print").action(ArgAction::SetTrue).help("Print the policy instead of writing it"))
+            .after_help("Example:\n  twining import guardkit --print"),
         _ => command.after_help("Example:\n  twining tour"),
     }
 }
@@ -205,6 +234,11 @@ fn run(matches: &ArgMatches) -> Ending {
             return dot::check(&files, style);
         }
         "knowledge show" => Project::open(project).and_then(|project| show::draw(&project, given, style)),
+        "seed" => Project::open(project).and_then(|project| seed::write(&project, style)),
+        "import" => {
+            let aim = if given.get_flag("print") { Aim::Print } else { Aim::Write };
+            Project::open(project).and_then(|project| import::guardkit(&project, aim, style))
+        }
         "tour" => tour::play(),
         name => match VERBS.iter().find(|verb| verb.command_name() == name) {
             Some(verb) => run_verb(verb, given, project, agent, style),
@@ -281,6 +315,22 @@ mod tests {
         assert_eq!(shape_of(&words(&["twining", "post", "finding", "--", "--json-input"])), Shape::Flags);
         assert!(command(Shape::Json).try_get_matches_from(["twining", "decide", "--json-input", "-"]).is_ok());
         assert!(command(Shape::Flags).try_get_matches_from(["twining", "decide"]).is_err());
+    }
+
+    #[test]
+    fn one_verb_alone_reads_its_words_as_all_of_them_would() {
+        for verb in &VERBS {
+            let name = verb.command_name();
+            for flags in [&["--help"][..], &["--unheard-of"], &["--json", "--agent"]] {
+                let words: Vec<OsString> =
+                    ["twining"].into_iter().chain(name.split(' ')).chain(flags.iter().copied()).map(OsString::from).collect();
+                let told = |command: Command| command.try_get_matches_from(&words).map_err(|error| error.render().to_string());
+                assert_eq!(told(command_for(&words)).err(), told(command(Shape::Flags)).err(), "{words:?}");
+            }
+        }
+        let with_flags_first: Vec<OsString> = ["twining", "--project", "role", "recent"].map(OsString::from).to_vec();
+        let matches = command_for(&with_flags_first).try_get_matches_from(&with_flags_first).expect("parses");
+        assert_eq!(matches.subcommand_name(), Some("recent"));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The desk a verb works at: the engine of the project, and who asks.
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use twining_engine::{Caller, Engine};
+use twining_engine::{Caller, Engine, UserPolicy};
 use twining_model::{Authority, Channel, IdSource, Origin, Refused, Trust};
 use twining_store::Store;
 
@@ -13,6 +13,7 @@ use crate::git::Git;
 use crate::locate::{self, Clues, Located};
 use crate::model;
 use crate::problem::Problem;
+use crate::user_policy;
 use crate::world::Machine;
 
 /// What a verb needs besides its input.
@@ -25,12 +26,19 @@ pub struct Desk<'a> {
     pub authority: Authority,
     /// What git knows.
     pub history: &'a Git,
+    /// The working tree the caller stands in, where its reports lie.
+    pub checkout: &'a Path,
 }
 
 impl Desk<'_> {
     /// Who asks, under the name this call gives.
     pub fn signing(&self, agent_id: Option<&str>) -> Result<Caller, Refused> {
         self.caller.called(agent_id)
+    }
+
+    /// The user's own policy, as it is now.
+    pub fn user_policy(&self) -> UserPolicy {
+        user_policy::read()
     }
 }
 
@@ -69,12 +77,13 @@ impl Project {
     /// Does what no write waits for. Nothing acknowledged depends on it: if it
     /// fails now, the next process does it.
     pub fn tidy_up(&self) {
-        let _ = self.engine.store().housekeep();
+        let store = self.engine.store();
+        let _ = store.housekeep().and_then(|()| store.settle());
     }
 
     /// A desk in it for `caller`.
     pub fn desk(&self, caller: Caller, authority: Authority) -> Desk<'_> {
-        Desk { engine: &self.engine, caller, authority, history: &self.history }
+        Desk { engine: &self.engine, caller, authority, history: &self.history, checkout: &self.located.checkout }
     }
 }
 

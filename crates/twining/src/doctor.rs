@@ -13,6 +13,7 @@ use crate::locate::FOLDER;
 use crate::out::{self, Style};
 use crate::page::{Page, bad, count, dim, good, plain, warn};
 use crate::problem::{Ending, Problem};
+use crate::user_policy;
 
 /// How a summary begins that is not of a healthy memory.
 const UNWELL: &str = "Needs attention";
@@ -76,6 +77,7 @@ fn checks(project: &Project) -> Vec<Check> {
     }
     checks.push(config(&project.engine));
     checks.push(embeddings(&project.engine));
+    checks.extend(policy(&project.engine));
     match project.engine.status() {
         Ok(status) => checks.extend(memory(&status)),
         Err(failure) => checks.push(Check::failed("store", &Problem::from(failure))),
@@ -98,14 +100,14 @@ fn config(engine: &Engine) -> Check {
 
 fn embeddings(engine: &Engine) -> Check {
     match engine.model_state() {
-        Ok(ModelState::Ready) => {
-            let waiting = engine.study().look().map_or(0, |embedding| embedding.waiting);
-            let message = match waiting {
-                0 => "every record can be found by its meaning".to_owned(),
-                _ => format!("{} can be found by words alone so far; a running server makes the rest", count(waiting, "text")),
-            };
-            Check::new("search", Finding::Ok, message)
-        }
+        Ok(ModelState::Ready) => match engine.study().look() {
+            Ok(embedding) if embedding.waiting == 0 => Check::new("search", Finding::Ok, "every record can be found by its meaning"),
+            Ok(embedding) => {
+                let texts = count(embedding.waiting, "text");
+                Check::new("search", Finding::Ok, format!("{texts} can be found by words alone so far; a running server makes the rest"))
+            }
+            Err(error) => Check::failed("search", &Problem::from(twining_engine::Failure::from(error))),
+        },
         Ok(ModelState::Off) => Check::new("search", Finding::Ok, "by words alone, as config.yml says (search.embeddings)"),
         Ok(ModelState::Unusable(why)) => {
             let hint = "install twining anew, or unset TWINING_MODEL; until then words answer, and everything else works".to_owned();
@@ -113,6 +115,13 @@ fn embeddings(engine: &Engine) -> Check {
         }
         Err(failure) => Check::failed("search", &Problem::from(failure)),
     }
+}
+
+/// What is wrong with the policy files; nothing where there are none, or no mistakes.
+fn policy(engine: &Engine) -> Vec<Check> {
+    let mistakes = engine.policy(&user_policy::read()).mistakes;
+    let hint = "the rest of the file holds; twining gates and twining role show what does".to_owned();
+    mistakes.iter().map(|mistake| Check { hint: Some(hint.clone()), ..Check::new("policy", Finding::Warn, mistake.to_string()) }).collect()
 }
 
 fn memory(status: &StatusReport) -> Vec<Check> {

@@ -11,7 +11,7 @@ Exit codes:
   0  done
   1  refused or failed: not found, a state that forbids it, the store
   2  wrong usage or invalid input
-  3  it ran and found problems (doctor, verify, knowledge check, dot check)
+  3  it ran and found problems (doctor, verify, check-gates, knowledge check, dot check)
 
 Environment:
   TWINING_PROJECT  the project folder, like --project; CLAUDE_PROJECT_DIR is heeded too

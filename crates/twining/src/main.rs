@@ -10,6 +10,7 @@ mod doctor;
 mod dot;
 mod git;
 mod help;
+mod import;
 mod json;
 mod locate;
 mod mcp;
@@ -23,8 +24,10 @@ mod problem;
 mod progress;
 mod reindex;
 mod schema;
+mod seed;
 mod show;
 mod tour;
+mod user_policy;
 mod verbs;
 mod world;
 

@@ -30,13 +30,16 @@ pub enum Group {
     Graph,
     /// What people reviewed.
     Knowledge,
+    /// What is asked of agents.
+    Governance,
     /// The health of the memory.
     Lifecycle,
 }
 
 impl Group {
     /// Every group, in the order people read them.
-    pub const ALL: [Self; 6] = [Self::Context, Self::Blackboard, Self::Decisions, Self::Graph, Self::Knowledge, Self::Lifecycle];
+    pub const ALL: [Self; 7] =
+        [Self::Context, Self::Blackboard, Self::Decisions, Self::Graph, Self::Knowledge, Self::Governance, Self::Lifecycle];
 
     /// The word for it in `--tools`.
     pub fn as_str(self) -> &'static str {
@@ -46,6 +49,7 @@ impl Group {
             Self::Context => "context",
             Self::Graph => "graph",
             Self::Knowledge => "knowledge",
+            Self::Governance => "governance",
             Self::Lifecycle => "lifecycle",
         }
     }
@@ -58,6 +62,7 @@ impl Group {
             Self::Context => "what a task needs to know",
             Self::Graph => "what the code is made of",
             Self::Knowledge => "what people reviewed",
+            Self::Governance => "what is asked of agents, and whether it was met",
             Self::Lifecycle => "the health of the memory",
         }
     }

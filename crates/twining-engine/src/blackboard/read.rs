@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Entry, EntryType, Id, Refused, Root, Scope, Time, limits, text};
+use twining_model::{Entry, EntryType, Refused, Root, Scope, Time, limits, text};
 use twining_store::{DecisionFilter, EntryFilter, Row, StoreError, View, meaning_of};
 
 use crate::answer::{is_false, is_zero, within_answer};
@@ -160,7 +160,7 @@ impl QueryDraft {
 /// The entries that answer a question, best first.
 ///
 /// A decision's announcement says less than the decision, so it is found by what
-/// the decision says; by its own words only if the decision is not there.
+/// the decision says; by its own words only where the decision does not lead to it.
 pub(crate) fn query(view: &View<'_>, draft: &QueryDraft, question: &Question<'_>) -> Result<QueryOutcome, Failure> {
     let mut entries = search::rank(&EntryShelf { entries: view.entries(), filter: draft.filter.clone() }, question)?;
     let announced = draft.filter.types.is_empty() || draft.filter.types.iter().any(|kind| kind == EntryType::Decision.as_str());
@@ -170,6 +170,7 @@ pub(crate) fn query(view: &View<'_>, draft: &QueryDraft, question: &Question<'_>
         Ranking::compare([&mut entries, &mut decisions]);
         announcements = decisions.ranked;
     }
+    let by_decision: HashSet<Row> = announcements.iter().map(|ranked| ranked.row).collect();
     let (mut hits, mut told) = (Vec::new(), HashSet::new());
     let mut announcements = announcements.into_iter().peekable();
     let mut entries_left = entries.ranked.into_iter().peekable();
@@ -179,7 +180,7 @@ pub(crate) fn query(view: &View<'_>, draft: &QueryDraft, question: &Question<'_>
             (Some(decision), entry) if entry.is_none_or(|entry| decision >= entry) => {
                 announcements.next().map(|ranked| Ok((announcement(view, ranked.row, &draft.filter)?, ranked.why)))
             }
-            _ => entries_left.next().map(|ranked| Ok((unannounced(view, ranked.row)?, ranked.why))),
+            _ => entries_left.next().map(|ranked| Ok((unannounced(view, ranked.row, &by_decision)?, ranked.why))),
         };
         let Some(found) = found else { break };
         let (entry, why): (Option<Entry>, Why) = found.map_err(|error: StoreError| error)?;
@@ -199,7 +200,7 @@ fn announcement(view: &View<'_>, decision: Row, filter: &EntryFilter) -> Result<
     let filter = EntryFilter { types: vec![EntryType::Decision.as_str().to_owned()], ..filter.clone() };
     let mut found = None;
     // It has the decision's summary, whichever server wrote it; and names the decision, if it was one that does.
-    for row in view.entries().by_meaning(meaning_of(decision.summary.trim()), &filter)? {
+    for row in view.entries().by_meaning(&[meaning_of(decision.summary.trim())], &filter)? {
         let entry = view.entries().at_row(row)?;
         if entry.relates_to.iter().any(|id| *id == decision.id.as_str()) {
             return Ok(Some(entry));
@@ -211,12 +212,14 @@ fn announcement(view: &View<'_>, decision: Row, filter: &EntryFilter) -> Result<
     Ok(found)
 }
 
-/// The entry in a row, unless it announces a decision that is there.
-fn unannounced(view: &View<'_>, row: Row) -> Result<Option<Entry>, StoreError> {
+/// The entry in a row, unless it announces one of these decisions, and is found by it.
+fn unannounced(view: &View<'_>, row: Row, by_decision: &HashSet<Row>) -> Result<Option<Entry>, StoreError> {
     let entry = view.entries().at_row(row)?;
-    if entry.kind() == Some(EntryType::Decision) {
-        for id in entry.relates_to.iter().filter_map(|id| Id::read(id)) {
-            if view.decisions().exists(&id)? {
+    if entry.kind() == Some(EntryType::Decision) && !entry.relates_to.is_empty() {
+        // One that was reworded since says something else, and does not lead here.
+        let saying_so = view.decisions().by_meaning(&[meaning_of(entry.summary.trim())], &DecisionFilter::default())?;
+        for decision in saying_so.into_iter().filter(|decision| by_decision.contains(decision)) {
+            if entry.relates_to.contains(&String::from(view.decisions().at_row(decision)?.id)) {
                 return Ok(None);
             }
         }

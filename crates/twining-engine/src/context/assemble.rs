@@ -57,7 +57,7 @@ pub struct Omitted {
     pub id: String,
     /// Its line.
     pub summary: String,
-    /// Where it stands, if it is a decision no longer in force.
+    /// Where it stands, if it is a decision that is provisional or no longer in force.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
 }
@@ -131,7 +131,7 @@ pub(crate) fn assemble(
     let frame = AssembledContext {
         assembled_at: view.now().to_string(),
         task: words::shorten(&draft.task, TASK_SHOWN.min(draft.max_tokens / 6).max(20)),
-        scope: draft.scope.to_string(),
+        scope: words::shorten(draft.scope.as_str(), (draft.max_tokens / 2).max(20)),
         token_estimate: 0,
         mode: gathered.mode,
         active_decisions: Vec::new(),

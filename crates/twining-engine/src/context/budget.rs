@@ -6,8 +6,10 @@
 //! that bind, warnings and open questions each have a share that the others
 //! cannot take.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
-use twining_model::{EntryType, Refused};
+use twining_model::{EntryType, Refused, Status};
 
 use crate::context::assemble::{AssembledContext, Omitted};
 use crate::context::gather::{Candidate, Gathered, Record};
@@ -28,6 +30,8 @@ const ASKED: usize = 8;
 const ENTITIES: usize = 6;
 /// Two texts this much alike say the same.
 const SAME: f64 = 0.95;
+/// The `t` is that of "don't".
+const DENIALS: [&str; 9] = ["not", "no", "never", "none", "nothing", "nobody", "without", "cannot", "t"];
 /// Characters of a line.
 const LINE: usize = 80;
 
@@ -45,14 +49,16 @@ pub(super) fn fill(
             .because(format!("{max_tokens} was given")));
     }
     let room = budget - bare;
-    let mut filling = Filling { context: frame, room, spent: 0, told: Vec::new(), nearness };
+    let mut filling = Filling { context: frame, room, spent: 0, binding: 0, told: Vec::new(), nearness };
     let mut waiting = gathered.candidates;
     for (share, wanted) in [(BINDING, binds as fn(&Candidate) -> bool), (WARNINGS, warns), (ASKED, asks)] {
         waiting = filling.take_share(waiting, room * share / 100, wanted);
     }
+    let mut share = room * ENTITIES / 100;
     for entity in gathered.entities {
         let cost = chars(&entity) + 1;
-        if cost <= room * ENTITIES / 100 && filling.spent + cost <= room {
+        if cost <= share && filling.spent + cost <= room {
+            share -= cost;
             filling.spent += cost;
             filling.context.related_entities.push(entity);
         }
@@ -77,6 +83,8 @@ struct Filling<'n> {
     context: AssembledContext,
     room: usize,
     spent: usize,
+    /// Decisions that bind, which stand before the others.
+    binding: usize,
     /// What was told, to notice what only repeats it.
     told: Vec<Candidate>,
     nearness: Option<&'n Nearness<'n>>,
@@ -84,9 +92,10 @@ struct Filling<'n> {
 
 impl Filling<'_> {
     /// Tells of the wanted ones in full, as long as they fit into `most`
-    /// characters; gives back the others.
+    /// characters; gives back the others. The first of those that lie here is told
+    /// in any case: a share of a small budget would hold none.
     fn take_share(&mut self, waiting: Vec<Candidate>, most: usize, wanted: fn(&Candidate) -> bool) -> Vec<Candidate> {
-        let mut left = most;
+        let (mut left, mut is_first) = (most, true);
         let mut rest = Vec::with_capacity(waiting.len());
         for candidate in waiting {
             if !wanted(&candidate) || !candidate.is_in_force() || self.repeats(&candidate) {
@@ -94,9 +103,13 @@ impl Filling<'_> {
                 continue;
             }
             let told = [Level::Full, Level::Brief].map(|level| tell(&candidate, level));
-            match told.into_iter().find(|told| cost(told) <= left) {
+            let must = is_first && candidate.in_scope;
+            let [full, brief] = told;
+            let fitting = [full, brief.clone()].into_iter().find(|told| cost(told) <= left);
+            match fitting.or_else(|| Some(brief).filter(|brief| must && self.spent + cost(brief) <= self.room)) {
                 Some(told) => {
-                    left -= cost(&told);
+                    is_first = false;
+                    left = left.saturating_sub(cost(&told));
                     self.add(candidate, told);
                 }
                 None => rest.push(candidate),
@@ -135,6 +148,10 @@ impl Filling<'_> {
     fn add(&mut self, candidate: Candidate, told: Told) {
         self.spent += cost(&told);
         match told {
+            Told::Decision(decision) if candidate.binds => {
+                self.context.active_decisions.insert(self.binding, decision);
+                self.binding += 1;
+            }
             Told::Decision(decision) => self.context.active_decisions.push(decision),
             Told::Entry(entry, EntryType::Warning) => self.context.active_warnings.push(entry),
             Told::Entry(entry, EntryType::Need) => self.context.open_needs.push(entry),
@@ -147,7 +164,7 @@ impl Filling<'_> {
     fn name(&mut self, candidate: &Candidate) {
         self.context.omitted_count += 1;
         let status = match &candidate.record {
-            Record::Decision(decision) if !candidate.is_in_force() => Some(decision.status),
+            Record::Decision(decision) if decision.status != Status::Active => Some(decision.status),
             _ => None,
         };
         let omitted = Omitted { id: candidate.id().to_owned(), summary: words::shorten(candidate.summary(), LINE), status };
@@ -162,7 +179,7 @@ impl Filling<'_> {
     fn repeats(&self, candidate: &Candidate) -> bool {
         self.told.iter().any(|told| {
             let alike = self.nearness.and_then(|nearness| nearness.alike(told.meaning, candidate.meaning));
-            told.meaning == candidate.meaning || alike.is_some_and(|alike| alike >= SAME)
+            told.meaning == candidate.meaning || alike.is_some_and(|alike| alike >= SAME && turning(told) == turning(candidate))
         })
     }
 
@@ -173,6 +190,14 @@ impl Filling<'_> {
         }
         self.context
     }
+}
+
+/// The words that turn what is said into something else, and hardly move its
+/// vector: numbers, and denials.
+fn turning(candidate: &Candidate) -> BTreeSet<String> {
+    let text = candidate.text().to_lowercase();
+    let turns = |word: &&str| word.contains(|c: char| c.is_ascii_digit()) || DENIALS.contains(word);
+    text.split(|c: char| !c.is_alphanumeric()).filter(turns).map(str::to_owned).collect()
 }
 
 fn cost(told: &Told) -> usize {

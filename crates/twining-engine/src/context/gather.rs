@@ -12,13 +12,15 @@ use crate::search::{self, DecisionShelf, EntryShelf, Question, Ranking, SearchMo
 use crate::words;
 
 /// Candidates taken by scope, of each kind.
-const BY_SCOPE: usize = 60;
+const BY_SCOPE: usize = 40;
 /// Characters of the budget for each candidate that is looked at.
-const CHARS_PER_CANDIDATE: usize = 60;
+const CHARS_PER_CANDIDATE: usize = 100;
 /// Entities, and relations of each, in the reply.
 const ENTITIES: usize = 5;
 /// Relations of an entity that are looked at to see which decisions hang on it.
 const EDGES: usize = 20;
+/// Decisions that may be told, of which it is said who contests them.
+const TOLD: usize = 30;
 /// Of a decision that others contest, so many of them are named.
 const CONTESTERS: usize = 3;
 /// What speaks of the task less than this share of the best is beside the point.
@@ -65,28 +67,30 @@ struct Gathering<'g> {
 
 /// Gathers and scores.
 pub(super) fn gather(view: &View<'_>, draft: &AssembleDraft, question: &Question<'_>, weights: &Weights) -> Result<Gathered, StoreError> {
-    let most = (draft.max_tokens * 4 / CHARS_PER_CANDIDATE).clamp(60, 400);
+    let most = (draft.max_tokens * 4 / CHARS_PER_CANDIDATE).clamp(40, 400);
     let gathering = Gathering { view, draft, question, weights, most };
     let mut decisions = search::rank(&DecisionShelf { decisions: view.decisions(), filter: DecisionFilter::default() }, question)?;
-    let mut asking = search::rank(&EntryShelf { entries: view.entries(), filter: of_kinds(&ASKING, true) }, question)?;
-    let mut telling = search::rank(&EntryShelf { entries: view.entries(), filter: of_kinds(&TELLING, false) }, question)?;
-    Ranking::compare([&mut decisions, &mut asking, &mut telling]);
+    // Without a filter, which would cost more than looking at a few too many.
+    let mut entries = search::rank(&EntryShelf { entries: view.entries(), filter: EntryFilter::default() }, question)?;
+    Ranking::compare([&mut decisions, &mut entries]);
     let mode = decisions.mode;
     let (entities, hanging) = entities(view, &draft.scope)?;
     let mut candidates = gathering.decisions(decisions)?;
     lend(&mut candidates, &hanging);
-    for candidate in &mut candidates {
-        if let Record::Decision(decision) = &candidate.record
-            && candidate.binds
-        {
-            candidate.contested_by = view.decisions().contesters(decision, contesting(decision.status), CONTESTERS)?;
-        }
-    }
-    candidates.extend(gathering.entries([asking, telling])?);
+    candidates.extend(gathering.entries(entries)?);
     let best = candidates.iter().map(|candidate| candidate.why.worth()).fold(0.0, f64::max);
     candidates.retain(|candidate| candidate.in_scope || mode == SearchMode::Keyword || candidate.why.worth() >= FLOOR * best);
     // The order is total, so that the same question gets the same answer.
     candidates.sort_by(|a, b| b.why.worth().total_cmp(&a.why.worth()).then_with(|| b.id().cmp(a.id())));
+    // Not of all that were found: of more than these the budget can tell nothing.
+    for binds in [true, false] {
+        let in_force = candidates.iter_mut().filter(|candidate| candidate.binds == binds && candidate.is_in_force());
+        for candidate in in_force.take(TOLD.max(most / 4)) {
+            if let Record::Decision(decision) = &candidate.record {
+                candidate.contested_by = view.decisions().contesters(decision, contesting(decision.status), CONTESTERS)?;
+            }
+        }
+    }
     Ok(Gathered { candidates, entities, mode })
 }
 
@@ -120,18 +124,28 @@ impl Gathering<'_> {
         Ok(found.into_values().collect())
     }
 
-    fn entries(&self, rankings: [Ranking; 2]) -> Result<Vec<Candidate>, StoreError> {
+    fn entries(&self, ranking: Ranking) -> Result<Vec<Candidate>, StoreError> {
         let entries = self.view.entries();
         let mut found: HashMap<String, Candidate> = HashMap::new();
-        for ranked in rankings.into_iter().flat_map(|ranking| ranking.ranked.into_iter().take(self.most)) {
-            if let Some(candidate) = self.weigh_entry(entries.at_row(ranked.row)?, ranked.why) {
+        for ranked in ranking.ranked {
+            if found.len() >= self.most {
+                break;
+            }
+            let entry = entries.at_row(ranked.row)?;
+            let is_told = match entry.kind() {
+                Some(kind) if ASKING.contains(&kind) => entries.is_open(&entry.id)?,
+                Some(kind) => TELLING.contains(&kind),
+                None => false,
+            };
+            if is_told && let Some(candidate) = self.weigh_entry(entry, ranked.why) {
                 found.insert(candidate.id().to_owned(), candidate);
             }
         }
         // By kind, so that many of one leave room for the others.
         for filter in ASKING.map(|kind| of_kinds(&[kind], true)).into_iter().chain([of_kinds(&TELLING, false)]) {
             for entry in entries.about_scope(&self.draft.scope, &filter, BY_SCOPE)?.items {
-                if found.contains_key(&entry.id) {
+                if let Some(candidate) = found.get_mut(&entry.id) {
+                    candidate.in_scope = true;
                     continue;
                 }
                 let sense = Sense::of(&entry.summary, &entry_text(&entry));
@@ -252,6 +266,14 @@ impl Candidate {
         match &self.record {
             Record::Decision(decision) => decision.status.binds(),
             Record::Entry(..) => true,
+        }
+    }
+
+    /// The text that has a vector.
+    pub(super) fn text(&self) -> String {
+        match &self.record {
+            Record::Decision(decision) => decision_text(decision),
+            Record::Entry(entry, _) => entry_text(entry),
         }
     }
 

@@ -1,3 +1,8 @@
+mod budget;
+mod changes;
+mod ranking;
+mod summary;
+
 use crate::testing::{Project, caller, choice};
 use crate::{AssembleInput, AssembledContext, DecideInput, PostInput};
 

@@ -18,6 +18,8 @@ pub(super) struct Backlog {
     decisions: Option<(Row, Sense)>,
     waiting: VecDeque<Job>,
     queued: HashSet<u64>,
+    /// Which file of vectors the records were compared with.
+    edition: u64,
 }
 
 /// A text that waits, by the row it stands in and its name.
@@ -49,10 +51,26 @@ impl Backlog {
         jobs
     }
 
+    /// Takes back what was taken and not made.
+    pub(super) fn give_back(&mut self, jobs: Vec<Job>) {
+        for job in jobs.into_iter().rev() {
+            if self.queued.insert(job.name()) {
+                self.waiting.push_back(job);
+            }
+        }
+    }
+
     /// Looks at the records that came since the last look, or at all if they
     /// are not those that were seen.
     pub(super) fn look(&mut self, store: &Store, meanings: &Meanings) -> Result<(), StoreError> {
         let mut seen: HashSet<u64> = HashSet::new();
+        // The vectors may be gone, of records that were seen to have one.
+        if self.entries.is_some() || self.decisions.is_some() {
+            let edition = meanings.edition(store)?;
+            if edition != self.edition {
+                *self = Self { edition, ..Self::default() };
+            }
+        }
         let is_first = self.entries.is_none() && self.decisions.is_none();
         loop {
             let fresh = store.view(|view| self.stretch(view))?;

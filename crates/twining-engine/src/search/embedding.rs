@@ -49,6 +49,9 @@ impl Study {
 
     /// Finds out what is to be done.
     pub fn look(&self) -> Result<Embedding, StoreError> {
+        if !self.store.config()?.search.embeddings {
+            return Ok(Embedding::default());
+        }
         let mut backlog = self.backlog.lock().unwrap_or_else(PoisonError::into_inner);
         backlog.look(&self.store, &self.meanings)?;
         Ok(Embedding { waiting: backlog.len() as u64 })
@@ -60,6 +63,15 @@ impl Study {
         if jobs.is_empty() {
             return Ok(false);
         }
+        let made = self.make(&jobs);
+        if made.is_err() {
+            // A disk that is full now has room later; nobody looks at these records again.
+            self.backlog.lock().unwrap_or_else(PoisonError::into_inner).give_back(jobs);
+        }
+        made
+    }
+
+    fn make(&self, jobs: &[Job]) -> Result<bool, StoreError> {
         let texts = self.store.view(|view| jobs.iter().map(|job| text_of(view, job)).collect::<Result<Vec<_>, StoreError>>())?;
         let texts: Vec<String> = texts.into_iter().flatten().collect();
         let Ok(model) = self.meanings.model.get() else { return Ok(false) };
@@ -105,11 +117,17 @@ impl Study {
                 return Ok(embedding);
             }
             if self.leads.load(Ordering::Acquire) {
-                while started.elapsed() < patience && self.make_some()? {}
+                // Words answer without them, and whose turn it is meets the same failure.
+                let Ok(()) = self.help(started, patience) else { return self.look() };
             } else {
                 std::thread::sleep(POLL);
             }
         }
+    }
+
+    fn help(&self, started: Instant, patience: Duration) -> Result<(), StoreError> {
+        while started.elapsed() < patience && self.make_some()? {}
+        Ok(())
     }
 
     fn waiting(&self) -> u64 {

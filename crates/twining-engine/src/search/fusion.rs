@@ -14,10 +14,9 @@ use super::shelves::Shelf;
 
 /// Candidates taken by words, and as many by meaning.
 const CANDIDATES: usize = 200;
-/// Names looked at to find candidates by meaning: a text may belong to a record
-/// of the other kind, or to one that the filter keeps out.
-const NAMES: usize = 600;
-const NAMES_FILTERED: usize = 6000;
+/// Names looked at to find candidates by meaning, in up to three helpings: a text
+/// may belong to a record of the other kind, or to one that the filter keeps out.
+const HELPINGS: [usize; 3] = [600, 1800, 5400];
 /// How much the words count, and how much the meaning.
 const LEXICAL: f64 = 0.4;
 const SEMANTIC: f64 = 0.6;
@@ -147,15 +146,8 @@ pub(crate) fn rank(shelf: &impl Shelf, question: &Question<'_>) -> Result<Rankin
     let best = found.first().map_or(f64::MIN_POSITIVE, |(_, score)| score.max(f64::MIN_POSITIVE));
     let mut lexical: HashMap<Row, f64> = found.into_iter().map(|(row, score)| (row, (score / best).max(0.0))).collect();
     if let Some(nearness) = &question.nearness {
-        let mut by_meaning = 0;
-        for name in nearness.nearest(if shelf.is_filtered() { NAMES_FILTERED } else { NAMES }) {
-            if by_meaning >= CANDIDATES {
-                break;
-            }
-            for row in shelf.by_meaning(name)? {
-                lexical.entry(row).or_insert(0.0);
-                by_meaning += 1;
-            }
+        for row in nearest_rows(shelf, nearness)? {
+            lexical.entry(row).or_insert(0.0);
         }
     }
     let mut ranked = Vec::with_capacity(lexical.len());
@@ -173,6 +165,22 @@ pub(crate) fn rank(shelf: &impl Shelf, question: &Question<'_>) -> Result<Rankin
     let mut ranking = Ranking { ranked, best, mode };
     ranking.sort();
     Ok(ranking)
+}
+
+/// The rows whose texts are nearest.
+fn nearest_rows(shelf: &impl Shelf, nearness: &Nearness<'_>) -> Result<Vec<Row>, StoreError> {
+    let names = nearness.nearest(if shelf.is_filtered() { HELPINGS.iter().sum() } else { HELPINGS[0] });
+    let (mut found, mut from) = (Vec::new(), 0);
+    for helping in HELPINGS {
+        let some = &names[from.min(names.len())..(from + helping).min(names.len())];
+        if some.is_empty() || found.len() >= CANDIDATES / 2 {
+            break;
+        }
+        found.extend(shelf.by_meaning(some)?);
+        from += helping;
+    }
+    found.truncate(CANDIDATES * 2);
+    Ok(found)
 }
 
 /// What words and meaning say for one record, and the author if the question names them.

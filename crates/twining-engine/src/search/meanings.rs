@@ -21,6 +21,8 @@ struct Table {
     rows: HashMap<u64, usize>,
     names: Vec<u64>,
     cursor: VectorCursor,
+    /// How often the file was another than the one before.
+    edition: u64,
 }
 
 /// How near every known text is to a question. Held for one search.
@@ -61,6 +63,14 @@ impl Meanings {
         let mut table = self.table();
         table.read_on(store, model.identity())?;
         Ok(names.into_iter().filter(|name| !table.rows.contains_key(name)).collect())
+    }
+
+    /// Which file of vectors this is, of those there were one after the other.
+    pub(super) fn edition(&self, store: &Store) -> Result<u64, StoreError> {
+        let Ok(model) = self.model.get() else { return Ok(0) };
+        let mut table = self.table();
+        table.read_on(store, model.identity())?;
+        Ok(table.edition)
     }
 
     /// Keeps new vectors, in the file and here.
@@ -105,7 +115,7 @@ impl Table {
             let read = store.vectors(|file| file.read_on(model, &mut cursor, &mut |name, bytes| self.put(name, bytes)))?;
             self.cursor = cursor;
             match read {
-                Some(ReadOn::Anew) => *self = Self { cursor, ..Self::default() },
+                Some(ReadOn::Anew) => *self = Self { cursor, edition: self.edition + 1, ..Self::default() },
                 Some(ReadOn::Done) | None => return Ok(()),
             }
         }

@@ -12,6 +12,8 @@ mod meanings;
 mod model;
 mod question;
 mod shelves;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use fusion::{Ranked, Ranking, by_meaning, rank};
 pub(crate) use meanings::Nearness;

@@ -6,8 +6,8 @@ use twining_store::{Card, DecisionFilter, Decisions, Entries, EntryFilter, Row, 
 pub(crate) trait Shelf {
     /// Those in which one of the words stands, best first, with their BM25.
     fn by_words(&self, terms: &[Term], most: usize) -> Result<Vec<(Row, f64)>, StoreError>;
-    /// Those whose text or summary has this name.
-    fn by_meaning(&self, name: u64) -> Result<Vec<Row>, StoreError>;
+    /// Those whose text or summary has one of these names.
+    fn by_meaning(&self, names: &[u64]) -> Result<Vec<Row>, StoreError>;
     /// What is known of one without reading it.
     fn card(&self, row: Row) -> Result<Card, StoreError>;
     /// Whether the filter may keep most of them out.
@@ -31,8 +31,8 @@ impl Shelf for EntryShelf<'_> {
         self.entries.by_words(terms, &self.filter, most)
     }
 
-    fn by_meaning(&self, name: u64) -> Result<Vec<Row>, StoreError> {
-        self.entries.by_meaning(name, &self.filter)
+    fn by_meaning(&self, names: &[u64]) -> Result<Vec<Row>, StoreError> {
+        self.entries.by_meaning(names, &self.filter)
     }
 
     fn card(&self, row: Row) -> Result<Card, StoreError> {
@@ -49,8 +49,8 @@ impl Shelf for DecisionShelf<'_> {
         self.decisions.by_words(terms, &self.filter, most)
     }
 
-    fn by_meaning(&self, name: u64) -> Result<Vec<Row>, StoreError> {
-        self.decisions.by_meaning(name, &self.filter)
+    fn by_meaning(&self, names: &[u64]) -> Result<Vec<Row>, StoreError> {
+        self.decisions.by_meaning(names, &self.filter)
     }
 
     fn card(&self, row: Row) -> Result<Card, StoreError> {

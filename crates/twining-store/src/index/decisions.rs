@@ -2,40 +2,17 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, OptionalExtension, Row as SqlRow, named_params, params};
+use rusqlite::{Connection, Row as SqlRow, params};
 use twining_model::scope::{Folding, covering_keys};
 use twining_model::{Confidence, Decision, Id, Scope, Status, Time, limits};
 
 use super::catch_up::domain_key;
-use super::search::{self, COMMON, ENOUGH, Shelf, Term};
+use super::decision_sieve::{DecisionFilter, Sieve};
+use super::search::{self, Term};
 use super::sense::{self, Card, Row, Sense};
 use super::tally::{self, Count, horizon};
-use super::view::{Page, Reach, corrupt, first_column, json_list, record_at, row_limit};
+use super::view::{Page, Reach, corrupt, first_column, record_at, row_limit};
 use crate::error::StoreError;
-
-/// Which decisions.
-#[derive(Clone, Debug, Default)]
-pub struct DecisionFilter {
-    /// Of this domain, whatever its case.
-    pub domain: Option<String>,
-    /// Of any of these statuses; none means of all.
-    pub statuses: Vec<Status>,
-    /// Of this confidence.
-    pub confidence: Option<Confidence>,
-    /// Whose scope overlaps this one.
-    pub scope: Option<Scope>,
-    /// Not made before this time.
-    pub since: Option<Time>,
-}
-
-impl DecisionFilter {
-    /// Whether it keeps anything out.
-    #[must_use]
-    pub fn is_some(&self) -> bool {
-        let Self { domain, statuses, confidence, scope, since } = self;
-        domain.is_some() || !statuses.is_empty() || confidence.is_some() || scope.is_some() || since.is_some()
-    }
-}
 
 /// A decision that bears on a scope, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,19 +48,9 @@ pub enum Via {
 
 /// The decisions, as of one moment.
 pub struct Decisions<'v> {
-    conn: &'v Connection,
+    pub(super) conn: &'v Connection,
     now: Time,
-    folding: Folding,
-}
-
-macro_rules! sieve {
-    () => {
-        " (:domain IS NULL OR d.domain_key = :domain)
-        AND (:statuses IS NULL OR d.status IN (SELECT value FROM json_each(:statuses)))
-        AND (:confidence IS NULL OR d.confidence = :confidence)
-        AND (:made IS NULL OR d.at >= :made)
-        AND ((d.scope_key >= :low AND d.scope_key < :high) OR d.scope_key IN (SELECT value FROM json_each(:covering))) "
-    };
+    pub(super) folding: Folding,
 }
 
 macro_rules! light {
@@ -122,51 +89,16 @@ WHERE c.folded >= ?1 AND c.folded < ?2 ORDER BY c.folded, d.id";
 const COMMITS_AT: &str = "
 SELECT c.hash, d.id FROM carried_out c JOIN decision d ON d.num = c.num
 WHERE c.folded = ?1 ORDER BY d.id";
-const NEWEST: &str = concat!(
-    "SELECT d.at, d.id, d.num FROM decision d INDEXED BY decision_at WHERE d.at >= :since AND d.at < :before AND",
-    sieve!(),
-    "ORDER BY d.at DESC, d.id DESC LIMIT :limit"
-);
-const NEWEST_UNDER: &str = concat!(
-    "SELECT d.at, d.id, d.num FROM decision d INDEXED BY decision_scope
-    WHERE d.scope_key >= :low AND d.scope_key < :high AND d.at >= :since AND d.at < :before AND",
-    sieve!(),
-    "ORDER BY d.at DESC, d.id DESC LIMIT :limit"
-);
-const NEWEST_COVERING: &str = concat!(
-    "SELECT d.at, d.id, d.num FROM decision d INDEXED BY decision_scope
-    WHERE d.scope_key IN (SELECT value FROM json_each(:covering)) AND d.at >= :since AND d.at < :before AND",
-    sieve!(),
-    "ORDER BY d.at DESC, d.id DESC LIMIT :limit"
-);
-const COUNT: &str = concat!("SELECT count(*) FROM decision d INDEXED BY decision_facets WHERE", sieve!());
 const STALE: &str = "SELECT num FROM decision WHERE status = 'provisional' AND touched < ?1 ORDER BY touched, num LIMIT ?2";
 const COUNT_STALE: &str = "SELECT count(*) FROM decision WHERE status = 'provisional' AND touched < ?1";
 const TOUCHED: &str = "SELECT touched, num FROM decision WHERE status = ?1 AND touched >= ?2 ORDER BY touched DESC LIMIT ?3";
 const COUNT_TOUCHED: &str = "SELECT count(*) FROM decision WHERE status = ?1 AND touched >= ?2";
 const UNCONFIRMED: &str = "SELECT num FROM decision WHERE unconfirmed = 1 ORDER BY at DESC, id DESC LIMIT ?1";
-const SPREAD: &str = "SELECT rowid FROM decision_text WHERE decision_text MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
-const PASSING: &str = concat!(
-    "SELECT x.rowid FROM decision_text x CROSS JOIN decision d ON d.num = x.rowid WHERE decision_text MATCH :match AND",
-    sieve!(),
-    "ORDER BY x.rowid DESC LIMIT :limit"
-);
-const SCORED: &str = concat!(
-    "SELECT x.rowid, -bm25(decision_text, 2.0, 1.0, 0.5, 0.5)
-    FROM decision_text x CROSS JOIN decision d ON d.num = x.rowid WHERE decision_text MATCH :match AND",
-    sieve!()
-);
-const SCORED_ANY: &str = "SELECT rowid, -bm25(decision_text, 2.0, 1.0, 0.5, 0.5) FROM decision_text WHERE decision_text MATCH ?1";
-const SCORED_AT: &str = "SELECT -bm25(decision_text, 2.0, 1.0, 0.5, 0.5) FROM decision_text WHERE decision_text MATCH ?1 AND rowid = ?2";
-const OF_MEANING: &str =
-    concat!("SELECT d.num FROM decision_line l CROSS JOIN decision d ON d.num = l.num WHERE l.meaning = :name AND", sieve!());
-const OF_GIST: &str =
-    concat!("SELECT d.num FROM decision_line l CROSS JOIN decision d ON d.num = l.num WHERE l.gist = :name AND", sieve!());
 const CARD: &str = "SELECT meaning, gist, agent FROM decision_line WHERE num = ?1";
 const SENSES: &str = "SELECT num, meaning, gist FROM decision_line WHERE num > ?1 ORDER BY num LIMIT ?2";
-const LAST: &str = "SELECT coalesce(max(num), 0) FROM decision";
 
-const EVERY_STATUS: [Status; 4] = [Status::Active, Status::Provisional, Status::Superseded, Status::Overridden];
+/// Every status there is.
+pub(super) const EVERY_STATUS: [Status; 4] = [Status::Active, Status::Provisional, Status::Superseded, Status::Overridden];
 /// A shorter hash would name too many commits.
 const HASH_CHARS: usize = 4;
 
@@ -311,9 +243,9 @@ impl<'v> Decisions<'v> {
         Ok(ranked.into_iter().take(most).map(|(num, score)| (Row(num), score)).collect())
     }
 
-    /// Those that pass the filter and whose text, or whose summary, has this name.
-    pub fn by_meaning(&self, name: u64, filter: &DecisionFilter) -> Result<Vec<Row>, StoreError> {
-        Ok(Sieve::new(self, filter).of_meaning(name)?.into_iter().map(Row).collect())
+    /// Those that pass the filter and whose text, or whose summary, has one of these names.
+    pub fn by_meaning(&self, names: &[u64], filter: &DecisionFilter) -> Result<Vec<Row>, StoreError> {
+        Ok(Sieve::new(self, filter).of_meaning(names)?.into_iter().map(Row).collect())
     }
 
     /// What is known of one without reading it.
@@ -387,131 +319,6 @@ impl<'v> Decisions<'v> {
         let row = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
         record_at(row, 0)
     }
-}
-
-/// A filter, ready to be bound.
-struct Sieve<'s> {
-    conn: &'s Connection,
-    domain: Option<String>,
-    statuses: Option<String>,
-    confidence: Option<&'static str>,
-    made: Option<i64>,
-    reach: Reach,
-    covering: String,
-    is_scoped: bool,
-    is_empty: bool,
-}
-
-impl<'s> Sieve<'s> {
-    fn new(decisions: &Decisions<'s>, filter: &DecisionFilter) -> Self {
-        let DecisionFilter { domain, statuses, confidence, scope, since } = filter;
-        let key = scope.as_ref().map(|scope| scope.key(decisions.folding)).unwrap_or_default();
-        Self {
-            conn: decisions.conn,
-            domain: domain.as_deref().map(domain_key),
-            statuses: (!statuses.is_empty()).then(|| json_list(statuses.iter().map(|status| status.as_str()))),
-            confidence: confidence.map(Confidence::as_str),
-            made: since.map(Time::as_ms),
-            reach: Reach::under(&key),
-            covering: json_list(covering_keys(&key).skip(1)),
-            is_scoped: !key.is_empty(),
-            is_empty: domain.is_none() && statuses.is_empty() && confidence.is_none() && key.is_empty() && since.is_none(),
-        }
-    }
-
-    fn newest_within(&self, since: i64, before: i64, limit: usize) -> Result<Vec<i64>, StoreError> {
-        let mut found: Vec<(i64, String, i64)> = Vec::new();
-        for sql in if self.is_scoped { &[NEWEST_UNDER, NEWEST_COVERING][..] } else { &[NEWEST][..] } {
-            let mut statement = self.conn.prepare_cached(sql)?;
-            let params = named_params! {
-                ":since": since, ":before": before, ":limit": row_limit(limit),
-                ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence, ":made": self.made,
-                ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
-            };
-            found.extend(statement.query_map(params, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect::<Result<Vec<_>, _>>()?);
-        }
-        found.sort_unstable_by(|a, b| b.cmp(a));
-        found.truncate(limit);
-        Ok(found.into_iter().map(|(_, _, num)| num).collect())
-    }
-
-    fn of_meaning(&self, name: u64) -> Result<Vec<i64>, StoreError> {
-        let mut found = Vec::new();
-        for sql in [OF_MEANING, OF_GIST] {
-            let params = named_params! {
-                ":name": name.cast_signed(),
-                ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence, ":made": self.made,
-                ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
-            };
-            found.extend(first_column::<i64>(self.conn, sql, params)?);
-        }
-        Ok(found)
-    }
-
-    fn total(&self) -> Result<u64, StoreError> {
-        if self.is_empty {
-            return every(self.conn);
-        }
-        let n: i64 = self.conn.prepare_cached(COUNT)?.query_row(
-            named_params! {
-                ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence, ":made": self.made,
-                ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
-            },
-            |row| row.get(0),
-        )?;
-        Ok(n.cast_unsigned())
-    }
-}
-
-impl Shelf for Sieve<'_> {
-    fn spread(&self, term: &str) -> Result<Vec<i64>, StoreError> {
-        first_column(self.conn, SPREAD, params![term, row_limit(COMMON + 1)])
-    }
-
-    fn passing(&self, term: &str, spread: Vec<i64>) -> Result<Vec<i64>, StoreError> {
-        if self.is_empty {
-            return Ok(spread);
-        }
-        first_column(
-            self.conn,
-            PASSING,
-            named_params! {
-                ":match": term, ":limit": row_limit(ENOUGH),
-                ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence, ":made": self.made,
-                ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
-            },
-        )
-    }
-
-    fn scored(&self, term: &str) -> Result<Vec<(i64, f64)>, StoreError> {
-        let read = |row: &SqlRow<'_>| Ok((row.get(0)?, row.get(1)?));
-        if self.is_empty {
-            return Ok(self.conn.prepare_cached(SCORED_ANY)?.query_map([term], read)?.collect::<Result<_, _>>()?);
-        }
-        let mut statement = self.conn.prepare_cached(SCORED)?;
-        let params = named_params! {
-            ":match": term,
-            ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence, ":made": self.made,
-            ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
-        };
-        Ok(statement.query_map(params, read)?.collect::<Result<_, _>>()?)
-    }
-
-    fn score_of(&self, term: &str, row: i64) -> Result<Option<f64>, StoreError> {
-        Ok(self.conn.prepare_cached(SCORED_AT)?.query_row(params![term, row], |row| row.get(0)).optional()?)
-    }
-
-    fn extent(&self) -> Result<(u64, i64), StoreError> {
-        Ok((every(self.conn)?, self.conn.prepare_cached(LAST)?.query_row([], |row| row.get(0))?))
-    }
-}
-
-fn every(conn: &Connection) -> Result<u64, StoreError> {
-    let mut total = 0;
-    for status in EVERY_STATUS {
-        total += tally::count(conn, Count::of(status))?;
-    }
-    Ok(total)
 }
 
 fn light_row(row: &SqlRow<'_>, via: Via) -> Result<Affecting, StoreError> {

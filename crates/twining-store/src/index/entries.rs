@@ -64,9 +64,9 @@ impl<'v> Entries<'v> {
         Ok(ranked.into_iter().take(most).map(|(pos, score)| (Row(pos), score)).collect())
     }
 
-    /// Those that pass the filter and whose text, or whose summary, has this name.
-    pub fn by_meaning(&self, name: u64, filter: &EntryFilter) -> Result<Vec<Row>, StoreError> {
-        Ok(self.sieve(filter).of_meaning(name)?.into_iter().map(Row).collect())
+    /// Those that pass the filter and whose text, or whose summary, has one of these names.
+    pub fn by_meaning(&self, names: &[u64], filter: &EntryFilter) -> Result<Vec<Row>, StoreError> {
+        Ok(self.sieve(filter).of_meaning(names)?.into_iter().map(Row).collect())
     }
 
     /// What is known of one without reading it.

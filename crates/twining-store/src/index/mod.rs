@@ -6,6 +6,7 @@
 //! not, and see a snapshot.
 
 mod catch_up;
+mod decision_sieve;
 mod decisions;
 mod entries;
 mod graph;
@@ -38,7 +39,8 @@ use crate::disk::Fingerprint;
 use crate::error::StoreError;
 use crate::files::{Array, DecisionsChanged, Files};
 
-pub use decisions::{Affecting, DecisionFilter, Decisions, Via};
+pub use decision_sieve::DecisionFilter;
+pub use decisions::{Affecting, Decisions, Via};
 pub use entries::Entries;
 pub use graph::{Edge, Graph};
 pub use nodes::{NodeIndex, NodeText};
@@ -127,6 +129,14 @@ impl Index {
         let known = Known::load(&self.conn)?;
         let changed = self.pending.borrow().clone();
         if changed == DecisionsChanged::Nothing && matches_files(&known, files)? {
+            return Ok(CaughtUp::default());
+        }
+        if changed == DecisionsChanged::Unknown
+            && known != Known::default()
+            && matches_files(&known, files)?
+            && catch_up::are_as_listed(&self.conn, &files.decision_names()?)?
+        {
+            *self.pending.borrow_mut() = DecisionsChanged::Nothing;
             return Ok(CaughtUp::default());
         }
         let epoch = files.board_epoch();

@@ -10,13 +10,16 @@ use std::collections::HashMap;
 use crate::error::StoreError;
 
 /// A term found in more rows than this says little about each.
-pub(super) const COMMON: usize = 1000;
+pub(super) const COMMON: usize = 500;
+/// So does one found in one row of so many, but for a store of few.
+const COMMON_SHARE: usize = 4;
+const FEW: usize = 100;
 /// Of a common term, so many rows that pass a filter are enough.
 pub(super) const ENOUGH: usize = 300;
 /// So many of the best rows by rarer terms are looked up for the common ones.
 const LOOKED_UP: usize = 64;
 /// Of the terms of a long question, so many of the rarest are asked for.
-const ASKED: usize = 32;
+const ASKED: usize = 16;
 
 /// A word that is asked for, and how much it counts.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +68,8 @@ pub(super) fn rank(shelf: &impl Shelf, terms: &[Term]) -> Result<Vec<(i64, f64)>
     }
     asked.sort_by(|a, b| (b.weight * b.rarity).total_cmp(&(a.weight * a.rarity)));
     asked.truncate(ASKED);
-    let (common, rare): (Vec<Spread>, Vec<Spread>) = asked.into_iter().partition(|spread| spread.rows.len() > COMMON);
+    let common = usize::try_from(total).unwrap_or(COMMON).div_ceil(COMMON_SHARE).clamp(FEW, COMMON);
+    let (common, rare): (Vec<Spread>, Vec<Spread>) = asked.into_iter().partition(|spread| spread.rows.len() > common);
 
     let mut fits: HashMap<i64, f64> = HashMap::new();
     for spread in &rare {

@@ -77,6 +77,12 @@ pub(super) fn agent_key(agent: &str) -> String {
     clip(agent, limits::NAME_BYTES).to_lowercase()
 }
 
+/// Names of vectors as one parameter.
+pub(super) fn name_list(names: &[u64]) -> String {
+    let names: Vec<String> = names.iter().map(|name| name.cast_signed().to_string()).collect();
+    format!("[{}]", names.join(","))
+}
+
 /// Reads a card: `meaning, gist, agent` of one row.
 pub(super) fn card(conn: &Connection, sql: &str, row: Row) -> Result<Card, StoreError> {
     let read = |row: &SqlRow<'_>| Ok(Card { sense: Sense::at(row, 0)?, agent: row.get(2)? });

@@ -11,6 +11,7 @@ use twining_model::scope::covering_keys;
 use twining_model::{Scope, Time};
 
 use super::search::{COMMON, ENOUGH, Shelf, quoted};
+use super::sense::name_list;
 use super::tally::{self, Count, horizon};
 use super::view::{Reach, first_column, json_list, row_limit};
 use crate::error::StoreError;
@@ -121,15 +122,16 @@ const SPREAD: &str = "SELECT rowid FROM entry_text WHERE entry_text MATCH ?1 ORD
 const SCORED_ANY: &str = "SELECT rowid, -bm25(entry_text, 2.0, 1.0, 0.5, 0.5, 0.0) FROM entry_text WHERE entry_text MATCH :match";
 const SCORED_AT: &str = "SELECT -bm25(entry_text, 2.0, 1.0, 0.5, 0.5, 0.0) FROM entry_text WHERE entry_text MATCH ?1 AND rowid = ?2";
 const OF_MEANING: &str = concat!(
-    "SELECT e.pos FROM line l CROSS JOIN entry e ON e.pos = l.pos
-    WHERE l.meaning = :name AND (:tags IS NULL OR EXISTS(
+    "SELECT e.pos FROM json_each(:names) n CROSS JOIN line l ON l.meaning = n.value CROSS JOIN entry e ON e.pos = l.pos
+    WHERE (:tags IS NULL OR EXISTS(
         SELECT 1 FROM tag t WHERE t.tag IN (SELECT value FROM json_each(:tags)) AND t.at = e.at AND t.pos = e.pos))
     AND (:open = 0 OR e.open = 1) AND",
     sieve!()
 );
 const OF_GIST: &str = concat!(
-    "SELECT e.pos FROM line l CROSS JOIN entry e ON e.pos = l.pos
-    WHERE l.gist = :name AND (:tags IS NULL OR EXISTS(
+    "SELECT e.pos FROM json_each(:names) n CROSS JOIN line l INDEXED BY line_gist ON l.gist = n.value
+        CROSS JOIN entry e ON e.pos = l.pos
+    WHERE l.gist IS NOT NULL AND (:tags IS NULL OR EXISTS(
         SELECT 1 FROM tag t WHERE t.tag IN (SELECT value FROM json_each(:tags)) AND t.at = e.at AND t.pos = e.pos))
     AND (:open = 0 OR e.open = 1) AND",
     sieve!()
@@ -312,13 +314,14 @@ impl<'s> Sieve<'s> {
         Ok(total.cast_unsigned())
     }
 
-    /// Those whose text or whose summary has this name.
-    pub fn of_meaning(&self, name: u64) -> Result<Vec<i64>, StoreError> {
+    /// Those whose text or whose summary has one of these names.
+    pub fn of_meaning(&self, names: &[u64]) -> Result<Vec<i64>, StoreError> {
         let mut found = Vec::new();
+        let names = name_list(names);
         for sql in [OF_MEANING, OF_GIST] {
             let mut statement = self.conn.prepare_cached(sql)?;
             self.bind(&mut statement, "", self.window())?;
-            bind_if_used(&mut statement, ":name", name.cast_signed())?;
+            bind_if_used(&mut statement, ":names", &names)?;
             let mut rows = statement.raw_query();
             while let Some(row) = rows.next()? {
                 found.push(row.get(0)?);

@@ -6,10 +6,12 @@ mod add_entity;
 mod add_relation;
 mod archive;
 mod assemble;
+mod check_gates;
 mod commits;
 mod decide;
 mod dismiss;
 mod export;
+mod gates;
 mod graph_query;
 mod impact;
 mod knowledge_check;
@@ -22,24 +24,29 @@ mod override_decision;
 mod path;
 mod post;
 mod promote;
+mod prompt;
 mod prune_graph;
 mod query;
 mod read;
 mod recent;
 mod reconsider;
+mod record_turn;
 mod review_context;
+mod role;
 mod search_decisions;
 mod shown;
 mod status;
+mod suggest_mode;
 mod summarize;
 mod trace;
+mod turns;
 mod verify;
 mod what_changed;
 mod why;
 mod words;
 
 /// Every verb, group by group, in the order people read them.
-pub static VERBS: [VerbEntry; 33] = [
+pub static VERBS: [VerbEntry; 40] = [
     VerbEntry::of::<assemble::Assemble>(),
     VerbEntry::of::<summarize::Summarize>(),
     VerbEntry::of::<what_changed::WhatChanged>(),
@@ -69,6 +76,13 @@ pub static VERBS: [VerbEntry; 33] = [
     VerbEntry::of::<knowledge_update::KnowledgeUpdate>(),
     VerbEntry::of::<knowledge_check::KnowledgeCheck>(),
     VerbEntry::of::<review_context::Review>(),
+    VerbEntry::of::<role::RoleOf>(),
+    VerbEntry::of::<gates::Gates>(),
+    VerbEntry::of::<check_gates::CheckGates>(),
+    VerbEntry::of::<prompt::PromptFor>(),
+    VerbEntry::of::<record_turn::RecordTurn>(),
+    VerbEntry::of::<turns::Turns>(),
+    VerbEntry::of::<suggest_mode::SuggestMode>(),
     VerbEntry::of::<archive::Archive>(),
     VerbEntry::of::<status::Status>(),
     VerbEntry::of::<verify::Verify>(),

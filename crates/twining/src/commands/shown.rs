@@ -1,9 +1,9 @@
 //! How records look to a person, the same under every verb.
 
-use twining_engine::{Direction, SearchMode};
+use twining_engine::{Direction, Mistake, SearchMode};
 use twining_model::{Decision, Entity, Entry};
 
-use crate::page::{Cell, Page, count, dim, kind, place, plain, standing, strong, when};
+use crate::page::{Cell, Page, count, dim, kind, place, plain, standing, strong, warn, when};
 
 /// A list of entries, one a line.
 pub fn entries(entries: &[Entry], page: &mut Page) {
@@ -77,6 +77,11 @@ pub fn arrow(relation: &str, direction: Direction) -> String {
         Direction::Outgoing => format!("-{relation}->"),
         Direction::Incoming => format!("<-{relation}-"),
     }
+}
+
+/// What is wrong with the policy files.
+pub fn mistakes(mistakes: &[Mistake], page: &mut Page) {
+    mistakes.iter().for_each(|mistake| page.line([warn("mistake"), plain(mistake.to_string())]));
 }
 
 /// Says that an answer was cut, and how to get the rest.

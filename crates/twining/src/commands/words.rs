@@ -45,6 +45,11 @@ pub const LEVELS: [&str; 3] = ["architecture", "implementation", "all"];
 /// What `verify` can look at.
 pub const CHECKS: [&str; 5] = ["test_coverage", "warnings", "assembly", "drift", "constraints"];
 
+/// What a coach may say of a turn.
+pub const VERDICTS: [&str; 3] = ["approve", "revise", "escalate"];
+/// How a turn begins.
+pub const TURN_MODES: [&str; 3] = ["fresh_start", "continuing_work", "recovering_state"];
+
 /// What a scope may be, in the help of a flag.
 pub const SCOPE: &str = "File, directory, module or `project`; a path is relative to the project";
 /// The same where it may be left out.
@@ -72,6 +77,11 @@ pub fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> 
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
+/// A part that a model may also have sent as `null`.
+pub fn part<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
 /// Properties: an object in JSON, `key=value` pairs on a command line.
 pub fn properties<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, String)>, D::Error> {
     let properties: Option<BTreeMap<String, String>> = Option::deserialize(deserializer)?;
@@ -90,6 +100,11 @@ pub fn property(pair: &str) -> Result<(String, String), String> {
 /// Reads a number of things.
 pub fn number(word: &str) -> Result<usize, String> {
     word.trim().parse().map_err(|_| "write a positive whole number".to_owned())
+}
+
+/// Reads any JSON.
+pub fn json(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|error| format!("write it as JSON: {}", misread::explained(&error.to_string())))
 }
 
 /// Reads an alternative from JSON.

@@ -165,6 +165,7 @@ mod tests {
             "archive",
             "verify",
             "knowledge_update",
+            "record_turn",
         ];
         for verb in &VERBS {
             assert_eq!(verb.effect == Effect::Reads, !writes.contains(&verb.name), "{}", verb.name);

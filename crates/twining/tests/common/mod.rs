@@ -30,11 +30,20 @@ impl Project {
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_twining"));
         command.args(words).current_dir(self.path()).stdin(Stdio::null());
-        for name in
-            ["TWINING_PROJECT", "TWINING_AGENT", "CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID", "NO_COLOR", "CLICOLOR_FORCE", "COLUMNS"]
-        {
+        for name in [
+            "TWINING_PROJECT",
+            "TWINING_AGENT",
+            "TWINING_MODEL",
+            "CLAUDE_PROJECT_DIR",
+            "CLAUDE_CODE_SESSION_ID",
+            "NO_COLOR",
+            "CLICOLOR_FORCE",
+            "COLUMNS",
+        ] {
             command.env_remove(name);
         }
+        // A policy of whoever runs the tests must not change what they see.
+        command.env("XDG_CONFIG_HOME", self.path().join("settings-of-nobody"));
         command
     }
 
@@ -107,7 +116,7 @@ pub struct Server {
 }
 
 impl Server {
-    fn start(mut command: Command) -> Self {
+    pub fn start(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the server starts");
         let (input, output) = (child.stdin.take(), child.stdout.take().expect("a pipe"));
         Self { child, input, output: BufReader::new(output) }

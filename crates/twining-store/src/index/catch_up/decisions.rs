@@ -1,8 +1,8 @@
 //! Decisions as rows: one file each, read again only if it changed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use twining_model::scope::Folding;
 use twining_model::{Authority, Decision, Id, Status, limits};
 
@@ -10,7 +10,7 @@ use super::entries::{scope_key, time_of};
 use super::{Session, clip, sum_of};
 use crate::disk::Fingerprint;
 use crate::error::StoreError;
-use crate::files::{DecisionsChanged, Files};
+use crate::files::{DecisionNames, DecisionsChanged, Files};
 use crate::index::known::print_at;
 use crate::index::sense::{Sense, agent_key, decision_text};
 use crate::index::tally::Count;
@@ -126,9 +126,9 @@ impl Session<'_> {
     }
 
     fn every_decision(&mut self, files: &Files) -> Result<(), StoreError> {
-        let mut papers: HashMap<String, Option<Fingerprint>> =
-            self.conn.prepare_cached(PAPERS)?.query_map([], |row| Ok((row.get(0)?, print_at(row, 1)?)))?.collect::<Result<_, _>>()?;
-        for (id, print) in files.decision_names()? {
+        let mut papers = papers(self.conn)?;
+        let names = files.decision_names()?;
+        for (id, print) in names.decisions {
             if papers.remove(id.as_str()) != Some(Some(print)) {
                 self.reload(files, &id, Some(print))?;
             }
@@ -137,15 +137,14 @@ impl Session<'_> {
         for id in gone {
             self.reload(files, &id, None)?;
         }
-        self.odd_names(files)
+        self.odd_names(&names.odd)
     }
 
-    fn odd_names(&mut self, files: &Files) -> Result<(), StoreError> {
-        let reported: Vec<String> = self.conn.prepare_cached(ODD)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        for file in reported {
+    fn odd_names(&mut self, odd: &[String]) -> Result<(), StoreError> {
+        for file in reported_as_odd(self.conn)? {
             self.withdraw(&file, 0)?;
         }
-        for name in files.odd_decision_names()? {
+        for name in odd {
             self.complain(&format!("{DECISIONS}/{name}"), 1, None, "its name is not an id")?;
         }
         Ok(())
@@ -270,6 +269,23 @@ impl Session<'_> {
         ])?;
         Ok(())
     }
+}
+
+/// Whether the index has the decisions just as the directory has them. Most
+/// processes live for one question, and for most of those nothing changed.
+pub(in crate::index) fn are_as_listed(conn: &Connection, names: &DecisionNames) -> Result<bool, StoreError> {
+    let mut papers = papers(conn)?;
+    let same = names.decisions.iter().all(|(id, print)| papers.remove(id.as_str()) == Some(Some(*print)));
+    let odd: HashSet<String> = names.odd.iter().map(|name| format!("{DECISIONS}/{name}")).collect();
+    Ok(same && papers.is_empty() && odd == reported_as_odd(conn)?.into_iter().collect())
+}
+
+fn papers(conn: &Connection) -> Result<HashMap<String, Option<Fingerprint>>, StoreError> {
+    Ok(conn.prepare_cached(PAPERS)?.query_map([], |row| Ok((row.get(0)?, print_at(row, 1)?)))?.collect::<Result<_, _>>()?)
+}
+
+fn reported_as_odd(conn: &Connection) -> Result<Vec<String>, StoreError> {
+    Ok(conn.prepare_cached(ODD)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
 fn parse(id: &Id, bytes: Vec<u8>) -> Result<(String, Decision), String> {

@@ -184,7 +184,7 @@ fn a_record_is_found_by_the_names_of_its_vectors_while_it_is_live() {
     let index = desk.index();
     let view = view(&index);
     let named = |text: &str, filter: &EntryFilter| {
-        let rows = view.entries().by_meaning(meaning_of(text), filter).expect("looks");
+        let rows = view.entries().by_meaning(&[meaning_of(text)], filter).expect("looks");
         rows.into_iter().map(|row| view.entries().at_row(row).expect("is there").id).collect::<Vec<_>>()
     };
     let any = EntryFilter::default();

@@ -141,7 +141,7 @@ fn pages_filter_and_count() {
         statuses: vec![Status::Provisional],
         confidence: Some(Confidence::High),
         scope: Some(Scope::read("src/m0/x.rs")),
-        ..DecisionFilter::default()
+        since: None,
     };
     let page = decisions.page(&filter, 1).expect("a page");
     assert_eq!((page.items[0].id.clone(), page.total), (id(6), 2));

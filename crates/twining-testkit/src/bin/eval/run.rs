@@ -8,7 +8,7 @@ use serde_json::Value;
 use twining_embed::Model;
 use twining_engine::{AssembleInput, Caller, Engine, QueryInput, SearchDecisionsInput, TraceInput, WhyInput};
 use twining_model::{Channel, Id, IdSource, Origin, Time, Trust};
-use twining_store::{Place, Store};
+use twining_store::{Place, Store, VECTOR_BYTES, VectorBytes, VectorCursor};
 use twining_testkit::FixedWorld;
 
 use crate::Measure;
@@ -27,24 +27,48 @@ pub fn run(name: &str, set: &Set, measure: &[Measure], keyword: bool, cache: Opt
         let project = tempfile::tempdir()?;
         data::write(project.path(), &records)?;
         let kept = cache.map(|cache| cache.join(format!("{name}-{store}.vectors")));
-        let vectors = project.path().join(".twining/local/vectors.bin");
-        if let Some(kept) = kept.as_ref().filter(|kept| kept.exists()) {
-            fs::create_dir_all(project.path().join(".twining/local"))?;
-            fs::copy(kept, &vectors)?;
-        }
         let engine = engine(project.path(), &records, keyword)?;
+        if let Some(kept) = kept.as_ref().filter(|kept| kept.exists()) {
+            take_out(&engine, kept)?;
+        }
         engine.study().make_all(&mut |embedding| {
             eprint!("\r{} vectors to make   ", embedding.waiting);
             true
         })?;
         eprintln!();
-        if let Some(kept) = kept.filter(|_| vectors.exists()) {
-            fs::create_dir_all(kept.parent().ok_or("a cache is a folder")?)?;
-            fs::copy(&vectors, kept)?;
+        if let Some(kept) = kept.filter(|_| !keyword) {
+            put_away(&engine, &kept)?;
         }
         Asking { engine: &engine, set: name, table }.ask(set, &store, measure)?;
     }
     Ok(())
+}
+
+const ROW: usize = 8 + VECTOR_BYTES;
+
+/// Gives a store the vectors an earlier run made.
+fn take_out(engine: &Engine, kept: &Path) -> Outcome<()> {
+    let bytes = fs::read(kept)?;
+    let (rows, _) = bytes.as_chunks::<ROW>();
+    let rows: Vec<(u64, VectorBytes)> =
+        rows.iter().filter_map(|row| Some((u64::from_le_bytes(*row.first_chunk::<8>()?), *row.last_chunk::<VECTOR_BYTES>()?))).collect();
+    let model = Model::built_in()?;
+    engine.store().vectors(|file| file.append(model.identity(), &rows))?;
+    Ok(())
+}
+
+/// Keeps the vectors of a store for a later run.
+fn put_away(engine: &Engine, kept: &Path) -> Outcome<()> {
+    let mut bytes = Vec::new();
+    let model = Model::built_in()?;
+    engine.store().vectors(|file| {
+        file.read_on(model.identity(), &mut VectorCursor::default(), &mut |name, vector| {
+            bytes.extend(name.to_le_bytes());
+            bytes.extend(vector);
+        })
+    })?;
+    fs::create_dir_all(kept.parent().ok_or("a cache is a folder")?)?;
+    Ok(fs::write(kept, bytes)?)
 }
 
 /// An engine whose clock stands an hour after the last record.

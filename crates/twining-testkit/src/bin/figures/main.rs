@@ -5,6 +5,7 @@
 mod client;
 mod crowd;
 mod measure;
+mod prompts;
 mod search;
 mod store;
 mod table;
@@ -52,6 +53,8 @@ enum What {
     Search,
     /// The index built anew and caught up
     Rebuild,
+    /// Role, gates and prompt, as a hook asks for them
+    Prompts,
     /// Many processes, kills, arrays
     Crowd,
 }
@@ -118,6 +121,7 @@ fn report(arguments: Arguments) -> Outcome<()> {
             What::Reads => measure::reads(&mut bench)?,
             What::Search => search::search(&mut bench)?,
             What::Rebuild => measure::rebuild(&mut bench)?,
+            What::Prompts => prompts::prompts(&mut bench)?,
             What::Crowd => crowd::crowd(&mut bench)?,
         }
     }

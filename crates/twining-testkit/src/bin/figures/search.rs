@@ -42,7 +42,9 @@ pub fn search(bench: &mut Bench) -> Outcome<()> {
         rows(&mut client, records, "keyword", goals.map(|(_, assemble)| (5.0, assemble)), &mut table)?;
         client.close()?;
     }
-    table.note(format!("{CALLS} calls each over MCP after one that warms it; a tenth as many decisions as entries; the query is embedded in the call."));
+    table.note(format!(
+        "{CALLS} calls each over MCP after one that warms it; a tenth as many decisions as entries; the query is embedded in the call."
+    ));
     table.note("Every word of these stores stands in thousands of records, which is the worst a search by words can meet.");
     show(&table);
     posts_beside_embedding(bench)

@@ -1,0 +1,287 @@
+//! Holding results against a profile.
+//!
+//! A gate passes on evidence, fails on evidence, and without evidence is
+//! unknown; unknown never approves. What a report on disk says counts over what
+//! the caller says, and no caller can name a threshold.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::Refused;
+
+use crate::governance::gates::percent::Percent;
+use crate::governance::gates::profile::GateProfile;
+use crate::governance::policy::Mistake;
+use crate::governance::reports::ReportRead;
+
+/// Results in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct CheckGatesInput {
+    /// What kind of task.
+    pub task_type: Option<String>,
+    /// How hard, from 1 to 10.
+    pub complexity: i64,
+    /// Tests that were executed.
+    pub tests_run: Option<u64>,
+    /// Tests that passed.
+    pub tests_passed: Option<u64>,
+    /// Tests that failed.
+    pub tests_failed: Option<u64>,
+    /// Coverage, as a fraction or in percent.
+    pub coverage: Option<f64>,
+    /// The architecture review's score, to 100.
+    pub arch_score: Option<f64>,
+    /// Reports of test and coverage tools, inside the project.
+    pub reports: Vec<String>,
+}
+
+/// How tests went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TestCounts {
+    /// Executed.
+    pub run: u64,
+    /// Passed.
+    pub passed: u64,
+    /// Failed, or broke before they could.
+    pub failed: u64,
+}
+
+/// Who says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Evidence {
+    /// A report on disk.
+    Report,
+    /// The caller.
+    Claimed,
+    /// Nobody.
+    None,
+}
+
+/// Where a gate stands, from good to bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Shown to be met.
+    Pass,
+    /// Not shown either way.
+    Unknown,
+    /// Shown to be missed.
+    Fail,
+}
+
+impl Standing {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Unknown => "unknown",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+/// One gate, judged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct GateResult {
+    /// `tests`, `coverage`, `architecture` or `reports`.
+    pub gate: &'static str,
+    /// Where it stands.
+    pub standing: Standing,
+    /// Why.
+    pub reason: String,
+    /// Who says so.
+    pub evidence: Evidence,
+    /// What would change it; nothing for a gate that passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// All gates, judged.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GatesChecked {
+    /// The worst of the gates.
+    pub overall: Standing,
+    /// Whether the task may be approved: only if every gate passed.
+    pub approved: bool,
+    /// Each gate that is required, or that failed though it is not.
+    pub gates: Vec<GateResult>,
+    /// What to do now, in order.
+    pub next: Vec<String>,
+    /// The bar.
+    pub profile: GateProfile,
+    /// What was read, as it counts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reports: Vec<ReportRead>,
+    /// What was taken for something else.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What is wrong with the policy files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mistakes: Vec<Mistake>,
+}
+
+/// What is known of a task's results.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Measured {
+    tests: Option<(TestCounts, Evidence)>,
+    coverage: Option<(Percent, Evidence)>,
+    arch_score: Option<f64>,
+    unread: Vec<String>,
+    notes: Vec<String>,
+}
+
+impl Measured {
+    /// What the caller says, checked; over it what the reports say.
+    pub(crate) fn of(input: &CheckGatesInput, reports: &[ReportRead]) -> Result<Self, Refused> {
+        let claimed = claimed_tests(input)?;
+        let coverage = input.coverage.map(|given| {
+            Percent::read(given).ok_or_else(|| {
+                Refused::new("coverage", "must be a fraction up to 1 or a percentage up to 100").because(format!("{given} was given"))
+            })
+        });
+        let coverage = coverage.transpose()?;
+        if let Some(score) = input.arch_score.filter(|score| !(0.0..=100.0).contains(score)) {
+            return Err(Refused::new("arch_score", "must be from 0 to 100").because(format!("{score} was given")));
+        }
+        let mut measured = Self { arch_score: input.arch_score, ..Self::default() };
+        let reported = reports.iter().filter_map(|report| report.tests).reduce(sum);
+        if let (Some(claimed), Some(reported)) = (claimed, reported)
+            && claimed != reported
+        {
+            measured.notes.push(format!("{} were claimed, and the reports say {}; the reports count", tally(claimed), tally(reported)));
+        }
+        measured.tests = reported.map(|tests| (tests, Evidence::Report)).or(claimed.map(|tests| (tests, Evidence::Claimed)));
+        let lines = reports
+            .iter()
+            .filter_map(|report| report.lines)
+            .fold((0_u64, 0_u64), |(covered, total), lines| (covered.saturating_add(lines.covered), total.saturating_add(lines.total)));
+        let reported = Percent::of(lines.0, lines.1);
+        if let (Some(claimed), Some(reported)) = (coverage, reported)
+            && claimed != reported
+        {
+            measured.notes.push(format!("a coverage of {claimed} was claimed, and the reports say {reported}; the reports count"));
+        }
+        measured.coverage = reported.map(|share| (share, Evidence::Report)).or(coverage.map(|share| (share, Evidence::Claimed)));
+        measured.unread = reports.iter().filter_map(|report| Some(format!("`{}` {}", report.path, report.problem.as_ref()?))).collect();
+        Ok(measured)
+    }
+}
+
+fn claimed_tests(input: &CheckGatesInput) -> Result<Option<TestCounts>, Refused> {
+    let counts = match (input.tests_run, input.tests_passed, input.tests_failed) {
+        (run, Some(passed), Some(failed)) => TestCounts { run: run.unwrap_or(passed.saturating_add(failed)), passed, failed },
+        (Some(run), None, Some(failed)) => TestCounts { run, passed: run.saturating_sub(failed), failed },
+        (None, None, None) => return Ok(None),
+        // What passed says nothing of what did not.
+        _ => return Err(Refused::new("tests", "must say how many were run, passed and failed")),
+    };
+    if counts.passed.saturating_add(counts.failed) > counts.run {
+        return Err(Refused::new("tests", "cannot have more passed and failed than were run").because(tally(counts)));
+    }
+    Ok(Some(counts))
+}
+
+fn sum(a: TestCounts, b: TestCounts) -> TestCounts {
+    TestCounts { run: a.run.saturating_add(b.run), passed: a.passed.saturating_add(b.passed), failed: a.failed.saturating_add(b.failed) }
+}
+
+fn tally(tests: TestCounts) -> String {
+    format!("{} run, {} passed, {} failed", tests.run, tests.passed, tests.failed)
+}
+
+/// Judges every gate.
+pub(crate) fn check(profile: GateProfile, measured: Measured, reports: Vec<ReportRead>, mut notes: Vec<String>) -> GatesChecked {
+    let judged =
+        [judge_tests(&profile, &measured), judge_coverage(&profile, &measured), judge_arch(&profile, &measured), judge_reports(&measured)];
+    let gates: Vec<GateResult> = judged.into_iter().flatten().collect();
+    let overall = gates.iter().map(|gate| gate.standing).max().unwrap_or(Standing::Pass);
+    let approved = overall == Standing::Pass;
+    let mut next: Vec<String> = gates.iter().filter_map(|gate| gate.next.clone()).collect();
+    next.push(match overall {
+        Standing::Pass if gates.is_empty() => {
+            format!("nothing is required of a `{}` task: judge it by its acceptance criteria", profile.task_type)
+        }
+        Standing::Pass => "every gate passed: approve if each acceptance criterion is verified too".to_owned(),
+        Standing::Unknown => "do not approve: what is unknown has not passed. Check again with the evidence".to_owned(),
+        Standing::Fail => "do not approve: send it back with the reasons above, and check again after the change".to_owned(),
+    });
+    notes.extend(measured.notes);
+    GatesChecked { overall, approved, gates, next, profile, reports, notes, mistakes: Vec::new() }
+}
+
+fn judge_tests(profile: &GateProfile, measured: &Measured) -> Option<GateResult> {
+    let gate = |standing, reason: String, evidence, next: Option<&str>| {
+        Some(GateResult { gate: "tests", standing, reason, evidence, next: next.map(str::to_owned) })
+    };
+    let Some((tests, evidence)) = measured.tests else {
+        let next = "run the tests, and give their counts or the path of their report";
+        return profile
+            .tests_required
+            .then(|| gate(Standing::Unknown, "no test results were given".to_owned(), Evidence::None, Some(next)))
+            .flatten();
+    };
+    let told = tally(tests);
+    // Also where tests are not required: one that was run and failed is a fact.
+    if tests.failed > 0 && profile.tests_must_pass {
+        let next =
+            if tests.failed == 1 { "mend the failing test or the code it tests" } else { "mend the failing tests or the code they test" };
+        return gate(Standing::Fail, told, evidence, Some(next));
+    }
+    match profile.tests_required {
+        false => None,
+        true if tests.run == 0 => {
+            let next = "find out why no test ran: the wrong filter, the wrong folder, or none written";
+            gate(Standing::Unknown, "no test was run, and nothing failing is not passing".to_owned(), evidence, Some(next))
+        }
+        true if tests.passed == 0 && tests.failed == 0 => {
+            gate(Standing::Unknown, format!("{told}: nothing passed"), evidence, Some("run the tests that were skipped"))
+        }
+        true => gate(Standing::Pass, told, evidence, None),
+    }
+}
+
+fn judge_coverage(profile: &GateProfile, measured: &Measured) -> Option<GateResult> {
+    let threshold = profile.coverage_threshold.filter(|_| profile.coverage_required)?;
+    let gate = |standing, reason, evidence, next| Some(GateResult { gate: "coverage", standing, reason, evidence, next });
+    match measured.coverage {
+        None => {
+            let next = "measure the coverage, and give it or the path of its report".to_owned();
+            gate(Standing::Unknown, format!("no coverage was given; {threshold} is wanted"), Evidence::None, Some(next))
+        }
+        Some((share, evidence)) if share < threshold => {
+            let next = format!("cover more: tests for what is untested, from {share} to {threshold}");
+            gate(Standing::Fail, format!("{share} is covered, and {threshold} is wanted"), evidence, Some(next))
+        }
+        Some((share, evidence)) => gate(Standing::Pass, format!("{share} is covered; {threshold} is wanted"), evidence, None),
+    }
+}
+
+fn judge_arch(profile: &GateProfile, measured: &Measured) -> Option<GateResult> {
+    let threshold = profile.arch_review_threshold.filter(|_| profile.arch_review_required)?;
+    let gate = |standing, reason, evidence, next: Option<&str>| {
+        Some(GateResult { gate: "architecture", standing, reason, evidence, next: next.map(str::to_owned) })
+    };
+    match measured.arch_score {
+        None => {
+            let reason = format!("no architecture score was given; {threshold} is wanted");
+            gate(Standing::Unknown, reason, Evidence::None, Some("review the architecture, and give its score"))
+        }
+        Some(score) if score < f64::from(threshold) => {
+            let reason = format!("the architecture scores {score}, and {threshold} is wanted");
+            gate(Standing::Fail, reason, Evidence::Claimed, Some("mend what the architecture review found"))
+        }
+        Some(score) => gate(Standing::Pass, format!("the architecture scores {score}; {threshold} is wanted"), Evidence::Claimed, None),
+    }
+}
+
+/// A report that was named and cannot be read may hold anything.
+fn judge_reports(measured: &Measured) -> Option<GateResult> {
+    (!measured.unread.is_empty()).then(|| GateResult {
+        gate: "reports",
+        standing: Standing::Unknown,
+        reason: measured.unread.join("; "),
+        evidence: Evidence::None,
+        next: Some("give the path of a report that is there and that is read here, or leave it out".to_owned()),
+    })
+}

@@ -1,0 +1,16 @@
+//! Gates: the bar a task of some type and complexity must clear, and whether it
+//! did. Three answers, because "no failure was seen" is not "it passed".
+
+mod check;
+mod percent;
+mod profile;
+mod task;
+#[cfg(test)]
+mod tests;
+
+pub use check::{CheckGatesInput, Evidence, GateResult, GatesChecked, Standing, TestCounts};
+pub(crate) use check::{Measured, check};
+pub use percent::Percent;
+pub use profile::{GateProfile, GatesInput, GatesOutcome};
+pub(crate) use profile::{gates, profile};
+pub(crate) use task::{Task, task};

@@ -1,0 +1,132 @@
+//! The profile of a task: what is required of it, and who said so.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::governance::gates::percent::Percent;
+use crate::governance::gates::task::{Task, task};
+use crate::governance::policy::{Cell, HARDEST, Mistake, Policy, Source, Sourced, strict};
+
+/// Which gates, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct GatesInput {
+    /// What kind of task.
+    pub task_type: Option<String>,
+    /// How hard, from 1 to 10.
+    pub complexity: i64,
+}
+
+/// What a task must clear. A threshold stands only where its gate is required.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct GateProfile {
+    /// `QG-{task_type}-{low}-{high}`.
+    pub id: String,
+    /// What kind of task.
+    pub task_type: String,
+    /// The complexities it holds for.
+    #[schemars(with = "Vec<u8>")]
+    pub complexity_range: (u8, u8),
+    /// Whether the architecture is reviewed.
+    pub arch_review_required: bool,
+    /// The score it must reach, to 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arch_review_threshold: Option<u8>,
+    /// Whether coverage counts.
+    pub coverage_required: bool,
+    /// The share that must be covered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage_threshold: Option<Percent>,
+    /// Whether there must be tests.
+    pub tests_required: bool,
+    /// Whether all of them must pass.
+    pub tests_must_pass: bool,
+    /// Where each value came from.
+    pub sources: BTreeMap<String, Source>,
+}
+
+/// The gates of a task.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GatesOutcome {
+    /// What kind of task, in the known word.
+    pub task_type: String,
+    /// How hard, from 1 to 10.
+    pub complexity: u8,
+    /// What it must clear.
+    pub profile: GateProfile,
+    /// What was taken for something else.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What is wrong with the policy files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mistakes: Vec<Mistake>,
+}
+
+/// Answers which gates hold for a task.
+pub(crate) fn gates(policy: &Policy, input: &GatesInput) -> Result<GatesOutcome, Failure> {
+    let mut task = task(policy, input.task_type.as_deref(), input.complexity)?;
+    let profile = profile(policy, &mut task);
+    Ok(GatesOutcome {
+        task_type: task.task_type,
+        complexity: task.complexity,
+        profile,
+        notes: task.notes,
+        mistakes: policy.mistakes.clone(),
+    })
+}
+
+/// The profile of a task; what it took for something else is added to its notes.
+pub(crate) fn profile(policy: &Policy, task: &mut Task) -> GateProfile {
+    let gate = policy.patch.gates.get(&task.task_type).cloned().unwrap_or_default();
+    if let Some((range, cell)) = gate.at(task.complexity) {
+        return filled(&task.task_type, range, cell);
+    }
+    // A type that speaks of some complexities only: the nearest, and of two the harder.
+    let distance = |range: (u8, u8)| range.0.abs_diff(task.complexity).min(range.1.abs_diff(task.complexity));
+    let near = gate.ranges().into_iter().min_by_key(|(range, _)| (distance(*range), std::cmp::Reverse(range.1)));
+    match near {
+        Some((range, cell)) => {
+            let (name, complexity) = (&task.task_type, task.complexity);
+            task.notes.push(format!("`{name}` has no gates for complexity {complexity}; those of {}-{} hold", range.0, range.1));
+            filled(&task.task_type, range, cell)
+        }
+        None => filled(&task.task_type, (1, HARDEST), &Cell::default()),
+    }
+}
+
+fn filled(task_type: &str, range: (u8, u8), cell: &Cell) -> GateProfile {
+    let cell = strict().then(cell.clone());
+    let mut sources = BTreeMap::new();
+    let mut told = |name: &str, source: Source| sources.insert(name.to_owned(), source);
+    let mut flag = |name: &str, value: Option<Sourced<bool>>| {
+        let value = value.unwrap_or(Sourced { value: true, source: Source::DEFAULT });
+        told(name, value.source);
+        value.value
+    };
+    let arch_review_required = flag("arch_review_required", cell.arch_review_required);
+    let coverage_required = flag("coverage_required", cell.coverage_required);
+    let tests_required = flag("tests_required", cell.tests_required);
+    let tests_must_pass = flag("tests_must_pass", cell.tests_must_pass);
+    let arch = cell.arch_review_threshold.filter(|_| arch_review_required);
+    let coverage = cell.coverage_threshold.filter(|_| coverage_required);
+    if let Some(arch) = &arch {
+        told("arch_review_threshold", arch.source);
+    }
+    if let Some(coverage) = &coverage {
+        told("coverage_threshold", coverage.source);
+    }
+    GateProfile {
+        id: format!("QG-{task_type}-{}-{}", range.0, range.1),
+        task_type: task_type.to_owned(),
+        complexity_range: range,
+        arch_review_required,
+        arch_review_threshold: arch.map(|arch| arch.value),
+        coverage_required,
+        coverage_threshold: coverage.map(|coverage| coverage.value),
+        tests_required,
+        tests_must_pass,
+        sources,
+    }
+}

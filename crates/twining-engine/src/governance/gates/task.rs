@@ -1,0 +1,77 @@
+//! What a task is called and how hard it is: the many words in use, made few.
+
+use twining_model::{Refused, limits, text};
+
+use crate::governance::policy::{HARDEST, Policy, word};
+use crate::words;
+
+/// What to take a word for that no profile has. Never for something easier than
+/// `feature`, unless the word is plainly another one for it.
+const ALIASES: [(&str, &str); 20] = [
+    ("implementation", "feature"),
+    ("enhancement", "feature"),
+    ("bug_fix", "feature"),
+    ("bugfix", "feature"),
+    ("fix", "feature"),
+    ("hotfix", "feature"),
+    ("refactor", "feature"),
+    ("refactoring", "feature"),
+    ("glue", "feature"),
+    ("wiring", "feature"),
+    ("benchmark", "testing"),
+    ("test", "testing"),
+    ("tests", "testing"),
+    ("research", "documentation"),
+    ("docs", "documentation"),
+    ("doc", "documentation"),
+    ("scaffold", "scaffolding"),
+    ("config", "declarative"),
+    ("configuration", "declarative"),
+    ("dto", "declarative"),
+];
+
+/// What every task is judged as when its word is not known.
+const FALLBACK: &str = "feature";
+
+/// A task's type and complexity, in known words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Task {
+    pub(crate) task_type: String,
+    pub(crate) complexity: u8,
+    /// What was taken for something else.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Reads a task's type and complexity as callers write them.
+pub(crate) fn task(policy: &Policy, task_type: Option<&str>, complexity: i64) -> Result<Task, Refused> {
+    let mut notes = Vec::new();
+    let given = task_type.unwrap_or_default();
+    text::bounded("task_type", given, limits::NAME_BYTES)?;
+    let clamped = complexity.clamp(1, i64::from(HARDEST));
+    if clamped != complexity {
+        notes.push(format!("complexity {complexity} is taken as {clamped}; it runs from 1 to {HARDEST}"));
+    }
+    Ok(Task { task_type: known_type(policy, given, &mut notes), complexity: u8::try_from(clamped).unwrap_or(HARDEST), notes })
+}
+
+fn known_type(policy: &Policy, given: &str, notes: &mut Vec<String>) -> String {
+    let given = word(given);
+    let is_known = |name: &str| policy.patch.gates.contains_key(name);
+    if is_known(&given) {
+        return given;
+    }
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == given).map(|(_, name)| *name);
+    match alias {
+        Some(name) if is_known(name) => name.to_owned(),
+        _ if given.is_empty() => {
+            notes.push(format!("no task type was given; the gates of `{FALLBACK}` hold"));
+            FALLBACK.to_owned()
+        }
+        _ => {
+            let known = words::some_names(policy.patch.gates.keys().map(String::as_str));
+            let shown = text::excerpt(&given, 40);
+            notes.push(format!("`{shown}` is no known task type; the gates of `{FALLBACK}` hold. Known are {known}"));
+            FALLBACK.to_owned()
+        }
+    }
+}

@@ -1,0 +1,168 @@
+use twining_store::PolicyFile;
+
+use super::*;
+use crate::governance::policy::{Policy, UserPolicy};
+use crate::governance::reports::ReportRead;
+
+fn defaults() -> Policy {
+    Policy::resolve(&UserPolicy::default(), &PolicyFile::Missing)
+}
+
+fn outcome(task_type: &str, complexity: i64) -> GatesOutcome {
+    gates(&defaults(), &GatesInput { task_type: Some(task_type.into()), complexity }).expect("answers")
+}
+
+/// Architecture, coverage and tests of a profile, as a table has them.
+fn bar(task_type: &str, complexity: i64) -> (Option<u8>, Option<String>, bool) {
+    let profile = outcome(task_type, complexity).profile;
+    (profile.arch_review_threshold, profile.coverage_threshold.map(|share| share.to_string()), profile.tests_required)
+}
+
+fn judged(task_type: &str, complexity: i64, input: &CheckGatesInput) -> GatesChecked {
+    let GatesOutcome { profile, notes, .. } = outcome(task_type, complexity);
+    let measured = Measured::of(input, &[]).expect("makes sense");
+    check(profile, measured, Vec::new(), notes)
+}
+
+fn results(run: u64, passed: u64, failed: u64, coverage: f64, arch: f64) -> CheckGatesInput {
+    CheckGatesInput {
+        tests_run: Some(run),
+        tests_passed: Some(passed),
+        tests_failed: Some(failed),
+        coverage: Some(coverage),
+        arch_score: Some(arch),
+        ..CheckGatesInput::default()
+    }
+}
+
+fn standings(checked: &GatesChecked) -> Vec<(&str, Standing)> {
+    checked.gates.iter().map(|gate| (gate.gate, gate.standing)).collect()
+}
+
+#[test]
+fn each_task_meets_its_bar() {
+    let share = |share: &str| Some(share.to_owned());
+    for (task_type, complexity, expected) in [
+        ("feature", 1, (Some(50), share("70%"), true)),
+        ("feature", 3, (Some(50), share("70%"), true)),
+        ("feature", 5, (Some(60), share("80%"), true)),
+        ("feature", 7, (Some(70), share("85%"), true)),
+        ("feature", 10, (Some(70), share("85%"), true)),
+        ("testing", 2, (None, share("90%"), true)),
+        ("testing", 9, (None, share("90%"), true)),
+        ("documentation", 5, (None, None, false)),
+        ("scaffolding", 8, (None, None, false)),
+    ] {
+        assert_eq!(bar(task_type, complexity), expected, "{task_type} {complexity}");
+    }
+    assert_eq!(outcome("feature", 5).profile.id, "QG-feature-4-6");
+    assert!(outcome("feature", 5).profile.tests_must_pass);
+}
+
+#[test]
+fn words_in_use_are_understood_and_unknown_ones_are_the_strict_one() {
+    for (word, known) in [
+        ("Bug-Fix", "feature"),
+        ("bugfix", "feature"),
+        ("enhancement", "feature"),
+        ("refactor", "feature"),
+        ("benchmark", "testing"),
+        ("docs", "documentation"),
+        ("research", "documentation"),
+    ] {
+        let outcome = outcome(word, 5);
+        assert_eq!((outcome.task_type.as_str(), outcome.notes.len()), (known, 0), "{word}");
+    }
+    for unknown in ["", "operator_handoff", "dto", "config", "\u{1b}[31m"] {
+        let outcome = outcome(unknown, 5);
+        assert_eq!((outcome.task_type.as_str(), outcome.notes.len()), ("feature", 1), "{unknown:?}");
+        assert!(!outcome.notes[0].contains('\u{1b}'));
+    }
+    for (complexity, taken) in [(0, 1), (11, 10), (-5, 1), (i64::MAX, 10)] {
+        let outcome = outcome("feature", complexity);
+        assert_eq!((outcome.complexity, outcome.notes.len()), (taken, 1));
+    }
+}
+
+#[test]
+fn everything_met_is_approved() {
+    let checked = judged("feature", 5, &results(10, 10, 0, 80.0, 60.0));
+    assert_eq!(standings(&checked), [("tests", Standing::Pass), ("coverage", Standing::Pass), ("architecture", Standing::Pass)]);
+    assert!(checked.approved && checked.overall == Standing::Pass);
+    assert!(checked.gates.iter().all(|gate| gate.evidence == Evidence::Claimed && gate.next.is_none()));
+}
+
+#[test]
+fn zero_failed_of_zero_run_is_not_a_pass() {
+    let checked = judged("feature", 5, &results(0, 0, 0, 0.9, 90.0));
+    assert_eq!((checked.gates[0].standing, checked.approved), (Standing::Unknown, false));
+    assert_eq!(checked.gates[0].reason, "no test was run, and nothing failing is not passing");
+    let skipped = judged("testing", 5, &results(5, 0, 0, 0.95, 0.0));
+    assert_eq!(skipped.gates[0].standing, Standing::Unknown);
+}
+
+#[test]
+fn no_signal_is_unknown_and_neither_approves_nor_fails() {
+    let checked = judged("feature", 5, &CheckGatesInput::default());
+    assert_eq!(standings(&checked).iter().map(|(_, standing)| *standing).collect::<Vec<_>>(), [Standing::Unknown; 3]);
+    assert_eq!((checked.overall, checked.approved), (Standing::Unknown, false));
+    assert!(checked.gates.iter().all(|gate| gate.evidence == Evidence::None && gate.next.is_some()));
+    assert!(checked.next.last().is_some_and(|next| next.starts_with("do not approve")));
+}
+
+#[test]
+fn red_tests_fail_also_where_tests_are_not_required() {
+    // A testing task was once approved with five of nine tests red.
+    let testing = judged("testing", 5, &results(9, 4, 5, 0.95, 0.0));
+    assert_eq!(testing.overall, Standing::Fail);
+    let documentation = judged("documentation", 5, &results(9, 4, 5, 0.1, 0.0));
+    assert_eq!(standings(&documentation), [("tests", Standing::Fail)]);
+    assert!(judged("documentation", 5, &CheckGatesInput::default()).approved, "nothing is required and nothing failed");
+}
+
+#[test]
+fn a_bar_is_missed_by_a_hair_and_the_reason_shows_it() {
+    let checked = judged("feature", 5, &results(10, 10, 0, 79.996, 59.5));
+    assert_eq!(checked.gates[1].reason, "79.99% is covered, and 80% is wanted");
+    assert_eq!(checked.gates[2].reason, "the architecture scores 59.5, and 60 is wanted");
+    assert_eq!(checked.overall, Standing::Fail);
+}
+
+#[test]
+fn what_the_caller_says_is_held_against_the_reports() {
+    let report = |passed, failed| ReportRead {
+        path: "junit.xml".into(),
+        tests: Some(TestCounts { run: passed + failed, passed, failed }),
+        ..ReportRead::default()
+    };
+    let reports = [report(8, 0), report(1, 1)];
+    let measured = Measured::of(&results(50, 50, 0, 0.9, 90.0), &reports).expect("makes sense");
+    let checked = check(outcome("feature", 5).profile, measured, reports.to_vec(), Vec::new());
+    assert_eq!((checked.gates[0].reason.as_str(), checked.gates[0].evidence), ("10 run, 9 passed, 1 failed", Evidence::Report));
+    assert_eq!((checked.overall, checked.notes.len()), (Standing::Fail, 1));
+}
+
+#[test]
+fn a_report_that_cannot_be_read_keeps_a_task_from_approval() {
+    let reports = [ReportRead { path: "gone.xml".into(), problem: Some("is not there".into()), ..ReportRead::default() }];
+    let measured = Measured::of(&results(10, 10, 0, 0.9, 90.0), &reports).expect("makes sense");
+    let checked = check(outcome("feature", 5).profile, measured, reports.to_vec(), Vec::new());
+    assert_eq!(checked.gates.last().map(|gate| (gate.gate, gate.reason.as_str())), Some(("reports", "`gone.xml` is not there")));
+    assert_eq!((checked.overall, checked.approved), (Standing::Unknown, false));
+}
+
+#[test]
+fn counts_that_make_no_sense_are_refused_by_name() {
+    for (field, input) in [
+        ("tests", results(5, 9, 0, 0.9, 90.0)),
+        ("tests", CheckGatesInput { tests_passed: Some(3), ..CheckGatesInput::default() }),
+        ("tests", CheckGatesInput { tests_run: Some(3), ..CheckGatesInput::default() }),
+        ("coverage", results(1, 1, 0, 140.0, 90.0)),
+        ("coverage", results(1, 1, 0, -0.1, 90.0)),
+        ("arch_score", results(1, 1, 0, 0.9, 101.0)),
+        ("arch_score", results(1, 1, 0, 0.9, f64::NAN)),
+    ] {
+        let refused = Measured::of(&input, &[]).expect_err("is refused");
+        assert_eq!(refused.field, field, "{refused}");
+    }
+}

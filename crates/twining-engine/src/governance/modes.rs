@@ -1,0 +1,188 @@
+//! Modes: how much ceremony fits a task. Advice, never a gate.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::governance::gates::task;
+use crate::governance::policy::{HARDEST, Mistake, ModePatch, Policy, Source, Sourced, list};
+
+/// How much ceremony, from little to much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ceremony {
+    /// None to speak of.
+    Minimal,
+    /// Plan, gates, review.
+    Standard,
+    /// Player and coach, turn by turn.
+    Full,
+}
+
+impl Ceremony {
+    /// Every level.
+    pub const ALL: [Self; 3] = [Self::Minimal, Self::Standard, Self::Full];
+
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Minimal => "minimal",
+            Self::Standard => "standard",
+            Self::Full => "full",
+        }
+    }
+
+    /// Reads the word.
+    #[must_use]
+    pub fn read(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.as_str() == word)
+    }
+}
+
+/// What is to be done, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct SuggestModeInput {
+    /// What kind of task.
+    pub task_type: Option<String>,
+    /// How hard, from 1 to 10.
+    pub complexity: i64,
+}
+
+/// A mode that fits.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ModeAdvice {
+    /// `MODE-{mode}`.
+    pub id: String,
+    /// Its name.
+    pub mode: String,
+    /// How much ceremony it takes.
+    pub ceremony: Ceremony,
+    /// The complexities it is meant for.
+    #[schemars(with = "Vec<u8>")]
+    pub complexity_range: (u8, u8),
+    /// What it is good for.
+    pub when_to_use: Vec<String>,
+    /// What goes wrong with it.
+    pub pitfalls: Vec<String>,
+    /// How it is started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub invocation_method: Option<String>,
+    /// Where its results end up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_location_pattern: Option<String>,
+    /// How it goes on after a break.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state_recovery_strategy: Option<String>,
+    /// Where each value came from; for a list, each of its items in order.
+    pub sources: BTreeMap<String, Vec<Source>>,
+}
+
+/// The advice, and what it rests on.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ModeSuggested {
+    /// The mode, if any is defined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<ModeAdvice>,
+    /// Always true: a person or agent may choose otherwise.
+    pub advisory: bool,
+    /// What kind of task, in the known word.
+    pub task_type: String,
+    /// How hard.
+    pub complexity: u8,
+    /// What was taken for something else.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What is wrong with the policy files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mistakes: Vec<Mistake>,
+}
+
+/// Answers which mode fits a task.
+pub(crate) fn suggest(policy: &Policy, input: &SuggestModeInput) -> Result<ModeSuggested, Failure> {
+    let task = task(policy, input.task_type.as_deref(), input.complexity)?;
+    Ok(ModeSuggested {
+        suggestion: fitting(policy, task.complexity),
+        advisory: true,
+        task_type: task.task_type,
+        complexity: task.complexity,
+        notes: task.notes,
+        mistakes: policy.mistakes.clone(),
+    })
+}
+
+/// The mode whose range has the nearest middle; of two, the one with more
+/// ceremony. Ranges overlap, so the first that fits would depend on their order.
+pub(crate) fn fitting(policy: &Policy, complexity: u8) -> Option<ModeAdvice> {
+    let modes = policy.patch.modes.iter().map(|(name, mode)| advice(name, mode));
+    let modes: Vec<ModeAdvice> = modes.collect();
+    let fits = |mode: &&ModeAdvice| (mode.complexity_range.0..=mode.complexity_range.1).contains(&complexity);
+    let best = |modes: &mut dyn Iterator<Item = &ModeAdvice>| modes.min_by_key(|mode| rank(mode, complexity)).cloned();
+    best(&mut modes.iter().filter(fits)).or_else(|| best(&mut modes.iter()))
+}
+
+fn rank(mode: &ModeAdvice, complexity: u8) -> (u8, std::cmp::Reverse<Ceremony>, String) {
+    let (low, high) = mode.complexity_range;
+    // Twice the middle, to stay whole.
+    ((low + high).abs_diff(2 * complexity), std::cmp::Reverse(mode.ceremony), mode.mode.clone())
+}
+
+fn advice(name: &str, mode: &ModePatch) -> ModeAdvice {
+    let (when, pitfalls) = (mode.when_to_use.items(), mode.pitfalls.items());
+    let mut sources: BTreeMap<String, Vec<Source>> = BTreeMap::new();
+    let mut told = |name: &str, from: Vec<Source>| drop(sources.insert(name.to_owned(), from));
+    told("when_to_use", when.iter().map(|item| item.source).collect());
+    told("pitfalls", pitfalls.iter().map(|item| item.source).collect());
+    told("ceremony", vec![mode.ceremony_level.as_ref().map_or(Source::DEFAULT, |level| level.source)]);
+    told("complexity_range", vec![mode.complexity_range.as_ref().map_or(Source::DEFAULT, |range| range.source)]);
+    let mut value = |name: &str, text: &Option<Sourced<String>>| {
+        let text = text.as_ref()?;
+        told(name, vec![text.source]);
+        Some(text.value.clone())
+    };
+    ModeAdvice {
+        id: format!("MODE-{name}"),
+        mode: name.to_owned(),
+        ceremony: mode.ceremony_level.as_ref().map_or(Ceremony::Standard, |level| level.value),
+        complexity_range: mode.complexity_range.as_ref().map_or((1, HARDEST), |range| range.value),
+        when_to_use: list(&when),
+        pitfalls: list(&pitfalls),
+        invocation_method: value("invocation_method", &mode.invocation_method),
+        result_location_pattern: value("result_location_pattern", &mode.result_location_pattern),
+        state_recovery_strategy: value("state_recovery_strategy", &mode.state_recovery_strategy),
+        sources,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use twining_store::PolicyFile;
+
+    use super::*;
+    use crate::governance::policy::UserPolicy;
+
+    fn mode_at(complexity: i64) -> String {
+        let policy = Policy::resolve(&UserPolicy::default(), &PolicyFile::Missing);
+        let input = SuggestModeInput { task_type: Some("feature".into()), complexity };
+        suggest(&policy, &input).expect("suggests").suggestion.expect("one fits").mode
+    }
+
+    #[test]
+    fn every_complexity_has_one_mode_though_the_ranges_overlap() {
+        let modes: Vec<String> = (1..=10).map(mode_at).collect();
+        let expected = [&["direct"; 3][..], &["task_work"; 3], &["autobuild"; 4]].concat();
+        assert_eq!(modes, expected);
+    }
+
+    #[test]
+    fn a_mode_of_the_projects_own_is_suggested_where_it_fits() {
+        let text = "modes:\n  spike:\n    complexity_range: [9, 10]\n    ceremony_level: minimal\n    when_to_use: [Throwaway trials]\n";
+        let policy = Policy::resolve(&UserPolicy::default(), &PolicyFile::Text(text.into()));
+        let suggested = fitting(&policy, 10).expect("one fits");
+        assert_eq!(suggested.id, "MODE-spike");
+        assert_eq!(suggested.sources["when_to_use"][0].to_string(), "project:5");
+        assert_eq!(fitting(&policy, 2).expect("one fits").id, "MODE-direct");
+    }
+}

@@ -1,0 +1,77 @@
+//! Policy: three layers of values, each knowing where it came from.
+//!
+//! A layer is a patch. Patches combine by [`Patch::then`], which is associative
+//! and changes nothing when repeated, so it does not matter in which order files
+//! are read, only which lies above which. The compiled-in defaults are a patch
+//! like any other.
+
+mod defaults;
+mod mistake;
+mod patch;
+mod reader;
+mod source;
+#[cfg(test)]
+mod tests;
+mod values;
+mod write;
+
+use twining_store::PolicyFile;
+
+pub(crate) use defaults::{defaults, strict};
+pub use mistake::Mistake;
+pub(crate) use patch::{Cell, HARDEST, ListPatch, ModePatch, Patch};
+pub(crate) use reader::{Dialect, read, word};
+pub use source::{Layer, Source};
+pub(crate) use source::{Sourced, list};
+pub(crate) use write::to_yaml;
+
+/// The project's file, as mistakes call it.
+pub(crate) const PROJECT_FILE: &str = ".twining/policy.yml";
+
+/// The user's own policy file, which only the rim can find.
+#[derive(Clone, Debug)]
+pub struct UserPolicy {
+    /// What it is called in mistakes.
+    pub name: String,
+    /// What stands in it.
+    pub file: PolicyFile,
+}
+
+impl Default for UserPolicy {
+    fn default() -> Self {
+        Self { name: "the user's policy.yml".to_owned(), file: PolicyFile::Missing }
+    }
+}
+
+/// What holds in a project.
+#[derive(Clone, Debug, Default)]
+pub struct Policy {
+    pub(crate) patch: Patch,
+    /// What was wrong with the files; the rest of them holds.
+    pub mistakes: Vec<Mistake>,
+}
+
+impl Policy {
+    /// Lays the user's file over the defaults, and the project's over both.
+    #[must_use]
+    pub fn resolve(user: &UserPolicy, project: &PolicyFile) -> Self {
+        let mut policy = Self { patch: defaults(), mistakes: Vec::new() };
+        policy.lay(Layer::User, &user.name, &user.file);
+        policy.lay(Layer::Project, PROJECT_FILE, project);
+        let file_of = |layer| if layer == Layer::User { user.name.clone() } else { PROJECT_FILE.to_owned() };
+        policy.mistakes.extend(policy.patch.idle_thresholds(file_of));
+        policy
+    }
+
+    fn lay(&mut self, layer: Layer, name: &str, file: &PolicyFile) {
+        match file {
+            PolicyFile::Missing => {}
+            PolicyFile::Unusable(why) => self.mistakes.push(Mistake::whole(name, why)),
+            PolicyFile::Text(text) => {
+                let (patch, mistakes) = read(text, name, layer, Dialect::Twining);
+                self.patch = std::mem::take(&mut self.patch).then(patch);
+                self.mistakes.extend(mistakes);
+            }
+        }
+    }
+}

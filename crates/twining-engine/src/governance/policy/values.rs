@@ -1,0 +1,198 @@
+//! Single values of a policy file: each is read, or is a mistake with its place.
+
+use twining_model::{limits, text};
+
+use crate::governance::gates::Percent;
+use crate::governance::modes::Ceremony;
+use crate::governance::policy::mistake::{Mistake, nearest};
+use crate::governance::policy::patch::{HARDEST, ListPatch};
+use crate::governance::policy::reader::{Reader, unique};
+use crate::governance::policy::source::{Source, Sourced};
+use crate::governance::yaml::{Key, Node, Spot, Value};
+use crate::words;
+
+/// Mistakes of one file that are told.
+const MOST_MISTAKES: usize = 32;
+
+impl Reader<'_> {
+    pub(super) fn map(&mut self, node: &Node, wanted: &str) -> Vec<(Key, Node)> {
+        match &node.value {
+            Value::Map(entries) => unique(entries, self).into_iter().cloned().collect(),
+            Value::Nothing => Vec::new(),
+            other => {
+                self.wrong(node.at, &format!("{wanted} are wanted"), other);
+                Vec::new()
+            }
+        }
+    }
+
+    pub(super) fn list(&mut self, node: &Node, adds: bool, list: &mut ListPatch) {
+        let mut items: Vec<Sourced<String>> = Vec::new();
+        let nodes = match &node.value {
+            Value::List(nodes) => nodes.as_slice(),
+            Value::Nothing => &[],
+            _ => std::slice::from_ref(node),
+        };
+        if nodes.len() > limits::LIST {
+            self.mistake(node.at, format!("a list may have at most {} items; the others are left out", limits::LIST), None);
+        }
+        for node in nodes.iter().take(limits::LIST) {
+            let Some(item) = self.text(node) else { continue };
+            if !items.iter().any(|known| known.value == item) {
+                items.push(Sourced { value: item, source: self.source(node.at) });
+            }
+        }
+        if adds {
+            list.added = items;
+        } else {
+            list.replaced = Some(items);
+        }
+    }
+
+    /// A text on one line that nothing hides in: it may end up in a prompt.
+    pub(super) fn text(&mut self, node: &Node) -> Option<String> {
+        let given = match &node.value {
+            Value::Text(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            Value::Bool(flag) => flag.to_string(),
+            other => {
+                self.wrong(node.at, "text is wanted", other);
+                return None;
+            }
+        };
+        let clean = words::fold(&text::visible(&given));
+        if clean.is_empty() {
+            self.mistake(node.at, "the text is empty".to_owned(), None);
+            return None;
+        }
+        if clean.len() > limits::ELEMENT_BYTES {
+            self.mistake(node.at, format!("the text has {} bytes, and at most {} are read", clean.len(), limits::ELEMENT_BYTES), None);
+            return None;
+        }
+        Some(clean)
+    }
+
+    pub(super) fn sourced_text(&mut self, node: &Node) -> Option<Sourced<String>> {
+        self.text(node).map(|value| Sourced { value, source: self.source(node.at) })
+    }
+
+    pub(super) fn name(&mut self, key: &Key, plain: impl Fn(&str) -> String) -> Option<String> {
+        let name = words::fold(&text::visible(&plain(&key.name)));
+        if name.is_empty() || name.len() > limits::TAG_BYTES {
+            self.mistake(key.at, format!("a name has 1 to {} bytes", limits::TAG_BYTES), None);
+            return None;
+        }
+        Some(name)
+    }
+
+    pub(super) fn flag(&mut self, node: &Node) -> Option<Sourced<bool>> {
+        match &node.value {
+            Value::Bool(value) => Some(Sourced { value: *value, source: self.source(node.at) }),
+            other => {
+                self.wrong(node.at, "`true` or `false` is wanted", other);
+                None
+            }
+        }
+    }
+
+    pub(super) fn percent(&mut self, node: &Node) -> Option<Sourced<Percent>> {
+        let given = match &node.value {
+            Value::Number(number) => Some(*number),
+            // With the sign it is a percentage, however small.
+            Value::Text(text) => text
+                .trim()
+                .strip_suffix('%')
+                .and_then(|digits| digits.trim().parse().ok())
+                .map(|number: f64| if number <= 1.0 { number / 100.0 } else { number }),
+            _ => None,
+        };
+        match given.and_then(Percent::read) {
+            Some(value) => Some(Sourced { value, source: self.source(node.at) }),
+            None => {
+                self.wrong(node.at, "a coverage between 0 and 1, or in percent up to 100, is wanted", &node.value);
+                None
+            }
+        }
+    }
+
+    pub(super) fn score(&mut self, node: &Node) -> Option<Sourced<u8>> {
+        match &node.value {
+            Value::Number(number) if (0.0..=100.0).contains(number) && number.fract() == 0.0 =>
+            {
+                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be a whole number up to 100")]
+                Some(Sourced { value: *number as u8, source: self.source(node.at) })
+            }
+            other => {
+                self.wrong(node.at, "a whole number from 0 to 100 is wanted", other);
+                None
+            }
+        }
+    }
+
+    pub(super) fn ceremony(&mut self, node: &Node) -> Option<Sourced<Ceremony>> {
+        let given = self.text(node)?;
+        match Ceremony::read(&given.to_lowercase()) {
+            Some(value) => Some(Sourced { value, source: self.source(node.at) }),
+            None => {
+                let known = Ceremony::ALL.map(Ceremony::as_str);
+                let suggestion = nearest(&given, known).map(|word| format!("did you mean `{word}`?"));
+                self.mistake(
+                    node.at,
+                    format!("`{}` is no ceremony; it is one of {}", text::excerpt(&given, 40), known.join(", ")),
+                    suggestion,
+                );
+                None
+            }
+        }
+    }
+
+    /// `[4, 6]`, `4-6` or a single complexity.
+    pub(super) fn range(&mut self, node: &Node) -> Option<(u8, u8)> {
+        let ends: Option<(f64, f64)> = match &node.value {
+            Value::Number(one) => Some((*one, *one)),
+            Value::List(ends) => match ends.as_slice() {
+                [Node { value: Value::Number(low), .. }, Node { value: Value::Number(high), .. }] => Some((*low, *high)),
+                _ => None,
+            },
+            Value::Text(text) => text.split_once('-').and_then(|(low, high)| Some((low.trim().parse().ok()?, high.trim().parse().ok()?))),
+            _ => None,
+        };
+        let legal = 1.0..=f64::from(HARDEST);
+        match ends {
+            Some((low, high)) if low > high && legal.contains(&low) && legal.contains(&high) => {
+                self.mistake(node.at, "the range runs backwards".to_owned(), Some(format!("write [{high}, {low}]")));
+                None
+            }
+            Some((low, high)) if [low, high].iter().all(|end| legal.contains(end) && end.fract() == 0.0) =>
+            {
+                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be whole numbers up to 10")]
+                Some((low as u8, high as u8))
+            }
+            _ => {
+                self.mistake(node.at, format!("a range within 1 and {HARDEST} is wanted"), Some("write it as [4, 6]".to_owned()));
+                None
+            }
+        }
+    }
+
+    pub(super) fn unknown(&mut self, key: &Key, what: &str, suggestion: Option<&str>, known: &str) {
+        let name = text::excerpt(&key.name, 40);
+        let suggestion = suggestion.map_or_else(|| format!("known are {known}"), |word| format!("did you mean `{word}`?"));
+        self.mistake(key.at, format!("`{name}` is not {what}"), Some(suggestion));
+    }
+
+    pub(super) fn wrong(&mut self, at: Spot, wanted: &str, found: &Value) {
+        self.mistake(at, format!("{wanted}, and {} stands here", found.kind()), None);
+    }
+
+    pub(super) fn mistake(&mut self, at: Spot, message: String, suggestion: Option<String>) {
+        // A file of nothing but mistakes must not become an answer of nothing but mistakes.
+        if self.mistakes.len() < MOST_MISTAKES {
+            self.mistakes.push(Mistake { file: self.file.to_owned(), line: at.line, column: at.column, message, suggestion });
+        }
+    }
+
+    pub(super) fn source(&self, at: Spot) -> Source {
+        Source { layer: self.layer, line: Some(at.line) }
+    }
+}

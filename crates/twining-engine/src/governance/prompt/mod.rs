@@ -1,0 +1,202 @@
+//! Prompts: what an agent in a role should have in front of it, as Markdown and
+//! as fields, inside a budget that grows with the task.
+//!
+//! Built in two steps, because what the memory may fill is what policy and turns
+//! leave: [`begin`] writes those, [`Sheet::room`] says how much is left, and
+//! [`Sheet::finish`] takes decisions, warnings and rules from outside. Whatever
+//! is missing is left out without a word; stored text is put on one line and made
+//! visible, so none of it can pass for a heading of ours.
+
+mod render;
+mod sheet;
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::{Root, Scope, Turn, TurnKey};
+
+use crate::failure::Failure;
+use crate::governance::gates::{self, GateProfile, Task};
+use crate::governance::modes::{self, ModeAdvice};
+use crate::governance::policy::{Mistake, Policy};
+use crate::governance::roles;
+use crate::governance::turns;
+use crate::words;
+
+pub(crate) use sheet::Sheet;
+
+/// Earlier turns that a prompt tells of, the last one at length.
+pub(crate) const TURNS_TOLD: usize = 5;
+
+/// For whom and what, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct PromptInput {
+    /// `coach`, `player`, or any role that is defined.
+    pub role: String,
+    /// The feature; from the task's id by default.
+    pub feature: Option<String>,
+    /// The task.
+    pub task: String,
+    /// What kind of task.
+    pub task_type: Option<String>,
+    /// How hard, from 1 to 10.
+    pub complexity: i64,
+    /// Which turn begins; 1 by default.
+    pub turn: Option<u64>,
+    /// Where the task is; the whole project by default.
+    pub scope: Option<String>,
+}
+
+/// What a role must do and must not.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PromptRole {
+    /// `ROLE-{role}`.
+    pub id: String,
+    /// What it must do.
+    pub must_do: Vec<String>,
+    /// What it must not do.
+    pub must_not_do: Vec<String>,
+    /// What it asks about first.
+    pub ask_before: Vec<String>,
+    /// When it hands the matter to a person.
+    pub escalate_when: Vec<String>,
+}
+
+/// A record from the memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PromptRecord {
+    /// Its id.
+    pub id: String,
+    /// What it says.
+    pub summary: String,
+    /// Why, or more of it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    /// How it stands, where that matters: `provisional`, `critical`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub standing: String,
+}
+
+/// What the rest of the memory gives to a prompt.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Memory {
+    /// Rules of the reviewed knowledge that must not be broken.
+    pub(crate) rules: Vec<PromptRecord>,
+    /// Decisions in scope, best first.
+    pub(crate) decisions: Vec<PromptRecord>,
+    /// Open warnings in scope, best first.
+    pub(crate) warnings: Vec<PromptRecord>,
+    /// Records that the memory itself had no room for.
+    pub(crate) left_out: u64,
+}
+
+/// A prompt, as text and as fields.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct Prompt {
+    /// For which role.
+    pub role: String,
+    /// The turn it is for: `TURN-{feature}-{task}-T{n}`.
+    pub turn_id: String,
+    /// Markdown, ready to be put before a model.
+    pub text: String,
+    /// Tokens of the text, four characters each.
+    pub token_estimate: u64,
+    /// How many it may have.
+    pub token_budget: u64,
+    /// What holds for the role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role_constraints: Option<PromptRole>,
+    /// What the task must clear.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gates: Option<GateProfile>,
+    /// The turn before, shortened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous_turn: Option<Turn>,
+    /// Which mode fits; advice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<ModeAdvice>,
+    /// Rules that must not be broken.
+    pub rules: Vec<PromptRecord>,
+    /// Decisions to follow.
+    pub decisions: Vec<PromptRecord>,
+    /// Warnings nobody settled.
+    pub warnings: Vec<PromptRecord>,
+    /// Records that did not fit.
+    pub omitted_count: u64,
+    /// What was taken for something else.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What is wrong with the policy files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mistakes: Vec<Mistake>,
+}
+
+/// For whom and what, every rule checked.
+#[derive(Clone, Debug)]
+pub(crate) struct PromptDraft {
+    role: String,
+    pub(crate) key: TurnKey,
+    task: Task,
+    pub(crate) scope: Scope,
+}
+
+impl PromptDraft {
+    /// Checks every word.
+    pub(crate) fn parse(input: &PromptInput, policy: &Policy, root: &Root) -> Result<Self, Failure> {
+        Ok(Self {
+            role: roles::role(policy, &input.role)?.role,
+            key: turns::key(input.feature.as_deref(), &input.task, input.turn.unwrap_or(1))?,
+            task: gates::task(policy, input.task_type.as_deref(), input.complexity)?,
+            scope: words::scope_or_project(input.scope.as_deref(), root)?,
+        })
+    }
+
+    /// What the memory is asked for.
+    pub(crate) fn question(&self) -> String {
+        format!("{} {} {}", self.key.task, self.key.feature, self.task.task_type)
+    }
+}
+
+/// Tokens a prompt may have: simple tasks need little, and get little.
+pub(crate) fn budget(complexity: u8) -> usize {
+    match complexity {
+        ..=3 => 2_000,
+        4..=6 => 4_000,
+        7.. => 6_000,
+    }
+}
+
+/// Writes what policy and earlier turns (newest first) have to say.
+pub(crate) fn begin(policy: &Policy, draft: &PromptDraft, earlier: &[Turn]) -> Result<Sheet, Failure> {
+    let mut task = draft.task.clone();
+    let role = roles::role(policy, &draft.role)?;
+    let profile = gates::profile(policy, &mut task);
+    let mode = modes::fitting(policy, task.complexity);
+    let tokens = budget(task.complexity);
+    let mut sheet = Sheet::new(tokens);
+    sheet.prompt.role.clone_from(&role.role);
+    sheet.prompt.turn_id = draft.key.id();
+    if !role.is_empty() {
+        sheet.write(&render::role(&role, tokens));
+        let (must_do, must_not_do) = (role.must_do, role.must_not_do);
+        let (ask_before, escalate_when) = (role.ask_before, role.escalate_when);
+        sheet.prompt.role_constraints = Some(PromptRole { id: role.id, must_do, must_not_do, ask_before, escalate_when });
+    }
+    sheet.write(&render::gates(&profile, task.complexity));
+    sheet.prompt.gates = Some(profile);
+    if let Some((last, older)) = earlier.split_first() {
+        let last = render::shortened(last, tokens);
+        if sheet.write(&render::previous(&last, draft.key.number, older, tokens)) {
+            sheet.prompt.previous_turn = Some(last);
+        }
+    }
+    if let Some(mode) = mode
+        && sheet.write(&render::mode(&mode))
+    {
+        sheet.prompt.mode = Some(mode);
+    }
+    sheet.prompt.notes = task.notes;
+    sheet.prompt.mistakes.clone_from(&policy.mistakes);
+    Ok(sheet)
+}

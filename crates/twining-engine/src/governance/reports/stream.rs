@@ -1,0 +1,147 @@
+//! One JSON object a line: Rust's test runners, `go test -json`, pytest's report
+//! log. A test that began and never ended was killed, and counts as failed.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use super::{Format, Problem};
+use crate::governance::gates::TestCounts;
+
+/// A line of any of them; each has its own keys.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Line<'l> {
+    #[serde(rename = "Action", borrow)]
+    action: Option<Cow<'l, str>>,
+    #[serde(rename = "Test", borrow)]
+    test: Option<Cow<'l, str>>,
+    #[serde(rename = "Package", borrow)]
+    package: Option<Cow<'l, str>>,
+    #[serde(rename = "ImportPath", borrow)]
+    import_path: Option<Cow<'l, str>>,
+    #[serde(rename = "type", borrow)]
+    kind: Option<Cow<'l, str>>,
+    #[serde(borrow)]
+    event: Option<Cow<'l, str>>,
+    #[serde(rename = "$report_type", borrow)]
+    report_type: Option<Cow<'l, str>>,
+    #[serde(borrow)]
+    nodeid: Option<Cow<'l, str>>,
+    #[serde(borrow)]
+    when: Option<Cow<'l, str>>,
+    #[serde(borrow)]
+    outcome: Option<Cow<'l, str>>,
+}
+
+/// Counts the tests of a stream; `None` if this is none.
+pub(super) fn read(text: &str) -> Result<Option<(Format, TestCounts)>, Problem> {
+    let mut lines = Vec::new();
+    let mut format = None;
+    for (number, line) in text.lines().enumerate() {
+        // Tools print other things in between, as when the build fails.
+        if !line.trim_start().starts_with('{') {
+            continue;
+        }
+        let parsed: Line<'_> = match serde_json::from_str(line) {
+            Ok(parsed) => parsed,
+            Err(_) if format.is_none() => return Ok(None),
+            Err(_) => return Err(format!("is cut off or broken in line {}", number + 1)),
+        };
+        format = format.or_else(|| format_of(&parsed));
+        if format.is_none() {
+            return Ok(None);
+        }
+        lines.push(parsed);
+    }
+    Ok(format.map(|format| {
+        let tests = match format {
+            Format::GoTest => go_test(&lines),
+            Format::Pytest => pytest_log(&lines),
+            _ => libtest(&lines),
+        };
+        (format, tests)
+    }))
+}
+
+fn format_of(line: &Line<'_>) -> Option<Format> {
+    match line {
+        Line { action: Some(_), .. } => Some(Format::GoTest),
+        Line { report_type: Some(_), .. } => Some(Format::Pytest),
+        Line { kind: Some(_), event: Some(_), .. } => Some(Format::Libtest),
+        _ => None,
+    }
+}
+
+fn counts(passed: u64, failed: u64) -> TestCounts {
+    TestCounts { run: passed.saturating_add(failed), passed, failed }
+}
+
+fn go_test(lines: &[Line<'_>]) -> TestCounts {
+    // Whether each test that began has ended well; skipped ones are taken out.
+    let mut tests: BTreeMap<(&str, &str), bool> = BTreeMap::new();
+    let mut broken: BTreeSet<&str> = BTreeSet::new();
+    for line in lines {
+        let package = line.package.as_deref().or(line.import_path.as_deref()).unwrap_or_default();
+        let action = line.action.as_deref().unwrap_or_default();
+        match (line.test.as_deref(), action) {
+            (Some(test), "run" | "fail") => drop(tests.insert((package, test), false)),
+            (Some(test), "pass") => drop(tests.insert((package, test), true)),
+            (Some(test), "skip") => drop(tests.remove(&(package, test))),
+            (None, "fail" | "build-fail") => drop(broken.insert(package)),
+            _ => {}
+        }
+    }
+    let passed = tests.values().filter(|well| **well).count() as u64;
+    let failed = tests.values().filter(|well| !**well).count() as u64;
+    // A package that failed without a failing test did not build, or died.
+    let silent = broken.iter().filter(|package| !tests.iter().any(|((of, _), well)| of == *package && !well)).count() as u64;
+    counts(passed, failed.saturating_add(silent))
+}
+
+fn libtest(lines: &[Line<'_>]) -> TestCounts {
+    let (mut passed, mut failed, mut open_tests, mut open_suites, mut broken) = (0_u64, 0_u64, 0_u64, 0_u64, 0_u64);
+    for line in lines {
+        match (line.kind.as_deref(), line.event.as_deref()) {
+            (Some("test"), Some("started")) => open_tests += 1,
+            (Some("test"), Some(event)) => {
+                open_tests = open_tests.saturating_sub(1);
+                match event {
+                    "ok" => passed += 1,
+                    "ignored" => {}
+                    _ => failed += 1,
+                }
+            }
+            (Some("suite"), Some("started")) => open_suites += 1,
+            (Some("suite"), Some(event)) => {
+                open_suites = open_suites.saturating_sub(1);
+                broken += u64::from(event == "failed");
+            }
+            _ => {}
+        }
+    }
+    let lost = open_tests.max(open_suites);
+    let failed = failed.saturating_add(lost);
+    counts(passed, if failed == 0 { broken } else { failed })
+}
+
+fn pytest_log(lines: &[Line<'_>]) -> TestCounts {
+    // Setup, call and teardown are told apart: the worst of the three counts.
+    let mut tests: BTreeMap<&str, bool> = BTreeMap::new();
+    let mut broken = 0_u64;
+    for line in lines {
+        let outcome = line.outcome.as_deref().unwrap_or_default();
+        match (line.report_type.as_deref(), line.nodeid.as_deref()) {
+            (Some("TestReport"), Some(test)) => match (line.when.as_deref(), outcome) {
+                (_, "failed") => drop(tests.insert(test, false)),
+                (Some("call"), "passed") => drop(tests.entry(test).or_insert(true)),
+                _ => {}
+            },
+            (Some("CollectReport"), _) => broken += u64::from(outcome == "failed"),
+            _ => {}
+        }
+    }
+    let passed = tests.values().filter(|well| **well).count() as u64;
+    counts(passed, (tests.len() as u64 - passed).saturating_add(broken))
+}

@@ -1,0 +1,197 @@
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn tests(text: &str) -> (Format, u64, u64, u64) {
+    match understand(text.as_bytes()).expect("is read") {
+        (format, Said::Tests(tests)) => (format, tests.run, tests.passed, tests.failed),
+        other => panic!("no tests: {other:?}"),
+    }
+}
+
+fn lines(text: &str) -> (Format, u64, u64) {
+    match understand(text.as_bytes()).expect("is read") {
+        (format, Said::Lines(lines)) => (format, lines.covered, lines.total),
+        other => panic!("no lines: {other:?}"),
+    }
+}
+
+fn problem(text: &str) -> String {
+    understand(text.as_bytes()).expect_err("is a problem")
+}
+
+#[test]
+fn junit_is_counted_case_by_case() {
+    let report = r#"<?xml version="1.0" encoding="UTF-8"?>
+        <testsuites name="nextest-run" tests="5" failures="1" errors="0">
+          <testsuite name="a" tests="3" disabled="0" errors="0" failures="1">
+            <testcase name="one" classname="a" time="0.1"/>
+            <testcase name="two" classname="a"><failure type="test failure">assertion &lt;left&gt;</failure><system-out>x</system-out></testcase>
+            <testcase name="flaky"><flakyFailure type="first try">no</flakyFailure></testcase>
+          </testsuite>
+          <testsuite name="b" tests="2" skipped="1">
+            <testcase name="three"><skipped/></testcase>
+            <testcase name="four"></testcase>
+          </testsuite>
+        </testsuites>"#;
+    assert_eq!(tests(report), (Format::Junit, 4, 3, 1));
+    // pytest's own, with the suite outermost in older versions.
+    assert_eq!(
+        tests(r#"<testsuite errors="1" failures="0" tests="1"><testcase name="x"><error message="boom"/></testcase></testsuite>"#),
+        (Format::Junit, 1, 0, 1)
+    );
+}
+
+#[test]
+fn a_junit_suite_that_broke_before_its_first_test_has_failed() {
+    assert_eq!(tests(r#"<testsuites><testsuite name="x" tests="0" failures="0" errors="1"/></testsuites>"#), (Format::Junit, 1, 0, 1));
+    assert_eq!(tests(r#"<testsuites tests="9" failures="2"/>"#), (Format::Junit, 9, 7, 2));
+    assert_eq!(tests(r#"<testsuites tests="0" failures="0"/>"#), (Format::Junit, 0, 0, 0));
+    let hidden = r#"<testsuite tests="2" failures="1"><testcase name="a"/><testcase name="b"/></testsuite>"#;
+    assert_eq!(tests(hidden), (Format::Junit, 3, 2, 1), "a failure in the totals is not made up for by its case");
+}
+
+#[test]
+fn a_report_that_was_cut_off_is_no_report() {
+    let whole = r#"<testsuites><testsuite><testcase name="a"/><testcase name="b"><failure/></testcase></testsuite></testsuites>"#;
+    for end in [20, 40, 60, 90] {
+        assert!(understand(&whole.as_bytes()[..end]).is_err(), "{}", &whole[..end]);
+    }
+    assert_eq!(problem("SF:a.rs\nDA:1,1\n"), "is cut off: the last record has no end");
+    assert_eq!(problem("{\"Action\":\"run\",\"Test\":\"A\",\"Package\":\"p\"}\n{\"Action\":\"pa"), "is cut off or broken in line 2");
+}
+
+#[test]
+fn entities_are_never_blown_up() {
+    let mut bomb = String::from("<?xml version=\"1.0\"?><!DOCTYPE t [<!ENTITY a \"lol\">");
+    for n in 0..30 {
+        bomb.push_str(&format!("<!ENTITY a{n} \"&a;&a;&a;&a;&a;&a;&a;&a;\">"));
+    }
+    bomb.push_str("<!ENTITY file SYSTEM \"file:///etc/passwd\">]><testsuites><testcase name=\"&a29;\">&file;</testcase></testsuites>");
+    let deep = format!("<testsuites>{}", "<testsuite>".repeat(200_000));
+    let started = Instant::now();
+    assert_eq!(tests(&bomb), (Format::Junit, 1, 1, 0));
+    assert!(problem(&deep).starts_with("is cut off"));
+    assert!(started.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn cobertura_states_its_lines_or_they_are_counted() {
+    assert_eq!(lines(r#"<coverage line-rate="0.5" lines-covered="80" lines-valid="100"/>"#), (Format::Cobertura, 80, 100));
+    let counted = r#"<!DOCTYPE coverage SYSTEM "http://cobertura.sourceforge.net/xml/coverage-04.dtd"><coverage><packages><package><classes>
+        <class><methods><method><lines><line number="1" hits="1"/></lines></method></methods>
+        <lines><line number="1" hits="1"/><line number="2" hits="0"/></lines></class></classes></package></packages></coverage>"#;
+    assert_eq!(lines(counted), (Format::Cobertura, 1, 2));
+    assert_eq!(lines(r#"<coverage line-rate="0.8312"/>"#), (Format::Cobertura, 8312, 10_000));
+    assert_eq!(problem(r#"<coverage lines-covered="0" lines-valid="0"/>"#), "measures no line at all");
+    assert_eq!(problem(r#"<coverage lines-covered="9" lines-valid="3"/>"#), "says that more lines ran than there are");
+}
+
+#[test]
+fn lcov_counts_a_line_once_however_often_it_is_listed() {
+    let report = "TN:\nSF:src/a.rs\nFN:1,a\nDA:1,3\nDA:2,0\nDA:3,0\nLF:3\nLH:1\nend_of_record\nSF:src/a.rs\nDA:2,1\nend_of_record\nSF:src/b.rs\nLF:5\nLH:5\nend_of_record\n";
+    assert_eq!(lines(report), (Format::Lcov, 7, 8));
+    assert_eq!(problem("SF:a\nDA:x,1\nend_of_record\n"), "has no number where one is wanted, in line 2");
+    assert_eq!(problem("TN:\nDA:1,1\n"), "names no file before line 2");
+}
+
+#[test]
+fn nextest_and_the_rust_test_runner_are_counted_by_event() {
+    let report = r#"{ "type": "suite", "event": "started", "test_count": 3 }
+{ "type": "test", "event": "started", "name": "a" }
+{ "type": "test", "name": "a", "event": "ok" }
+{ "type": "test", "event": "started", "name": "b" }
+{ "type": "test", "name": "b", "event": "failed", "stdout": "no" }
+{ "type": "test", "event": "ignored", "name": "c" }
+{ "type": "suite", "event": "failed", "passed": 1, "failed": 1, "ignored": 1 }
+"#;
+    assert_eq!(tests(report), (Format::Libtest, 2, 1, 1));
+    let killed = report.lines().take(4).collect::<Vec<_>>().join("\n");
+    assert_eq!(tests(&killed), (Format::Libtest, 2, 1, 1), "a test that never ended has failed");
+    assert_eq!(
+        tests(
+            r#"{"type":"suite","event":"started","test_count":0}
+{"type":"suite","event":"ok","passed":0,"failed":0}"#
+        ),
+        (Format::Libtest, 0, 0, 0)
+    );
+}
+
+#[test]
+fn go_test_is_counted_by_test_and_a_package_that_does_not_build_has_failed() {
+    let report = r#"{"Time":"2026-11-15T09:00:00Z","Action":"start","Package":"p"}
+{"Action":"run","Package":"p","Test":"A"}
+{"Action":"output","Package":"p","Test":"A","Output":"=== RUN A\n"}
+{"Action":"pass","Package":"p","Test":"A","Elapsed":0}
+{"Action":"run","Package":"p","Test":"B"}
+{"Action":"skip","Package":"p","Test":"B"}
+{"Action":"pass","Package":"p"}
+"#;
+    assert_eq!(tests(report), (Format::GoTest, 1, 1, 0));
+    assert_eq!(
+        tests(&format!(
+            "{report}FAIL q [build failed]\n{{\"ImportPath\":\"q\",\"Action\":\"build-fail\"}}\n{{\"Action\":\"fail\",\"Package\":\"q\"}}\n"
+        )),
+        (Format::GoTest, 2, 1, 1)
+    );
+    assert_eq!(
+        tests(&format!("{report}{{\"Action\":\"run\",\"Package\":\"p\",\"Test\":\"C\"}}\n")),
+        (Format::GoTest, 2, 1, 1),
+        "it never ended"
+    );
+}
+
+#[test]
+fn pytest_is_counted_from_its_report_and_from_its_log() {
+    let report = r#"{"created": 1, "exitcode": 1, "root": "/x", "summary": {"passed": 3, "failed": 1, "error": 1, "skipped": 2, "xfailed": 4, "total": 11}, "tests": []}"#;
+    assert_eq!(tests(report), (Format::Pytest, 5, 3, 2));
+    assert_eq!(tests(r#"{"exitcode": 5, "summary": {"total": 0, "collected": 0}}"#), (Format::Pytest, 0, 0, 0));
+    assert_eq!(tests(r#"{"exitcode": 2, "summary": {"passed": 4}}"#), (Format::Pytest, 5, 4, 1), "it was interrupted");
+    let log = r#"{"pytest_version": "8", "$report_type": "SessionStart"}
+{"nodeid": "", "outcome": "passed", "$report_type": "CollectReport"}
+{"nodeid": "t::a", "when": "setup", "outcome": "passed", "$report_type": "TestReport"}
+{"nodeid": "t::a", "when": "call", "outcome": "passed", "$report_type": "TestReport"}
+{"nodeid": "t::a", "when": "teardown", "outcome": "failed", "$report_type": "TestReport"}
+{"nodeid": "t::b", "when": "call", "outcome": "passed", "$report_type": "TestReport"}
+{"nodeid": "t::c", "when": "setup", "outcome": "skipped", "$report_type": "TestReport"}
+"#;
+    assert_eq!(tests(log), (Format::Pytest, 2, 1, 1));
+}
+
+#[test]
+fn what_is_no_report_is_said_to_be_none() {
+    for (text, starts) in [
+        ("", "is empty"),
+        ("<html><body/></html>", "is XML of an unknown kind: <html>"),
+        ("ok: 3 passed", "is of no kind read here"),
+        ("{\"a\": 1}", "is of no kind read here"),
+        ("[1, 2]", "is of no kind read here"),
+        ("<", "is "),
+        ("\u{0}\u{1}", "is of no kind read here"),
+    ] {
+        assert!(problem(text).starts_with(starts), "{text}: {}", problem(text));
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_at_all_stop_the_readers(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        drop(understand(&bytes));
+    }
+}
+
+#[test]
+fn a_report_with_a_hole_in_it_never_hides_its_failure() {
+    let whole = "<testsuites tests=\"3\" failures=\"1\"><testsuite name=\"a\" tests=\"3\" failures=\"1\"><testcase name=\"x\"/>\
+        <testcase name=\"y\"><failure message=\"m\">no</failure></testcase><testcase name=\"z\"/></testsuite></testsuites>";
+    for from in 0..whole.len() {
+        for end in from + 1..whole.len().min(from + 40) {
+            let cut = format!("{}{}", &whole[..from], &whole[end..]);
+            if let Ok((_, Said::Tests(tests))) = understand(cut.as_bytes()) {
+                assert!(tests.failed > 0 || !cut.contains("failure"), "{cut}: {tests:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Roles: what an agent in a role must do, must not do, asks before and
+//! escalates.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::text;
+
+use crate::failure::Failure;
+use crate::governance::policy::{ListPatch, Mistake, Policy, Source, list};
+use crate::words;
+
+/// Which role, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct RoleInput {
+    /// Its name.
+    pub role: String,
+    /// The project the caller believes it asks about.
+    pub project: Option<String>,
+}
+
+/// What holds for a role.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Role {
+    /// `ROLE-{role}`.
+    pub id: String,
+    /// Its name.
+    pub role: String,
+    /// What it must do.
+    pub must_do: Vec<String>,
+    /// What it must not do.
+    pub must_not_do: Vec<String>,
+    /// What it asks about first.
+    pub ask_before: Vec<String>,
+    /// When it hands the matter to a person.
+    pub escalate_when: Vec<String>,
+    /// Where each item of each list came from, in the lists' order.
+    pub sources: BTreeMap<String, Vec<Source>>,
+    /// What is wrong with the policy files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mistakes: Vec<Mistake>,
+}
+
+impl Role {
+    /// Whether nothing is said of it.
+    pub(crate) fn is_empty(&self) -> bool {
+        [&self.must_do, &self.must_not_do, &self.ask_before, &self.escalate_when].iter().all(|list| list.is_empty())
+    }
+}
+
+/// Answers what holds for a role. Any name that a layer defines is a role.
+pub(crate) fn role(policy: &Policy, name: &str) -> Result<Role, Failure> {
+    let name = text::name("role", name)?.to_lowercase();
+    let Some(patch) = policy.patch.roles.get(&name) else {
+        let known = words::some_names(policy.patch.roles.keys().map(String::as_str));
+        let hint = format!("defined are {known}; `.twining/policy.yml` may define more under `roles:`");
+        return Err(Failure::NotFound { what: "role", id: text::excerpt(&name, 80), hint });
+    };
+    let mut sources = BTreeMap::new();
+    let mut told = |list_name: &str, patch: &ListPatch| {
+        let items = patch.items();
+        sources.insert(list_name.to_owned(), items.iter().map(|item| item.source).collect());
+        list(&items)
+    };
+    Ok(Role {
+        id: format!("ROLE-{name}"),
+        must_do: told("must_do", &patch.must_do),
+        must_not_do: told("must_not_do", &patch.must_not_do),
+        ask_before: told("ask_before", &patch.ask_before),
+        escalate_when: told("escalate_when", &patch.escalate_when),
+        sources,
+        role: name,
+        mistakes: policy.mistakes.clone(),
+    })
+}
+
+/// Refuses a question about another project: one server knows one project, and
+/// answering with this one's rules would be wrong.
+pub(crate) fn is_here(asked: Option<&str>, here: &str) -> Result<(), Failure> {
+    match asked.map(str::trim).filter(|asked| !asked.is_empty()) {
+        Some(asked) if asked != here => {
+            let hint = format!("this is `{here}`; leave `project` out, or ask where the other one is served");
+            Err(Failure::NotFound { what: "project here called", id: text::excerpt(asked, 80), hint })
+        }
+        _ => Ok(()),
+    }
+}

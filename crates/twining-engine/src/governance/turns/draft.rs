@@ -1,0 +1,233 @@
+//! A turn in a caller's words, every rule checked.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use twining_model::{Refused, Root, Scope, Time, TurnKey, TurnName, limits, text};
+
+use crate::governance::gates::Percent;
+use crate::words;
+
+/// A turn, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct RecordTurnInput {
+    /// The feature; from the task's id by default.
+    pub feature: Option<String>,
+    /// The task.
+    pub task: String,
+    /// The turn's number, from 1.
+    pub turn: u64,
+    /// What the player chose to do.
+    pub player_decision: String,
+    /// `approve`, `revise` or `escalate`.
+    pub coach_decision: String,
+    /// How far the task is.
+    pub progress_summary: String,
+    /// What stood in the way.
+    pub blockers_found: Vec<String>,
+    /// Each criterion's standing.
+    pub acceptance_criteria_status: Vec<(String, String)>,
+    /// `fresh_start`, `continuing_work` or `recovering_state`; told by the number by default.
+    pub mode: Option<String>,
+    /// What the gates said.
+    pub quality_gate_results: Option<Value>,
+    /// What the player did, at more length.
+    pub player_summary: Option<String>,
+    /// What the coach wants changed.
+    pub coach_feedback: Option<String>,
+    /// Files that were changed.
+    pub files_modified: Vec<String>,
+    /// Tests that passed.
+    pub tests_passed: Option<u64>,
+    /// Tests that failed.
+    pub tests_failed: Option<u64>,
+    /// Coverage, as a fraction or in percent.
+    pub coverage: Option<f64>,
+    /// The architecture review's score, to 100.
+    pub arch_score: Option<f64>,
+    /// When the turn began.
+    pub started_at: Option<String>,
+    /// When it ended; now by default.
+    pub completed_at: Option<String>,
+    /// What it taught.
+    pub lessons_from_turn: Vec<String>,
+    /// Where the next turn should begin.
+    pub what_to_try_next: Option<String>,
+    /// Whether the feature is finished with this turn.
+    pub feature_completed: Option<bool>,
+    /// Who records it; the caller by default.
+    pub agent_id: Option<String>,
+}
+
+/// A turn, every rule checked: which, and the fields that were given.
+#[derive(Clone, Debug)]
+pub(crate) struct TurnDraft {
+    pub(crate) key: TurnKey,
+    /// In the order the file has them; what was not given is not here.
+    pub(crate) fields: Vec<(&'static str, Value)>,
+    pub(crate) started_at: Option<Time>,
+    pub(crate) completed_at: Option<Time>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl TurnDraft {
+    /// Checks every word.
+    pub(crate) fn parse(input: &RecordTurnInput, root: &Root) -> Result<Self, Refused> {
+        let key = key(input.feature.as_deref(), &input.task, input.turn)?;
+        let coach = verdict(&input.coach_decision)?;
+        let player = text::required("player_decision", &input.player_decision)?;
+        let mut notes = Vec::new();
+        if verdict(&player).is_ok() {
+            notes.push("`player_decision` repeats a coach's verdict; the next turn needs to know what the player did".to_owned());
+        }
+        let started_at = input.started_at.as_deref().map(|at| Time::parse("started_at", at)).transpose()?;
+        let completed_at = input.completed_at.as_deref().map(|at| Time::parse("completed_at", at)).transpose()?;
+        let mut fields: Vec<(&'static str, Value)> = vec![
+            ("mode", mode(input.mode.as_deref(), key.number)?.into()),
+            ("player_decision", player.into()),
+            ("coach_decision", coach.into()),
+            ("progress_summary", text::required("progress_summary", &input.progress_summary)?.into()),
+        ];
+        let mut texts = |field: &'static str, given: &Option<String>| -> Result<(), Refused> {
+            if let Some(given) = given {
+                fields.push((field, text::long(field, given)?.into()));
+            }
+            Ok(())
+        };
+        texts("player_summary", &input.player_summary)?;
+        texts("coach_feedback", &input.coach_feedback)?;
+        texts("what_to_try_next", &input.what_to_try_next)?;
+        let files = input.files_modified.iter().map(|file| Scope::parse("files_modified", file, root).map(|file| file.to_string()));
+        for (field, items) in [
+            ("blockers_found", text::list("blockers_found", &input.blockers_found, limits::LIST, limits::ELEMENT_BYTES)?),
+            ("lessons_from_turn", text::list("lessons_from_turn", &input.lessons_from_turn, limits::LIST, limits::ELEMENT_BYTES)?),
+            ("files_modified", text::list("files_modified", &files.collect::<Result<Vec<_>, _>>()?, limits::LIST, limits::ELEMENT_BYTES)?),
+        ] {
+            if !items.is_empty() {
+                fields.push((field, items.into()));
+            }
+        }
+        let criteria = criteria(&input.acceptance_criteria_status)?;
+        if !criteria.is_empty() {
+            fields.push((
+                "acceptance_criteria_status",
+                criteria.into_iter().map(|(name, status)| (name, status.into())).collect::<serde_json::Map<_, _>>().into(),
+            ));
+        }
+        fields.extend(numbers(input)?);
+        if let Some(results) = &input.quality_gate_results {
+            words::fits("quality_gate_results", results, limits::TEXT_BYTES)?;
+            fields.push(("quality_gate_results", results.clone()));
+        }
+        if let Some(completed) = input.feature_completed {
+            fields.push(("feature_completed", completed.into()));
+        }
+        Ok(Self { key, fields, started_at, completed_at, notes })
+    }
+}
+
+/// Which turn is meant.
+pub(crate) fn key(feature: Option<&str>, task: &str, number: u64) -> Result<TurnKey, Refused> {
+    let task = TurnName::parse("task", task)?;
+    let feature = match feature.filter(|feature| !feature.trim().is_empty()) {
+        Some(feature) => TurnName::parse("feature", feature)?,
+        None => TurnName::parse("feature", &feature_of(task.as_str()))?,
+    };
+    let number = usize::try_from(number).unwrap_or(usize::MAX);
+    let number = words::within("turn", Some(number), 1, limits::TURN_NUMBER)?;
+    Ok(TurnKey { feature, task, number: u32::try_from(number).unwrap_or(u32::MAX) })
+}
+
+/// The feature that a task's id names: `TASK-GE-001` belongs to `FEAT-GE`.
+#[must_use]
+pub fn feature_of(task: &str) -> String {
+    let parts: Vec<&str> = task.split('-').collect();
+    match parts.as_slice() {
+        ["TASK", feature, .., _] if !feature.is_empty() => format!("FEAT-{feature}"),
+        _ => "FEAT-UNKNOWN".to_owned(),
+    }
+}
+
+/// The coach's verdict, in one of three words; people and older tools have more.
+fn verdict(given: &str) -> Result<&'static str, Refused> {
+    if given.trim().is_empty() {
+        return Err(Refused::new("coach_decision", "must not be empty"));
+    }
+    let word = given.trim().to_lowercase().replace([' ', '-'], "_");
+    let known = [
+        ("approve", "approve"),
+        ("revise", "revise"),
+        ("escalate", "escalate"),
+        ("approved", "approve"),
+        ("accept", "approve"),
+        ("accepted", "approve"),
+        ("feedback", "revise"),
+        ("revised", "revise"),
+        ("reject", "revise"),
+        ("rejected", "revise"),
+        ("changes_requested", "revise"),
+        ("escalated", "escalate"),
+    ];
+    known.iter().find(|(from, _)| *from == word).map(|(_, to)| *to).ok_or_else(|| {
+        Refused::new("coach_decision", "must be approve, revise or escalate")
+            .because(format!("`{}` is none of them", text::excerpt(given, 40)))
+    })
+}
+
+fn mode(given: Option<&str>, number: u32) -> Result<&'static str, Refused> {
+    let Some(given) = given.filter(|given| !given.trim().is_empty()) else {
+        return Ok(if number == 1 { "fresh_start" } else { "continuing_work" });
+    };
+    let word = given.trim().to_lowercase().replace([' ', '-'], "_");
+    let known = ["fresh_start", "continuing_work", "recovering_state"].map(|word| (word, word));
+    words::one_of("mode", &word, &known)
+}
+
+fn criteria(given: &[(String, String)]) -> Result<BTreeMap<String, &'static str>, Refused> {
+    const FIELD: &str = "acceptance_criteria_status";
+    limits::at_most(FIELD, given, limits::LIST)?;
+    let mut criteria = BTreeMap::new();
+    for (name, status) in given {
+        text::bounded(FIELD, name, limits::ELEMENT_BYTES)?;
+        let name = words::fold(name);
+        if name.is_empty() {
+            return Err(Refused::new(FIELD, "must name each criterion"));
+        }
+        criteria.insert(name, standing(status)?);
+    }
+    Ok(criteria)
+}
+
+fn standing(given: &str) -> Result<&'static str, Refused> {
+    let word = given.trim().to_lowercase().replace([' ', '-'], "_");
+    match word.as_str() {
+        "verified" | "completed" | "complete" | "done" | "passed" | "met" => Ok("verified"),
+        "pending" | "in_progress" | "not_started" | "todo" | "open" => Ok("pending"),
+        "rejected" | "failed" => Ok("rejected"),
+        "blocked" => Ok("blocked"),
+        _ => Err(Refused::new("acceptance_criteria_status", "must be verified, pending, rejected or blocked for each criterion")
+            .because(format!("`{}` is none of them", text::excerpt(given, 40)))),
+    }
+}
+
+fn numbers(input: &RecordTurnInput) -> Result<Vec<(&'static str, Value)>, Refused> {
+    let mut fields = Vec::new();
+    if let Some(passed) = input.tests_passed {
+        fields.push(("tests_passed", passed.into()));
+    }
+    if let Some(failed) = input.tests_failed {
+        fields.push(("tests_failed", failed.into()));
+    }
+    if let Some(given) = input.coverage {
+        let refused =
+            || Refused::new("coverage", "must be a fraction up to 1 or a percentage up to 100").because(format!("{given} was given"));
+        fields.push(("coverage", Percent::read(given).ok_or_else(refused)?.fraction().into()));
+    }
+    if let Some(score) = input.arch_score {
+        if !(0.0..=100.0).contains(&score) {
+            return Err(Refused::new("arch_score", "must be from 0 to 100").because(format!("{score} was given")));
+        }
+        fields.push(("arch_score", score.into()));
+    }
+    Ok(fields)
+}

@@ -1,0 +1,171 @@
+//! Recording: amend the turn if it is there, and make room if there are many.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+use twining_model::{Document, Time, Turn, limits};
+use twining_store::{Shelf, Slot, StoreError, TurnChange};
+
+use crate::caller::Stamp;
+use crate::failure::Failure;
+use crate::governance::turns::draft::TurnDraft;
+use crate::governance::turns::retention::{Kept, leaving};
+
+/// What was recorded.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TurnRecorded {
+    /// `TURN-{feature}-{task}-T{n}`.
+    pub id: String,
+    /// The file, inside `.twining`.
+    pub path: String,
+    /// Whether the turn was there before.
+    pub updated: bool,
+    /// Turns of completed features that made room.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pruned: Vec<String>,
+    /// What the next turn will miss.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// Plans a turn on what is on the shelf.
+pub(crate) fn plan_record(shelf: &Shelf, draft: &TurnDraft, stamp: &Stamp<'_>) -> Result<(TurnChange, TurnRecorded), Failure> {
+    let slot = Slot::of(&draft.key);
+    spelled_as_before("feature", draft.key.feature.as_str(), &slot.feature, &shelf.features()?)?;
+    spelled_as_before("task", draft.key.task.as_str(), &slot.task, &shelf.tasks(&slot.feature)?)?;
+    let mut notes = draft.notes.clone();
+    let before = match shelf.read(&slot) {
+        Ok(before) => before,
+        Err(StoreError::Damaged { .. }) => Some(Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let existing = before.as_deref().and_then(|bytes| Document::parse(bytes).ok());
+    if before.is_some() && existing.is_none() {
+        notes.push(format!("`{}` was there and could not be read; it is replaced", slot.path()));
+    }
+    let updated = existing.is_some();
+    let text = written(existing, draft, stamp)?;
+    let pruned = to_prune(shelf, &slot, draft)?;
+    let recorded = TurnRecorded { id: draft.key.id(), path: slot.path(), updated, pruned: pruned.iter().map(Slot::path).collect(), notes };
+    Ok((TurnChange { write: Some((draft.key.clone(), text.into_bytes())), remove: pruned }, recorded))
+}
+
+/// Refuses a name that differs from one in use only in its letters' case: on
+/// half of all machines the two would be one folder.
+fn spelled_as_before(field: &'static str, given: &str, folder: &str, known: &[String]) -> Result<(), Failure> {
+    let folded = folder.to_lowercase();
+    match known.iter().find(|name| name.to_lowercase() == folded) {
+        Some(name) if name != folder && !known.iter().any(|name| name == folder) => {
+            Err(twining_model::Refused::new(field, format!("is known here as `{name}`"))
+                .because(format!("`{given}` differs in case only"))
+                .into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn written(existing: Option<Document>, draft: &TurnDraft, stamp: &Stamp<'_>) -> Result<String, Failure> {
+    let encode = |error: serde_json::Error| Failure::from(StoreError::from(error));
+    let now = stamp.at;
+    let old: Turn = match &existing {
+        Some(document) => serde_json::from_str(&document.to_pretty().map_err(encode)?).unwrap_or_default(),
+        None => Turn::default(),
+    };
+    let is_new = existing.is_none();
+    let mut document = match existing {
+        Some(document) => document,
+        None => Document::parse(b"{}").map_err(encode)?,
+    };
+    let started = draft.started_at.or_else(|| old.started_at.as_deref().and_then(Time::read));
+    let completed = draft.completed_at.or_else(|| old.completed_at.as_deref().and_then(Time::read)).unwrap_or(now);
+    let key = &draft.key;
+    let mut fields: Vec<(&'static str, Value)> = vec![
+        ("id", key.id().into()),
+        ("feature_id", key.feature.as_str().into()),
+        ("task_id", key.task.as_str().into()),
+        ("turn_number", key.number.into()),
+    ];
+    fields.extend(draft.fields.iter().cloned());
+    if let Some(started) = started {
+        fields.push(("started_at", started.to_string().into()));
+        fields.push(("duration_seconds", json!(completed.since(started).as_secs_f64())));
+    }
+    fields.push(("completed_at", completed.to_string().into()));
+    fields.push(("agent_id", stamp.caller.agent.as_str().into()));
+    fields.push(("origin", serde_json::to_value(&stamp.caller.origin).map_err(encode)?));
+    match old.timestamp.is_empty() {
+        true => fields.push(("timestamp", now.to_string().into())),
+        false => fields.push(("timestamp", old.timestamp.into())),
+    }
+    if !is_new {
+        fields.push(("updated_at", now.to_string().into()));
+    }
+    for (name, value) in &fields {
+        document.set(name, value).map_err(encode)?;
+    }
+    document.to_pretty().map_err(encode)
+}
+
+/// The turns that leave. Files are read only when there are too many, and then
+/// only as far as it matters: the latest of each task, and completed features.
+fn to_prune(shelf: &Shelf, new: &Slot, draft: &TurnDraft) -> Result<Vec<Slot>, Failure> {
+    let mut slots = shelf.all()?.slots;
+    let is_there = slots.contains(new);
+    if !is_there {
+        slots.push(new.clone());
+    }
+    let of_feature = slots.iter().filter(|slot| slot.feature == new.feature).count();
+    if slots.len() <= limits::TURNS_OF_PROJECT && of_feature <= limits::TURNS_OF_FEATURE {
+        return Ok(Vec::new());
+    }
+    // The one that is written, as it will be.
+    let given = draft.fields.iter().find(|(name, _)| *name == "feature_completed").and_then(|(_, value)| value.as_bool());
+    let look = |slot: &Slot| -> Option<(i64, bool)> {
+        let before = read(shelf, slot).map(|turn| (recorded_at(&turn), turn.feature_completed));
+        if slot == new {
+            let (at, said) = before.unwrap_or((i64::MAX, None));
+            return Some((at, given.or(said).unwrap_or(false)));
+        }
+        before.map(|(at, said)| (at, said.unwrap_or(false)))
+    };
+    let completed = completed_features(&slots, look);
+    let kept = slots.into_iter().filter_map(|slot| {
+        let completed = completed.contains(&slot.feature);
+        let at = if completed { look(&slot)?.0 } else { 0 };
+        Some(Kept { is_new: slot == *new, slot, at, completed })
+    });
+    Ok(leaving(&kept.collect::<Vec<_>>()))
+}
+
+/// The features whose latest turn says that they are completed. One that says
+/// nothing is in progress: a feature that was completed and is worked on again.
+fn completed_features(slots: &[Slot], look: impl Fn(&Slot) -> Option<(i64, bool)>) -> BTreeSet<String> {
+    let mut last_of_task: BTreeMap<(&str, &str), &Slot> = BTreeMap::new();
+    for slot in slots {
+        let last = last_of_task.entry((&slot.feature, &slot.task)).or_insert(slot);
+        if slot.number > last.number {
+            *last = slot;
+        }
+    }
+    let mut latest: BTreeMap<&str, (i64, bool)> = BTreeMap::new();
+    for slot in last_of_task.values() {
+        let Some(said) = look(slot) else { continue };
+        let known = latest.entry(&slot.feature).or_insert(said);
+        *known = (*known).max(said);
+    }
+    latest.into_iter().filter(|(_, (_, completed))| *completed).map(|(feature, _)| feature.to_owned()).collect()
+}
+
+fn recorded_at(turn: &Turn) -> i64 {
+    let at = Time::read(&turn.timestamp).or_else(|| turn.completed_at.as_deref().and_then(Time::read));
+    at.map_or(0, Time::as_ms)
+}
+
+/// A turn that can be read; one that cannot is for a person to look at, and
+/// makes room for nobody.
+fn read(shelf: &Shelf, slot: &Slot) -> Option<Turn> {
+    let bytes = shelf.read(slot).ok().flatten()?;
+    serde_json::from_slice(&bytes).ok()
+}

@@ -1,0 +1,102 @@
+//! Reading turns back. What cannot be read is named and skipped.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::{Turn, TurnKey, TurnName, limits, text};
+use twining_store::{Shelf, Slot};
+
+use crate::answer::{is_false, within_answer};
+use crate::failure::Failure;
+use crate::words;
+
+/// Which turns, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct TurnsInput {
+    /// The feature.
+    pub feature: String,
+    /// One of its tasks; all of them by default.
+    pub task: Option<String>,
+    /// Only so many of the latest.
+    pub last: Option<usize>,
+}
+
+/// A file that is no turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct UnreadableTurn {
+    /// Which file, inside `.twining`.
+    pub file: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// Turns of a feature.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TurnsOutcome {
+    /// The feature.
+    pub feature: String,
+    /// The turns, oldest first.
+    pub turns: Vec<Turn>,
+    /// How many there are in all.
+    pub total: u64,
+    /// Whether older ones were left out.
+    #[serde(skip_serializing_if = "is_false")]
+    pub truncated: bool,
+    /// Files that were skipped.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<UnreadableTurn>,
+}
+
+/// How many turns one answer has unless more are asked for.
+const LAST: usize = 10;
+
+/// Lists the turns of a feature, or of one of its tasks.
+pub(crate) fn turns(shelf: &Shelf, input: &TurnsInput) -> Result<TurnsOutcome, Failure> {
+    let feature = TurnName::parse("feature", &input.feature)?;
+    let task = input.task.as_deref().map(|task| TurnName::parse("task", task)).transpose()?;
+    let last = words::within("last", input.last, LAST, limits::PAGE)?;
+    let listing = match &task {
+        Some(task) => shelf.of_task(&feature.folder(), &task.folder())?,
+        None => shelf.of_feature(&feature.folder())?,
+    };
+    let mut unreadable: Vec<UnreadableTurn> = listing.odd.into_iter().map(|(file, why)| UnreadableTurn { file, why }).collect();
+    let mut turns: Vec<Turn> = Vec::new();
+    for slot in &listing.slots {
+        match read(shelf, slot) {
+            Ok(Some(turn)) => turns.push(turn),
+            // Taken away since it was listed.
+            Ok(None) => {}
+            Err(why) => unreadable.push(UnreadableTurn { file: slot.path(), why }),
+        }
+    }
+    turns.sort_by(|a, b| (&a.timestamp, &a.task_id, a.turn_number).cmp(&(&b.timestamp, &b.task_id, b.turn_number)));
+    if task.is_some() {
+        turns.sort_by_key(|turn| turn.turn_number);
+    }
+    let total = turns.len() as u64;
+    // The newest matter most, so an answer that must be cut is cut at the old end.
+    turns.reverse();
+    turns.truncate(last);
+    let (mut turns, _) = within_answer(turns);
+    turns.reverse();
+    unreadable.truncate(limits::TAGS);
+    Ok(TurnsOutcome { feature: feature.to_string(), truncated: (turns.len() as u64) < total, turns, total, unreadable })
+}
+
+/// The turns of a task before this one, newest first, as far as they can be read.
+pub(crate) fn before(shelf: &Shelf, key: &TurnKey, most: usize) -> Vec<Turn> {
+    let slot = Slot::of(key);
+    let Ok(listing) = shelf.of_task(&slot.feature, &slot.task) else { return Vec::new() };
+    let earlier = listing.slots.iter().rev().filter(|slot| slot.number < key.number);
+    earlier.filter_map(|slot| read(shelf, slot).ok().flatten()).take(most).collect()
+}
+
+/// Reads one turn, and refuses one that lies where another belongs.
+fn read(shelf: &Shelf, slot: &Slot) -> Result<Option<Turn>, String> {
+    let Some(bytes) = shelf.read(slot).map_err(|error| error.to_string())? else { return Ok(None) };
+    let turn: Turn = serde_json::from_slice(&bytes).map_err(|error| text::excerpt(&error.to_string(), 120))?;
+    let is_at_home = |name: &str, folder: &str| TurnName::parse("name", name).is_ok_and(|name| name.folder() == folder);
+    if !is_at_home(&turn.feature_id, &slot.feature) || !is_at_home(&turn.task_id, &slot.task) || turn.turn_number != slot.number {
+        return Err("it is a turn of another feature, task or number than its path says".to_owned());
+    }
+    Ok(Some(turn))
+}

@@ -1,0 +1,50 @@
+//! The policy file: read whole within its limit, and written only where there is
+//! none. What it says is not this crate's business.
+
+use twining_model::limits;
+
+use crate::error::StoreError;
+use crate::layout::POLICY;
+use crate::store::Store;
+
+/// What stands in `policy.yml`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PolicyFile {
+    /// There is none.
+    Missing,
+    /// Its text.
+    Text(String),
+    /// It is there and cannot be used, for this reason.
+    Unusable(String),
+}
+
+impl Store {
+    /// Reads the project's policy. A file that cannot be used is no reason to
+    /// stop: defaults stand in for it, and the reason is told.
+    pub fn policy(&self) -> Result<PolicyFile, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(PolicyFile::Missing) };
+        let handle = match room.layout.top.open(POLICY) {
+            Ok(Some(handle)) => handle,
+            Ok(None) => return Ok(PolicyFile::Missing),
+            Err(error @ StoreError::Unsafe { .. }) => return Ok(PolicyFile::Unusable(error.to_string())),
+            Err(error) => return Err(error),
+        };
+        match handle.read_all(limits::POLICY_BYTES) {
+            Ok(bytes) => Ok(String::from_utf8(bytes).map_or_else(|_| PolicyFile::Unusable("it is not UTF-8".to_owned()), PolicyFile::Text)),
+            Err(StoreError::Damaged { what }) => Ok(PolicyFile::Unusable(what)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes the project's policy unless there is one; whether it did.
+    pub fn write_new_policy(&self, text: &str) -> Result<bool, StoreError> {
+        let room = self.writing_room()?;
+        let _held = room.lock.take()?;
+        let top = &room.layout.top;
+        if top.stat(POLICY)?.is_some() {
+            return Ok(false);
+        }
+        room.layout.replace(top, POLICY, text.as_bytes(), true)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,200 @@
+//! Turns on disk: `turns/<feature>/<task>/T<n>.json`.
+//!
+//! A plan sees the shelf, names what to write and what to take away, and both
+//! happen under the write lock: whoever amends a turn amends what is there, and
+//! whoever makes room counts what everybody wrote. No index, nothing to rebuild.
+
+use twining_model::turn::number_of;
+use twining_model::{TurnKey, limits};
+
+use crate::disk::Dir;
+use crate::error::StoreError;
+use crate::layout::TURNS;
+use crate::store::Store;
+
+/// A turn's place, by the names its folders have on disk.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot {
+    /// The feature's folder.
+    pub feature: String,
+    /// The task's folder.
+    pub task: String,
+    /// The number in the file's name.
+    pub number: u32,
+}
+
+impl Slot {
+    /// Where this turn stands, or would.
+    #[must_use]
+    pub fn of(key: &TurnKey) -> Self {
+        Self { feature: key.feature.folder(), task: key.task.folder(), number: key.number }
+    }
+
+    /// The path inside `.twining`.
+    #[must_use]
+    pub fn path(&self) -> String {
+        format!("{TURNS}/{}/{}/{}", self.feature, self.task, self.file())
+    }
+
+    fn file(&self) -> String {
+        format!("T{}.json", self.number)
+    }
+}
+
+/// What is on the shelf, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// Every turn file, sorted by feature, task and number.
+    pub slots: Vec<Slot>,
+    /// Folders that were not looked into, and why.
+    pub odd: Vec<(String, String)>,
+}
+
+/// The turns of a project, read as they are asked for.
+pub struct Shelf {
+    top: Option<Dir>,
+}
+
+/// What one recording does to the shelf.
+#[derive(Clone, Debug, Default)]
+pub struct TurnChange {
+    /// The turn to write, and its bytes.
+    pub write: Option<(TurnKey, Vec<u8>)>,
+    /// Turns that make room.
+    pub remove: Vec<Slot>,
+}
+
+impl Shelf {
+    /// The folders of features.
+    pub fn features(&self) -> Result<Vec<String>, StoreError> {
+        self.top.as_ref().map_or_else(|| Ok(Vec::new()), names)
+    }
+
+    /// The folders of a feature's tasks.
+    pub fn tasks(&self, feature: &str) -> Result<Vec<String>, StoreError> {
+        self.feature(feature)?.as_ref().map_or_else(|| Ok(Vec::new()), names)
+    }
+
+    /// Every turn file of a project.
+    pub fn all(&self) -> Result<Listing, StoreError> {
+        let mut listing = Listing::default();
+        for feature in self.features()? {
+            self.list_feature(&feature, &mut listing)?;
+        }
+        Ok(listing)
+    }
+
+    /// Every turn file of a feature.
+    pub fn of_feature(&self, feature: &str) -> Result<Listing, StoreError> {
+        let mut listing = Listing::default();
+        self.list_feature(feature, &mut listing)?;
+        Ok(listing)
+    }
+
+    /// Every turn file of a task.
+    pub fn of_task(&self, feature: &str, task: &str) -> Result<Listing, StoreError> {
+        let mut listing = Listing::default();
+        if let Some(dir) = self.feature(feature)? {
+            list_task(&dir, feature, task, &mut listing)?;
+            listing.slots.sort();
+        }
+        Ok(listing)
+    }
+
+    /// A turn's bytes, if it is there.
+    pub fn read(&self, slot: &Slot) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(feature) = self.feature(&slot.feature)? else { return Ok(None) };
+        let Some(task) = feature.open_dir(&slot.task)? else { return Ok(None) };
+        task.open(&slot.file())?.map(|handle| handle.read_all(limits::RECORD_BYTES)).transpose()
+    }
+
+    fn feature(&self, feature: &str) -> Result<Option<Dir>, StoreError> {
+        self.top.as_ref().map_or(Ok(None), |top| top.open_dir(feature))
+    }
+
+    fn list_feature(&self, feature: &str, listing: &mut Listing) -> Result<(), StoreError> {
+        let dir = match self.feature(feature) {
+            Ok(Some(dir)) => dir,
+            Ok(None) => return Ok(()),
+            Err(error @ StoreError::Unsafe { .. }) => {
+                listing.odd.push((format!("{TURNS}/{feature}"), error.to_string()));
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        for task in names(&dir)? {
+            list_task(&dir, feature, &task, listing)?;
+        }
+        listing.slots.sort();
+        Ok(())
+    }
+}
+
+/// The names in a folder but hidden ones, which other programs leave and no name
+/// of ours becomes.
+fn names(dir: &Dir) -> Result<Vec<String>, StoreError> {
+    let mut names = dir.list()?;
+    names.retain(|name| !name.starts_with('.'));
+    Ok(names)
+}
+
+fn list_task(dir: &Dir, feature: &str, task: &str, listing: &mut Listing) -> Result<(), StoreError> {
+    let names = match dir.open_dir(task) {
+        Ok(Some(dir)) => dir.list()?,
+        Ok(None) => return Ok(()),
+        Err(error @ StoreError::Unsafe { .. }) => {
+            listing.odd.push((format!("{TURNS}/{feature}/{task}"), error.to_string()));
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    let slot = |number| Slot { feature: feature.to_owned(), task: task.to_owned(), number };
+    listing.slots.extend(names.iter().filter_map(|name| number_of(name)).map(slot));
+    Ok(())
+}
+
+impl Store {
+    /// Reads turns, without the lock.
+    pub fn turns<T, E: From<StoreError>>(&self, read: impl FnOnce(&Shelf) -> Result<T, E>) -> Result<T, E> {
+        let top = match self.reading_room()? {
+            Some(room) => room.layout.top.open_dir(TURNS)?,
+            None => None,
+        };
+        read(&Shelf { top })
+    }
+
+    /// Plans a change to the turns on what is there, and carries it out under the
+    /// lock: the new turn first, then what makes room for it. A process that is
+    /// killed in between leaves a turn too many, never one too few.
+    pub fn transact_turns<T, E: From<StoreError>>(&self, plan: impl FnOnce(&Shelf) -> Result<(TurnChange, T), E>) -> Result<T, E> {
+        let room = self.writing_room()?;
+        let held = room.lock.take()?;
+        let shelf = Shelf { top: room.layout.top.open_dir(TURNS)? };
+        let (change, outcome) = plan(&shelf)?;
+        if let Some((key, bytes)) = change.write {
+            if bytes.len() > limits::RECORD_BYTES {
+                return Err(StoreError::TooLarge { bytes: bytes.len(), most: limits::RECORD_BYTES }.into());
+            }
+            let slot = Slot::of(&key);
+            let dir = room.layout.top.make_dir(TURNS)?.make_dir(&slot.feature)?.make_dir(&slot.task)?;
+            room.layout.replace(&dir, &slot.file(), &bytes, false)?;
+        }
+        for slot in &change.remove {
+            remove(&shelf, slot)?;
+        }
+        drop(held);
+        Ok(outcome)
+    }
+}
+
+fn remove(shelf: &Shelf, slot: &Slot) -> Result<(), StoreError> {
+    let Some(top) = &shelf.top else { return Ok(()) };
+    let Some(feature) = top.open_dir(&slot.feature)? else { return Ok(()) };
+    let Some(task) = feature.open_dir(&slot.task)? else { return Ok(()) };
+    task.remove(&slot.file())?;
+    // git keeps no empty folders, and a listing should not have to walk them.
+    if feature.remove_empty_dir(&slot.task)? {
+        top.remove_empty_dir(&slot.feature)?;
+    }
+    Ok(())
+}

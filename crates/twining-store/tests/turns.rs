@@ -1,0 +1,165 @@
+//! Turn files and files named by a caller: one door, nothing outside.
+
+use std::sync::Arc;
+
+use twining_model::{TurnKey, TurnName, limits};
+use twining_store::{PolicyFile, Slot, Store, StoreError, TurnChange, disk};
+use twining_testkit::faults::{EIO, ENOSPC};
+use twining_testkit::{Faults, Outcome, TestProject, ids};
+
+fn store(project: &TestProject) -> Store {
+    Store::open(project.place(), ids()).expect("opens")
+}
+
+fn key(feature: &str, task: &str, number: u32) -> TurnKey {
+    let name = |text| TurnName::parse("name", text).expect("a name");
+    TurnKey { feature: name(feature), task: name(task), number }
+}
+
+fn put(store: &Store, key: TurnKey, remove: Vec<Slot>) -> Result<(), StoreError> {
+    store.transact_turns(|_| Ok((TurnChange { write: Some((key, b"{}\n".to_vec())), remove }, ())))
+}
+
+#[test]
+fn eight_writers_at_once_lose_no_turn() {
+    let project = TestProject::new();
+    let path = Arc::new(project);
+    let writers: Vec<_> = (0..8)
+        .map(|writer| {
+            let project = Arc::clone(&path);
+            std::thread::spawn(move || {
+                // A store of its own each: only the lock file keeps them apart.
+                let store = store(&project);
+                for number in 1..=20 {
+                    put(&store, key("FEAT-1", &format!("TASK-{writer}"), number), Vec::new()).expect("writes");
+                }
+            })
+        })
+        .collect();
+    writers.into_iter().for_each(|writer| writer.join().expect("ends well"));
+    let listing = store(&path).turns(|shelf| shelf.of_feature("FEAT-1")).expect("lists");
+    assert_eq!((listing.slots.len(), listing.odd.len()), (160, 0));
+}
+
+#[test]
+fn amending_sees_what_another_process_wrote_the_moment_before() {
+    let project = Arc::new(TestProject::new());
+    put(&store(&project), key("F", "T", 1), Vec::new()).expect("writes");
+    let adders: Vec<_> = (0..4)
+        .map(|_| {
+            let project = Arc::clone(&project);
+            std::thread::spawn(move || {
+                let store = store(&project);
+                for _ in 0..25 {
+                    store
+                        .transact_turns::<_, StoreError>(|shelf| {
+                            let mut bytes = shelf.read(&Slot::of(&key("F", "T", 1)))?.unwrap_or_default();
+                            bytes.push(b'x');
+                            Ok((TurnChange { write: Some((key("F", "T", 1), bytes)), remove: Vec::new() }, ()))
+                        })
+                        .expect("amends");
+                }
+            })
+        })
+        .collect();
+    adders.into_iter().for_each(|adder| adder.join().expect("ends well"));
+    assert_eq!(std::fs::read(project.file("turns/F/T/T1.json")).expect("is there").len(), 3 + 100);
+}
+
+#[test]
+fn what_makes_room_takes_its_empty_folders_along() {
+    let project = TestProject::new();
+    let store = store(&project);
+    put(&store, key("OLD", "T", 1), Vec::new()).expect("writes");
+    put(&store, key("NEW", "T", 1), vec![Slot::of(&key("OLD", "T", 1))]).expect("writes");
+    assert!(!project.file("turns/OLD").exists());
+    assert!(project.file("turns/NEW/T/T1.json").exists());
+}
+
+#[test]
+fn a_link_among_the_turns_is_named_and_not_followed() {
+    let (project, elsewhere) = (TestProject::new(), TestProject::new());
+    let store = store(&project);
+    put(&store, key("F", "T", 1), Vec::new()).expect("writes");
+    std::os::unix::fs::symlink(elsewhere.path(), project.file("turns/LINKED")).expect("links");
+    std::os::unix::fs::symlink(elsewhere.path(), project.file("turns/F/LINKED")).expect("links");
+    std::fs::write(project.file("turns/F/T/T01.json"), "{}").expect("writes");
+    let listing = store.turns(|shelf| shelf.all()).expect("lists");
+    assert_eq!(listing.slots.iter().map(Slot::path).collect::<Vec<_>>(), ["turns/F/T/T1.json"]);
+    assert_eq!(listing.odd.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), ["turns/F/LINKED", "turns/LINKED"]);
+    assert!(matches!(put(&store, key("LINKED", "T", 1), Vec::new()), Err(StoreError::Unsafe { .. })));
+    assert_eq!(std::fs::read_dir(elsewhere.path()).expect("lists").count(), 0);
+}
+
+#[test]
+fn a_plan_that_refuses_writes_nothing() {
+    let project = TestProject::new();
+    let refused: Result<(), StoreError> = store(&project).transact_turns(|_| Err(StoreError::Damaged { what: "no".into() }));
+    assert!(refused.is_err());
+    assert!(!project.file("turns").exists());
+}
+
+#[test]
+fn the_policy_is_written_once_and_read_within_its_limit() {
+    let project = TestProject::new();
+    let store = store(&project);
+    assert_eq!(store.policy().expect("reads"), PolicyFile::Missing);
+    assert!(store.write_new_policy("roles: {}\n").expect("writes"));
+    assert!(!store.write_new_policy("gates: {}\n").expect("looks"));
+    assert_eq!(store.policy().expect("reads"), PolicyFile::Text("roles: {}\n".into()));
+    std::fs::write(project.file("policy.yml"), vec![b'#'; limits::POLICY_BYTES + 1]).expect("writes");
+    assert!(matches!(store.policy().expect("reads"), PolicyFile::Unusable(why) if why.contains("larger than")));
+    std::fs::remove_file(project.file("policy.yml")).expect("removes");
+    std::os::unix::fs::symlink("/etc/hostname", project.file("policy.yml")).expect("links");
+    assert!(matches!(store.policy().expect("reads"), PolicyFile::Unusable(why) if why.contains("symbolic link")));
+}
+
+#[test]
+fn a_report_is_read_inside_the_project_and_nowhere_else() {
+    let (project, elsewhere) = (TestProject::new(), TestProject::new());
+    let base = project.path();
+    std::fs::create_dir(base.join("out")).expect("makes");
+    std::fs::write(base.join("out/report.xml"), "<a/>").expect("writes");
+    std::fs::write(elsewhere.path().join("secret"), "secret").expect("writes");
+    std::os::unix::fs::symlink("report.xml", base.join("out/latest.xml")).expect("links");
+    std::os::unix::fs::symlink(elsewhere.path(), base.join("away")).expect("links");
+    let read = |path: &str| disk::read_inside(&base, path, 1000);
+    assert_eq!(read("out/report.xml").expect("reads").as_deref(), Some(&b"<a/>"[..]));
+    assert_eq!(read("out/latest.xml").expect("reads").as_deref(), Some(&b"<a/>"[..]), "a link that stays inside is followed");
+    assert_eq!(read("out/none.xml").expect("looks"), None);
+    for outside in ["away/secret", "../", "/etc/hostname", "", "out/../../", "."] {
+        assert!(matches!(read(outside), Err(StoreError::Unsafe { .. })), "{outside}");
+    }
+    assert!(matches!(read("out"), Err(StoreError::Unsafe { .. })), "a folder is no report");
+    assert!(disk::read_inside(&base, "out/report.xml", 3).is_err(), "too large");
+}
+
+#[test]
+fn a_disk_that_fails_at_any_call_leaves_the_old_turn_or_the_new() {
+    let amend = |store: &Store| {
+        let change =
+            TurnChange { write: Some((key("F", "T", 1), b"the new turn\n".to_vec())), remove: vec![Slot::of(&key("DONE", "T", 1))] };
+        store.transact_turns::<_, StoreError>(|_| Ok((change, ())))
+    };
+    for outcome in [Outcome::Fails(EIO), Outcome::Fails(ENOSPC), Outcome::Tears(ENOSPC), Outcome::Dies, Outcome::DiesHalfWay] {
+        for at in 0.. {
+            let project = TestProject::in_memory();
+            put(&store(&project), key("F", "T", 1), Vec::new()).expect("writes");
+            put(&store(&project), key("DONE", "T", 1), Vec::new()).expect("writes");
+            let faults = Arc::new(Faults::at(at, outcome));
+            let probe: Arc<dyn disk::Probe> = faults.clone();
+            let amended = Store::open_probed(project.place(), ids(), Some(probe)).and_then(|store| amend(&store));
+            let text = std::fs::read_to_string(project.file("turns/F/T/T1.json")).expect("one of the two is there");
+            if amended.is_ok() {
+                assert_eq!(text, "the new turn\n", "acknowledged, with {outcome:?} at call {at}");
+            }
+            assert!(["{}\n", "the new turn\n"].contains(&text.as_str()), "{text:?} with {outcome:?} at call {at}");
+            // The room that is made never comes before the turn it is made for.
+            assert!(text == "the new turn\n" || project.file("turns/DONE/T/T1.json").exists(), "{outcome:?} at call {at}");
+            amend(&store(&project)).expect("the next process goes on");
+            if faults.calls() <= at {
+                break;
+            }
+        }
+    }
+}

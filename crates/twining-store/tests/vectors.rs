@@ -1,0 +1,139 @@
+//! The file of vectors on a disk that fails at every call: what can be read is
+//! what was written, whole, and the next writer goes on.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use twining_store::{ReadOn, Store, StoreError, VECTOR_BYTES, VectorBytes, VectorCursor};
+use twining_testkit::faults::{EIO, ENOSPC};
+use twining_testkit::memory::{note, store};
+use twining_testkit::{Faults, FixedWorld, Outcome, TestProject};
+
+const MODEL: u64 = 7;
+const OUTCOMES: [Outcome; 5] = [Outcome::Fails(EIO), Outcome::Fails(ENOSPC), Outcome::Tears(ENOSPC), Outcome::Dies, Outcome::DiesHalfWay];
+
+fn vector(fill: u8) -> VectorBytes {
+    [fill; VECTOR_BYTES]
+}
+
+fn append(store: &Store, model: u64, fills: &[u8]) -> Result<(), StoreError> {
+    let rows: Vec<(u64, VectorBytes)> = fills.iter().map(|fill| (u64::from(*fill), vector(*fill))).collect();
+    store.vectors(|file| file.append(model, &rows)).map(|_| ())
+}
+
+fn read_on(store: &Store, model: u64, cursor: &mut VectorCursor) -> (Option<ReadOn>, BTreeMap<u64, VectorBytes>) {
+    let mut rows = BTreeMap::new();
+    let mut keep = |name, bytes: &VectorBytes| {
+        rows.insert(name, *bytes);
+    };
+    let read = store.vectors(|file| file.read_on(model, cursor, &mut keep)).expect("reads");
+    (read, rows)
+}
+
+fn names(store: &Store, model: u64) -> Vec<u64> {
+    let (_, rows) = read_on(store, model, &mut VectorCursor::default());
+    for (name, bytes) in &rows {
+        assert!(bytes.iter().all(|byte| u64::from(*byte) == *name), "the row of {name} is not the one that was written");
+    }
+    rows.into_keys().collect()
+}
+
+/// A memory that is there, so that it has a place for vectors.
+fn lived_in(world: &FixedWorld) -> TestProject {
+    let project = TestProject::in_memory();
+    note(&store(&project, world), "here before");
+    project
+}
+
+#[test]
+fn whichever_call_fails_what_was_appended_before_is_read_and_the_next_append_goes_on() {
+    let world = FixedWorld::new();
+    for begun in [false, true] {
+        for outcome in OUTCOMES {
+            for at in 0.. {
+                let project = lived_in(&world);
+                if begun {
+                    append(&store(&project, &world), MODEL, &[1, 2]).expect("appends");
+                }
+                let faults = Arc::new(Faults::at(at, outcome));
+                let failed = Store::open_probed(project.place(), world.ids(), Some(faults.clone()))
+                    .map_or_else(|_| true, |store| append(&store, MODEL, &[3, 4]).is_err());
+                let survivor = store(&project, &world);
+                let found = names(&survivor, MODEL);
+                let what = format!("begun {begun}, call {at}, {outcome:?}: {found:?}");
+                assert!(!begun || found.starts_with(&[1, 2]), "{what}");
+                assert!(failed || found.ends_with(&[3, 4]), "{what}");
+                append(&survivor, MODEL, &[5]).expect("the next writer goes on");
+                assert_eq!(names(&survivor, MODEL).last(), Some(&5), "{what}");
+                if faults.calls() <= at {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn whichever_call_fails_a_rewrite_leaves_the_old_rows_or_the_new() {
+    let world = FixedWorld::new();
+    for outcome in OUTCOMES {
+        for at in 0.. {
+            let project = lived_in(&world);
+            append(&store(&project, &world), MODEL, &[1, 2, 3]).expect("appends");
+            let faults = Arc::new(Faults::at(at, outcome));
+            if let Ok(store) = Store::open_probed(project.place(), world.ids(), Some(faults.clone())) {
+                let _ = store.vectors(|file| file.rewrite(MODEL, &[(2, vector(2))]));
+            }
+            let found = names(&store(&project, &world), MODEL);
+            assert!(found == [1, 2, 3] || found == [2], "call {at}, {outcome:?}: {found:?}");
+            if faults.calls() <= at {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reader_follows_a_writer_over_a_torn_tail() {
+    let world = FixedWorld::new();
+    let project = lived_in(&world);
+    let store = store(&project, &world);
+    append(&store, MODEL, &[1]).expect("appends");
+    let mut cursor = VectorCursor::default();
+    assert_eq!(read_on(&store, MODEL, &mut cursor).1.into_keys().collect::<Vec<_>>(), [1]);
+    let file = project.file("local/vectors.bin");
+    let mut bytes = std::fs::read(&file).expect("there");
+    bytes.extend([9; 77]);
+    std::fs::write(&file, bytes).expect("writes");
+    assert!(read_on(&store, MODEL, &mut cursor).1.is_empty(), "half a row is none");
+    append(&store, MODEL, &[2, 3]).expect("appends");
+    assert_eq!(read_on(&store, MODEL, &mut cursor).1.into_keys().collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(names(&store, MODEL), [1, 2, 3]);
+}
+
+#[test]
+fn rows_of_another_model_are_not_read_and_do_not_stay() {
+    let world = FixedWorld::new();
+    let project = lived_in(&world);
+    let store = store(&project, &world);
+    append(&store, MODEL, &[1, 2]).expect("appends");
+    assert!(names(&store, MODEL + 1).is_empty());
+    append(&store, MODEL + 1, &[3]).expect("appends");
+    assert_eq!((names(&store, MODEL), names(&store, MODEL + 1)), (vec![], vec![3]));
+}
+
+#[test]
+fn a_reader_notices_that_the_file_was_replaced_or_removed() {
+    let world = FixedWorld::new();
+    let project = lived_in(&world);
+    let store = store(&project, &world);
+    append(&store, MODEL, &[1, 2, 3]).expect("appends");
+    let mut cursor = VectorCursor::default();
+    read_on(&store, MODEL, &mut cursor);
+    store.vectors(|file| file.rewrite(MODEL, &[(2, vector(2))])).expect("rewrites");
+    assert_eq!(read_on(&store, MODEL, &mut cursor).0, Some(ReadOn::Anew));
+    assert_eq!(read_on(&store, MODEL, &mut cursor).1.into_keys().collect::<Vec<_>>(), [2]);
+    std::fs::remove_file(project.file("local/vectors.bin")).expect("removes");
+    assert_eq!(read_on(&store, MODEL, &mut cursor).0, Some(ReadOn::Anew));
+    assert_eq!(read_on(&store, MODEL, &mut cursor), (Some(ReadOn::Done), BTreeMap::new()));
+}

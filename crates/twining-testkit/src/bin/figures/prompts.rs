@@ -1,0 +1,66 @@
+//! What a hook waits for: a process that starts, resolves the policy, prints a
+//! prompt and is gone.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::client::Outcome;
+use crate::measure::Bench;
+use crate::store::Size;
+use crate::table::{Sample, Table, below, number, thousands};
+use crate::{say, show};
+
+const TIMES: usize = 50;
+
+const CALLS: [(&str, &[&str]); 4] = [
+    ("role", &["role", "coach"]),
+    ("gates", &["gates", "feature", "5"]),
+    ("prompt, turn 1", &["prompt", "player", "--task", "TASK-GE-001", "--turn", "1"]),
+    ("prompt, turn 2", &["prompt", "coach", "--task", "TASK-GE-001", "--turn", "2", "--scope", "src/"]),
+];
+
+const POLICY: &str = "roles:\n  coach:\n    must_do_additions: [Check the contract]\ngates:\n  feature: {coverage_threshold: 0.9}\n";
+
+/// Each call on an empty folder, a young project and a large one, their index built.
+pub fn prompts(bench: &mut Bench) -> Outcome<()> {
+    let mut table = Table::new("role, gates and prompt, one process each", ["store", "call", "p50 ms", "p95 ms", "max ms", "goals"]);
+    let empty = bench.stores.empty()?;
+    say("prompts, on an empty folder");
+    measure(&bench.twining, empty.path(), "empty folder", &mut table)?;
+    for size in [Size::SMALL, Size::LARGE] {
+        let (project, client, _) = bench.warm(size)?;
+        client.close()?;
+        std::fs::write(project.path().join(".twining/policy.yml"), POLICY)?;
+        let turn = ["--player-decision", "did it", "--coach-decision", "revise", "--progress-summary", "half of it"];
+        once(&bench.twining, project.path(), &[&["record-turn", "TASK-GE-001", "1"][..], &turn].concat())?;
+        let name = format!("{} entries", thousands(size.entries));
+        say(&format!("prompts, on {name}"));
+        measure(&bench.twining, project.path(), &name, &mut table)?;
+    }
+    table.note(format!(
+        "From spawn to exit, {TIMES} times each after one that is not counted; with a policy file and one turn, but on the empty folder."
+    ));
+    show(&table);
+    Ok(())
+}
+
+fn measure(twining: &Path, project: &Path, store: &str, table: &mut Table) -> Outcome<()> {
+    for (name, words) in CALLS {
+        once(twining, project, words)?;
+        let mut took = Sample::default();
+        for _ in 0..TIMES {
+            took.push(once(twining, project, words)?);
+        }
+        let [p50, p95, max] = [took.p50(), took.percentile(95.0), took.max()].map(number);
+        table.row([store.to_owned(), name.to_owned(), p50, p95, max, below("p50", took.p50(), 5.0)]);
+    }
+    Ok(())
+}
+
+fn once(twining: &Path, project: &Path, words: &[&str]) -> Outcome<Duration> {
+    let started = Instant::now();
+    let status = Command::new(twining).args(words).arg("--project").arg(project).stdin(Stdio::null()).stdout(Stdio::null()).status()?;
+    let took = started.elapsed();
+    if status.success() { Ok(took) } else { Err(format!("`twining {}` ended with {status}", words.join(" ")).into()) }
+}

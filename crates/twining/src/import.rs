@@ -1,0 +1,67 @@
+//! `twining import guardkit`: another tool's settings as a policy of ours.
+
+use serde_json::json;
+use twining_engine::Failure;
+use twining_engine::governance::{GUARDKIT_GATES, GUARDKIT_OVERRIDES, ImportedPolicy, import_guardkit};
+use twining_model::limits;
+use twining_store::{PolicyFile, disk};
+
+use crate::desk::Project;
+use crate::out::{self, Style};
+use crate::page::{dim, good, place, plain, warn};
+use crate::problem::{Ending, Problem};
+use crate::seed::POLICY;
+
+/// What to do with the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// Write it.
+    Write,
+    /// Print it.
+    Print,
+}
+
+/// Makes a policy of GuardKit's files. One that is there already is left alone:
+/// it may hold comments and guards that no rewrite would keep.
+pub fn guardkit(project: &Project, aim: Aim, style: Style) -> Result<Ending, Problem> {
+    let imported = import_guardkit(read(project, GUARDKIT_OVERRIDES)?.as_deref(), read(project, GUARDKIT_GATES)?.as_deref());
+    if imported.files.is_empty() {
+        let message = format!("there is neither `{GUARDKIT_OVERRIDES}` nor `{GUARDKIT_GATES}` in this project");
+        return Err(Problem::of_error("NOT_FOUND", &std::io::Error::other(message)));
+    }
+    if aim == Aim::Print {
+        let ending = out::answer(style, || answer(&imported, false), |page| page.verbatim(&imported.text), Ending::Done);
+        return Ok(ending);
+    }
+    let store = project.engine.store();
+    let failed = |error| Problem::from(Failure::from(error));
+    let is_there = store.policy().map_err(failed)? == PolicyFile::Text(imported.text.clone());
+    if !is_there && !imported.text.is_empty() && !store.write_new_policy(&imported.text).map_err(failed)? {
+        let error = std::io::Error::other(format!("`{POLICY}` is there already, and is not written over"));
+        let hint = "`twining import guardkit --print` shows what to put into it by hand";
+        return Err(Problem::of_error("ALREADY_EXISTS", &error).with_hint(hint));
+    }
+    let written = !is_there && !imported.text.is_empty();
+    Ok(out::answer(
+        style,
+        || answer(&imported, written),
+        |page| {
+            match written {
+                true => page.line([good("written"), place(POLICY), dim(format!("from {}", imported.files.join(" and ")))]),
+                false => page.line([place(POLICY), dim("holds all of it already")]),
+            }
+            imported.mistakes.iter().for_each(|mistake| page.line([warn("left out"), plain(mistake.to_string())]));
+        },
+        Ending::Done,
+    ))
+}
+
+fn answer(imported: &ImportedPolicy, written: bool) -> serde_json::Value {
+    json!({ "path": POLICY, "written": written, "files": imported.files, "policy": imported.text, "mistakes": imported.mistakes })
+}
+
+fn read(project: &Project, path: &str) -> Result<Option<String>, Problem> {
+    let bytes =
+        disk::read_inside(&project.located.checkout, path, limits::POLICY_BYTES).map_err(|error| Problem::from(Failure::from(error)))?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+}

@@ -1,0 +1,27 @@
+//! `twining seed`: the defaults written out, for a person to edit.
+
+use serde_json::json;
+use twining_engine::Failure;
+use twining_engine::governance::seeded_policy;
+
+use crate::desk::Project;
+use crate::out::{self, Style};
+use crate::page::{dim, good, place};
+use crate::problem::{Ending, Problem};
+
+/// The file, as people call it.
+pub const POLICY: &str = ".twining/policy.yml";
+
+/// Writes the project's policy unless there is one. A second time nothing changes.
+pub fn write(project: &Project, style: Style) -> Result<Ending, Problem> {
+    let written = project.engine.store().write_new_policy(&seeded_policy()).map_err(|error| Problem::from(Failure::from(error)))?;
+    Ok(out::answer(
+        style,
+        || json!({ "path": POLICY, "written": written }),
+        |page| match written {
+            true => page.line([good("written"), place(POLICY), dim("edit it; what you take out is as compiled in")]),
+            false => page.line([place(POLICY), dim("is there already, and stays as it is")]),
+        },
+        Ending::Done,
+    ))
+}

@@ -1,0 +1,80 @@
+//! The user's own policy: `twining/policy.yml` in the platform's folder for
+//! settings. It lies over the defaults and under every project's.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use twining_engine::UserPolicy;
+use twining_model::limits;
+use twining_store::PolicyFile;
+
+/// Reads it, as it is now.
+pub fn read() -> UserPolicy {
+    match file(|name| std::env::var_os(name)) {
+        Some(path) => UserPolicy { name: path.display().to_string(), file: content(&path) },
+        None => UserPolicy::default(),
+    }
+}
+
+/// Where it is, if this system says where settings go.
+fn file(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    // A relative path would make the policy depend on where a command is typed.
+    let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let settings = if cfg!(windows) {
+        absolute("APPDATA")
+    } else if cfg!(target_os = "macos") {
+        absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join("Library/Application Support")))
+    } else {
+        absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")))
+    };
+    settings.map(|settings| settings.join("twining").join("policy.yml"))
+}
+
+/// What stands in it. Links are followed, since people keep their settings
+/// elsewhere; what is no file is not opened, since a pipe would hang every hook.
+fn content(path: &Path) -> PolicyFile {
+    match fs::metadata(path) {
+        Err(_) => return PolicyFile::Missing,
+        Ok(found) if !found.is_file() => return PolicyFile::Unusable("it is not a file".to_owned()),
+        Ok(_) => {}
+    }
+    let most = u64::try_from(limits::POLICY_BYTES).unwrap_or(u64::MAX);
+    let mut text = String::new();
+    match fs::File::open(path).and_then(|file| file.take(most + 1).read_to_string(&mut text)) {
+        Ok(_) if text.len() > limits::POLICY_BYTES => PolicyFile::Unusable(format!("it is larger than {most} bytes")),
+        Ok(_) => PolicyFile::Text(text),
+        Err(error) => PolicyFile::Unusable(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(variables: &[(&str, &str)]) -> Option<PathBuf> {
+        file(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value)))
+    }
+
+    #[test]
+    #[cfg(all(unix, not(target_os = "macos")))]
+    fn settings_are_where_the_system_says() {
+        assert_eq!(place(&[("HOME", "/h")]), Some("/h/.config/twining/policy.yml".into()));
+        assert_eq!(place(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "/x")]), Some("/x/twining/policy.yml".into()));
+        assert_eq!(place(&[("XDG_CONFIG_HOME", "relative")]), None);
+        assert_eq!(place(&[]), None);
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_opened() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        assert_eq!(content(&dir.path().join("none")), PolicyFile::Missing);
+        assert!(matches!(content(dir.path()), PolicyFile::Unusable(_)));
+        let path = dir.path().join("policy.yml");
+        fs::write(&path, "roles: {}\n").expect("writes");
+        assert_eq!(content(&path), PolicyFile::Text("roles: {}\n".into()));
+        fs::write(&path, [0xFF]).expect("writes");
+        assert!(matches!(content(&path), PolicyFile::Unusable(_)));
+    }
+}
