@@ -188,3 +188,17 @@ fn what_packs_cost_is_counted_by_story() {
     assert_eq!((metrics.packs_built, metrics.packs_reused, metrics.stories["S-1"].packs), (1, 2, 2));
     assert!(metrics.largest_pack_nodes >= 3 && metrics.largest_pack_bytes > 100);
 }
+
+#[test]
+fn a_pack_that_came_with_a_clone_is_never_served() {
+    let (one, clone) = (project(), project());
+    one.engine.knowledge_pack(&story("S-1")).expect("is made");
+    clone.engine.status().expect("makes its own folders");
+    let (from, to) = (one.path().join(".twining/local/packs"), clone.path().join(".twining/local/packs"));
+    std::fs::create_dir_all(&to).expect("makes it");
+    for file in std::fs::read_dir(&from).expect("is there") {
+        let file = file.expect("is listed");
+        std::fs::copy(file.path(), to.join(file.file_name())).expect("copies");
+    }
+    assert!(!clone.engine.knowledge_pack(&story("S-1")).expect("is made").cached);
+}
