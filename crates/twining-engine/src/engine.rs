@@ -16,6 +16,7 @@ use crate::decisions::{self, *};
 use crate::failure::Failure;
 use crate::governance::{self, *};
 use crate::graph::{self, *};
+use crate::knowledge::Shelf;
 use crate::lifecycle::{self, *};
 use crate::search::{LoadModel, Meanings, ModelState, Nearness, Question, Study};
 
@@ -28,6 +29,8 @@ pub struct Engine {
     study: Arc<Study>,
     patience: Duration,
     by_words_alone: bool,
+    /// The knowledge graph as it was last read.
+    pub(crate) knowledge: Shelf,
 }
 
 impl Engine {
@@ -45,7 +48,15 @@ impl Engine {
         let store = store.into();
         let meanings = Arc::new(Meanings::new(load));
         let study = Arc::new(Study::new(Arc::clone(&store), Arc::clone(&meanings)));
-        Self { store, assembled: Mutex::new(HashSet::new()), meanings, study, patience: Duration::ZERO, by_words_alone: false }
+        Self {
+            store,
+            assembled: Mutex::new(HashSet::new()),
+            meanings,
+            study,
+            patience: Duration::ZERO,
+            by_words_alone: false,
+            knowledge: Shelf::default(),
+        }
     }
 
     /// The same, whose questions wait at most so long for vectors that are being made.
@@ -223,7 +234,9 @@ impl Engine {
         let config = self.store.config()?;
         let rejected = self.store.rejected_lines()?;
         let model = self.model_state()?;
-        self.store.view(|view| lifecycle::status(view, self.store.project_name(), &config, rejected, &model))
+        let mut report = self.store.view(|view| lifecycle::status(view, self.store.project_name(), &config, rejected, &model))?;
+        report.warnings.extend(self.knowledge_warning());
+        Ok(report)
     }
 
     /// Verifies a scope, and posts what it found.

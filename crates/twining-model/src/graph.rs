@@ -38,6 +38,8 @@ macro_rules! words {
     };
 }
 
+pub(crate) use words;
+
 words! {
     /// What an entity is. `agent` and `commit` came with later versions of the format.
     EntityType: "one of" {

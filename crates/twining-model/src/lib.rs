@@ -11,6 +11,7 @@ pub mod document;
 pub mod entry;
 pub mod graph;
 pub mod id;
+pub mod knowledge;
 pub mod limits;
 pub mod scope;
 pub mod text;

@@ -28,6 +28,8 @@ pub const PROPERTY_BYTES: usize = 1000;
 pub const RECORD_BYTES: usize = 1024 * 1024;
 /// Bytes of `config.yml`.
 pub const CONFIG_BYTES: usize = 64 * 1024;
+/// Bytes of a knowledge graph, or of any other DOT file.
+pub const KNOWLEDGE_BYTES: usize = 64 * 1024 * 1024;
 /// Bytes of `policy.yml`, the project's and the user's alike.
 pub const POLICY_BYTES: usize = 256 * 1024;
 /// Bytes of a test or coverage report.

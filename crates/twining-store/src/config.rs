@@ -28,6 +28,8 @@ pub struct Config {
     pub context_assembly: ContextAssembly,
     /// How records are searched.
     pub search: Search,
+    /// Where reviewed knowledge is.
+    pub knowledge: Knowledge,
     /// `human`: contradictions are shown to a person.
     pub conflict_resolution: String,
     /// Which tools are offered.
@@ -73,6 +75,14 @@ pub struct Search {
     pub wait_ms: u64,
 }
 
+/// Where reviewed knowledge is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Knowledge {
+    /// A DOT file in the project; empty for the usual places.
+    pub path: String,
+}
+
 /// Which tools are offered.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default)]
@@ -105,6 +115,7 @@ impl Default for Config {
             archive: Archive::default(),
             context_assembly: ContextAssembly::default(),
             search: Search::default(),
+            knowledge: Knowledge::default(),
             conflict_resolution: "human".to_owned(),
             tools: Tools::default(),
             workflow: Workflow::default(),

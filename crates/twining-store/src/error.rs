@@ -98,7 +98,9 @@ impl StoreError {
                 Some(format!("process {pid} has held it for {waited_ms} ms or more; if it hangs, end it: the lock goes with it"))
             }
             Self::Locked { .. } => Some("try again; if it stays so, look for a stopped `twining` process".to_owned()),
-            Self::Unsafe { .. } => Some("move it away if you did not put it there; Twining follows no links inside `.twining`".to_owned()),
+            Self::Unsafe { .. } => {
+                Some("move it away if you did not put it there; Twining follows no links and leaves no project".to_owned())
+            }
             Self::TooNew { .. } => Some("update twining; until then this folder can be read but not written".to_owned()),
             Self::Index(_) => Some("the index is only a cache: `twining reindex` builds it anew from the files".to_owned()),
             _ => None,

@@ -315,6 +315,10 @@ impl Store {
         &self.work
     }
 
+    pub(crate) fn probe(&self) -> Option<Arc<dyn Probe>> {
+        self.probe.clone()
+    }
+
     /// What is done off the path of any call: flush, index, carry the journal
     /// into the arrays, and put back what git took from under a writer.
     pub fn housekeep(&self) -> Result<(), StoreError> {

@@ -11,5 +11,5 @@ pub mod tidy;
 pub mod world;
 
 pub use faults::{Faults, Outcome};
-pub use project::TestProject;
+pub use project::{TestProject, git_in};
 pub use world::{FixedWorld, ids};

@@ -16,16 +16,18 @@ use crate::import::Aim;
 use crate::mcp::{self, Selection};
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
-use crate::verbs::{Effect, Given, VerbEntry};
-use crate::{doctor, guard, help, hook, import, misread, misuse, reindex, seed, tour};
+use crate::verbs::{Effect, FAMILIES, Given, VerbEntry};
+use crate::{doctor, dot, guard, help, hook, import, merge_driver, misread, misuse, reindex, seed, show, tour};
 
 /// Commands that are no verbs: they serve people and hosts, not agents.
-const ONLY_CLI: [(&str, &str); 8] = [
+const ONLY_CLI: [(&str, &str); 10] = [
     ("mcp", "Serve the verbs to an MCP client over stdio"),
     ("hook", "Answer a host's hook: JSON on stdin, the host's answer on stdout"),
     ("guard", "Show, test and explain what stops an agent"),
     ("doctor", "Check that the memory is in order"),
     ("reindex", "Build the index anew from the files"),
+    ("dot", "Check DOT files: `dot check FILE…`"),
+    ("merge-driver", "Merge versions of our files for git"),
     ("seed", "Write the default policy to .twining/policy.yml, to be edited"),
     ("import", "Take over another tool's settings as a policy"),
     ("tour", "Watch two agents share a memory, on a throwaway repository"),
@@ -44,6 +46,7 @@ pub fn main() -> ExitCode {
     match command_for(&words).try_get_matches_from(&words) {
         Ok(matches) => match matches.subcommand() {
             Some(("hook", given)) => hook(given),
+            Some(("merge-driver", _)) => merge(&matches),
             _ => run(&matches).into(),
         },
         Err(error) => misuse::tell(error, style_of(&words)).into(),
@@ -74,18 +77,27 @@ fn shape_of(words: &[OsString]) -> Shape {
 /// run: where the first word is a verb, there is only that one.
 fn command_for(words: &[OsString]) -> Command {
     let shape = shape_of(words);
-    let called = VERBS.iter().find(|verb| words.get(1).is_some_and(|word| word.to_str() == Some(&verb.command_name())));
-    match called {
-        Some(verb) => root().subcommand(verb_command(verb, shape)),
+    let called = VERBS
+        .iter()
+        .filter(|verb| verb.family().is_none())
+        .find(|verb| words.get(1).is_some_and(|word| word.to_str() == Some(&verb.command_name())));
+    let family = FAMILIES.iter().find(|(family, _)| words.get(1).is_some_and(|word| word == family));
+    match (called, family) {
+        (Some(verb), _) => root().subcommand(verb_command(verb, verb.name, shape)),
+        (None, Some((family, about))) => root().subcommand(family_command(family, about, shape)),
         // A host waits for this one before every tool call.
-        None if words.get(1).is_some_and(|word| word == "hook") => root().subcommand(only_cli("hook", ONLY_CLI[1].1)),
-        None => command(shape),
+        (None, None) if words.get(1).is_some_and(|word| word == "hook") => root().subcommand(only_cli("hook", ONLY_CLI[1].1)),
+        (None, None) => command(shape),
     }
 }
 
 fn command(shape: Shape) -> Command {
-    let verbs = VERBS.iter().map(|verb| verb_command(verb, shape));
-    root().help_template(help::template(&ONLY_CLI)).subcommands(verbs).subcommands(ONLY_CLI.map(|(name, about)| only_cli(name, about)))
+    let alone = VERBS.iter().filter(|verb| verb.family().is_none());
+    root()
+        .help_template(help::template(&ONLY_CLI))
+        .subcommands(alone.map(|verb| verb_command(verb, verb.name, shape)))
+        .subcommands(FAMILIES.map(|(family, about)| family_command(family, about, shape)))
+        .subcommands(ONLY_CLI.map(|(name, about)| only_cli(name, about)))
 }
 
 fn root() -> Command {
@@ -115,8 +127,15 @@ fn global_flags() -> [Arg; 3] {
     .map(|flag| flag.help_heading(EVERYWHERE))
 }
 
-fn verb_command(verb: &VerbEntry, shape: Shape) -> Command {
-    let name = verb.command_name();
+/// The verbs of a family, each a command of its own below it.
+fn family_command(family: &'static str, about: &'static str, shape: Shape) -> Command {
+    let members = VERBS.iter().filter_map(|verb| verb.family().filter(|(named, _)| *named == family).map(|(_, name)| (verb, name)));
+    let command = Command::new(family).about(about).subcommand_required(true).arg_required_else_help(true);
+    command.subcommands(members.map(|(verb, name)| verb_command(verb, name, shape))).subcommand(show::command())
+}
+
+fn verb_command(verb: &VerbEntry, spelled: &'static str, shape: Shape) -> Command {
+    let name = spelled.replace('_', "-");
     let json_input = Arg::new(JSON_INPUT)
         .long(JSON_INPUT)
         .value_name("FILE")
@@ -128,8 +147,8 @@ fn verb_command(verb: &VerbEntry, shape: Shape) -> Command {
     if shape == Shape::Flags {
         command = (verb.with_flags)(command);
     }
-    if verb.name != name {
-        command = command.alias(verb.name);
+    if spelled != name {
+        command = command.alias(spelled);
     }
     let example = format!("Example:\n  {}\n\nAs an MCP tool: {}", verb.example, verb.tool_name());
     command.about(help::first_sentence(verb.about).to_owned()).long_about(verb.about).after_help(example).arg(json_input)
@@ -175,6 +194,28 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                     .help("Also make the vectors that search by meaning needs, with progress"),
             )
             .after_help("Example:\n  twining reindex --vectors"),
+        "dot" => command.subcommand_required(true).arg_required_else_help(true).subcommand(
+            Command::new("check")
+                .about("Say whether Graphviz would take each file, and every error with its line and column")
+                .arg(
+                    Arg::new("files")
+                        .value_name("FILE")
+                        .required(true)
+                        .num_args(1..)
+                        .value_parser(value_parser!(PathBuf))
+                        .value_hint(ValueHint::FilePath)
+                        .help("DOT files; `-` is stdin"),
+                )
+                .after_help("Example:\n  twining dot check docs/*.dot --json"),
+        ),
+        "merge-driver" => command.subcommand_required(true).arg_required_else_help(true).subcommand(
+            Command::new("knowledge")
+                .about("Merge the knowledge graph by meaning")
+                .args([("base", true), ("ours", true), ("theirs", true), ("path", false)].map(|(version, required)| {
+                    Arg::new(version).value_name(version.to_uppercase()).required(required).value_parser(value_parser!(PathBuf))
+                }))
+                .after_help("Example:\n  git config merge.twining-knowledge.driver 'twining merge-driver knowledge %O %A %B %P'"),
+        ),
         "seed" => command.after_help("Example:\n  twining seed && $EDITOR .twining/policy.yml"),
         "import" => command
             .arg(Arg::new("tool").required(true).value_name("TOOL").value_parser(["guardkit"]).help("Whose settings"))
@@ -193,12 +234,28 @@ fn hook(given: &ArgMatches) -> ExitCode {
     hook::run(given.get_one::<PathBuf>("project").cloned(), host, event)
 }
 
+/// Ends as git expects of a merge driver, and not as our commands do.
+fn merge(matches: &ArgMatches) -> ExitCode {
+    let given = matches.subcommand().and_then(|(_, given)| given.subcommand()).map(|(_, given)| given);
+    let version = |name: &str| given.and_then(|given| given.get_one::<PathBuf>(name)).cloned();
+    let (Some(base), Some(ours), Some(theirs)) = (version("base"), version("ours"), version("theirs")) else {
+        return Ending::Misused.into();
+    };
+    let path = version("path").map(|path| path.to_string_lossy().into_owned());
+    merge_driver::knowledge(&merge_driver::Versions { base, ours, theirs, path })
+}
+
 fn run(matches: &ArgMatches) -> Ending {
     let Some((name, given)) = matches.subcommand() else { return Ending::Misused };
+    // A flag that every command has is found where it was given: at the innermost one.
+    let (name, given) = match given.subcommand() {
+        Some((inner, given)) => (format!("{name} {inner}"), given),
+        None => (name.to_owned(), given),
+    };
     let style = if given.get_flag("json") { Style::Json } else { Style::Words };
     let project = given.get_one::<PathBuf>("project").cloned();
     let agent = given.get_one::<String>("agent").cloned();
-    let ended = match name {
+    let ended = match name.as_str() {
         "mcp" => {
             let tools = given.get_one::<Selection>("tools").cloned();
             // Whatever goes wrong, stdout belongs to the protocol.
@@ -208,6 +265,11 @@ fn run(matches: &ArgMatches) -> Ending {
         "guard" => guard::run(project, given.get_one::<String>("what").map_or("list", String::as_str), style),
         "doctor" => Project::open(project).map(|project| doctor::examine(&project, style)),
         "reindex" => Project::open(project).and_then(|project| reindex::rebuild(&project, given.get_flag("vectors"), style)),
+        "dot check" => {
+            let files: Vec<PathBuf> = given.get_many::<PathBuf>("files").unwrap_or_default().cloned().collect();
+            return dot::check(&files, style);
+        }
+        "knowledge show" => Project::open(project).and_then(|project| show::draw(&project, given, style)),
         "seed" => Project::open(project).and_then(|project| seed::write(&project, style)),
         "import" => {
             let aim = if given.get_flag("print") { Aim::Print } else { Aim::Write };
@@ -295,10 +357,9 @@ mod tests {
     fn one_verb_alone_reads_its_words_as_all_of_them_would() {
         for verb in &VERBS {
             let name = verb.command_name();
-            for words in
-                [vec!["twining", &name, "--help"], vec!["twining", &name, "--unheard-of"], vec!["twining", &name, "--json", "--agent"]]
-            {
-                let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+            for flags in [&["--help"][..], &["--unheard-of"], &["--json", "--agent"]] {
+                let words: Vec<OsString> =
+                    ["twining"].into_iter().chain(name.split(' ')).chain(flags.iter().copied()).map(OsString::from).collect();
                 let told = |command: Command| command.try_get_matches_from(&words).map_err(|error| error.render().to_string());
                 assert_eq!(told(command_for(&words)).err(), told(command(Shape::Flags)).err(), "{words:?}");
             }

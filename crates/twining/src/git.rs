@@ -10,8 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use twining_engine::History;
-use twining_model::Time;
+use twining_engine::{Changes, History};
+use twining_model::{Time, limits, text};
 
 /// How long git may think about one question.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -101,6 +101,90 @@ impl History for Git {
         let shown = self.command().args(["log", "-1", "--no-walk", "--format=%ct", "HEAD~1", "--"]).output().ok()?;
         let seconds: i64 = String::from_utf8_lossy(&shown.stdout).trim().parse().ok()?;
         Some(Time::from_ms(seconds.saturating_mul(1000)))
+    }
+}
+
+/// Branches that others leave from, the likeliest first.
+const MAIN_BRANCHES: [&str; 5] = ["origin/HEAD", "origin/main", "origin/master", "main", "master"];
+/// How many changed files are told of.
+const CHANGED: usize = 10_000;
+
+impl Git {
+    /// What git prints, if it succeeds.
+    fn printed(&self, words: &[&str]) -> Option<Vec<u8>> {
+        let out = self.command().args(words).stdout(Stdio::piped()).output().ok()?;
+        out.status.success().then_some(out.stdout)
+    }
+
+    /// The same where git looks into files of the working tree: it would run the
+    /// filters that a repository's settings name, so each is set to nothing.
+    fn printed_unfiltered(&self, words: &[&str]) -> Option<Vec<u8>> {
+        let listed =
+            self.command().args(["config", "-z", "--name-only", "--get-regexp", "^filter\\."]).stdout(Stdio::piped()).output().ok()?;
+        let names = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let filters: BTreeSet<&str> = names.split('\0').filter_map(|name| name.rsplit_once('.').map(|(filter, _)| filter)).collect();
+        let mut git = self.command();
+        let settings = filters.iter().flat_map(|filter| {
+            [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")].map(|(name, value)| (format!("{filter}.{name}"), value))
+        });
+        let mut count = 0;
+        for (key, value) in settings {
+            git.env(format!("GIT_CONFIG_KEY_{count}"), key).env(format!("GIT_CONFIG_VALUE_{count}"), value);
+            count += 1;
+        }
+        git.env("GIT_CONFIG_COUNT", count.to_string());
+        let out = git.args(words).stdout(Stdio::piped()).output().ok()?;
+        out.status.success().then_some(out.stdout)
+    }
+
+    fn hash(&self, words: &[&str]) -> Option<String> {
+        let hash = String::from_utf8(self.printed(words)?).ok()?.trim().to_owned();
+        (hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(hash)
+    }
+}
+
+impl Changes for Git {
+    fn revision(&self, name: &str) -> Result<String, String> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || "._/@{}~^-".contains(c);
+        let shown = text::excerpt(name, 80);
+        if name.is_empty() || name.starts_with('-') || name.len() > 256 || !name.chars().all(allowed) {
+            return Err(format!("`{shown}` is none"));
+        }
+        let commit = format!("{name}^{{commit}}");
+        self.hash(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]).ok_or_else(|| format!("git knows no `{shown}` here"))
+    }
+
+    fn fork_point(&self) -> Result<String, String> {
+        let from = MAIN_BRANCHES.iter().find_map(|branch| self.hash(&["merge-base", "HEAD", branch]));
+        from.map_or_else(|| self.revision("HEAD"), Ok)
+    }
+
+    fn changed_files(&self, base: &str, head: Option<&str>) -> Result<Vec<String>, String> {
+        let common = ["-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative"];
+        let printed = match head {
+            Some(head) => self.printed(&[&["diff-tree"], &common[..], &[base, head, "--"]].concat()),
+            None => self.printed_unfiltered(&[&["diff-index"], &common[..], &[base, "--"]].concat()),
+        };
+        let printed = printed.ok_or_else(|| "git cannot compare them".to_owned())?;
+        let mut files: BTreeSet<String> =
+            String::from_utf8_lossy(&printed).split('\0').filter(|file| !file.is_empty()).map(str::to_owned).collect();
+        if head.is_none() {
+            files.extend(self.untracked_in(".").unwrap_or_default());
+        }
+        Ok(files.into_iter().take(CHANGED).collect())
+    }
+
+    fn file_at(&self, revision: &str, path: &str) -> Result<Option<Vec<u8>>, String> {
+        if !is_plain(path) {
+            return Err(format!("`{}` is no file of the project", text::excerpt(path, 80)));
+        }
+        let object = format!("{revision}:./{path}");
+        let size = self.printed(&["cat-file", "-s", &object]).and_then(|size| String::from_utf8_lossy(&size).trim().parse::<usize>().ok());
+        match size {
+            None => Ok(None),
+            Some(size) if size > limits::KNOWLEDGE_BYTES => Err(format!("`{path}` has more than {} bytes", limits::KNOWLEDGE_BYTES)),
+            Some(_) => Ok(self.printed(&["cat-file", "blob", &object])),
+        }
     }
 }
 
@@ -216,7 +300,33 @@ mod tests {
         assert!(git.run_in_throwaway(&["config", "log.showSignature", "true"]).expect("git runs"));
         assert_eq!(git.last_commits(&["src/a b.rs".to_owned()]).expect("has a history").len(), 1);
         git.untracked_in("src").expect("git lists files");
+        assert!(git.run_in_throwaway(&["config", "filter.trap.clean", &trap]).expect("git runs"));
+        std::fs::write(dir.path().join(".gitattributes"), "* filter=trap\n").expect("writes");
+        std::fs::write(dir.path().join("src/a b.rs"), "y").expect("writes");
+        let base = git.revision("HEAD").expect("is a commit");
+        let changed = git.changed_files(&base, None).expect("git compares");
+        assert!(changed.contains(&"src/a b.rs".to_owned()) && !changed.contains(&"trapped".to_owned()), "{changed:?}");
         assert!(!dir.path().join("trapped").exists());
+    }
+
+    #[test]
+    fn a_change_is_told_by_its_files_and_what_they_were() {
+        let (dir, git) = repository();
+        let base = git.fork_point().expect("has a commit");
+        std::fs::write(dir.path().join("src/new.rs"), "n").expect("writes");
+        assert_eq!(git.changed_files(&base, None).expect("compares"), ["src/new.rs"], "one that git does not track yet");
+        for step in [&["add", "."][..], &["commit", "-q", "-m", "two"]] {
+            assert!(git.run_in_throwaway(step).expect("git runs"), "{step:?}");
+        }
+        let head = git.revision("HEAD").expect("is a commit");
+        assert_eq!(git.changed_files(&base, Some(&head)).expect("compares"), ["src/new.rs"]);
+        assert_eq!(git.file_at(&head, "src/new.rs"), Ok(Some(b"n".to_vec())));
+        assert_eq!(git.file_at(&base, "src/new.rs"), Ok(None));
+        assert_eq!(Git::at(&dir.path().join("src")).file_at(&head, "new.rs"), Ok(Some(b"n".to_vec())));
+        for hostile in ["--output=x", "", "HEAD:src", "a b", "$(x)"] {
+            assert!(git.revision(hostile).is_err(), "{hostile}");
+        }
+        assert!(git.file_at(&head, "../x").is_err());
     }
 
     #[test]

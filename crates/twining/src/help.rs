@@ -11,7 +11,7 @@ Exit codes:
   0  done
   1  refused or failed: not found, a state that forbids it, the store
   2  wrong usage or invalid input
-  3  it ran and found problems (doctor, verify, check-gates)
+  3  it ran and found problems (doctor, verify, check-gates, knowledge check, dot check)
 
 Environment:
   TWINING_PROJECT  the project folder, like --project; CLAUDE_PROJECT_DIR is heeded too
@@ -25,13 +25,14 @@ Without them the project is the nearest parent with a .twining/, else the git to
 pub fn template(only_cli: &[(&str, &str)]) -> String {
     let heading = AnsiColor::Green.on_default().bold().underline();
     let mut text = String::from("{about}\n\n{usage-heading} {usage}\n");
+    let width = VERBS.iter().map(|verb| verb.command_name().len()).max().unwrap_or_default() + 1;
     for group in Group::ALL {
         text.push_str(&titled(heading, &capital(group.as_str()), group.promise()));
         let verbs = VERBS.iter().filter(|verb| verb.group == group);
-        verbs.for_each(|verb| text.push_str(&listed(&verb.command_name(), verb.about)));
+        verbs.for_each(|verb| text.push_str(&listed(&verb.command_name(), verb.about, width)));
     }
     text.push_str(&titled(heading, "Tools", "for people and hosts"));
-    only_cli.iter().for_each(|(name, about)| text.push_str(&listed(name, about)));
+    only_cli.iter().for_each(|(name, about)| text.push_str(&listed(name, about, width)));
     text.push_str(&format!("\n{}Options:{}\n{{options}}{{after-help}}", heading.render(), heading.render_reset()));
     text
 }
@@ -40,9 +41,9 @@ fn titled(heading: Style, name: &str, promise: &str) -> String {
     format!("\n{}{name}:{} {promise}\n", heading.render(), heading.render_reset())
 }
 
-fn listed(name: &str, about: &str) -> String {
+fn listed(name: &str, about: &str, width: usize) -> String {
     let bold = Style::new().bold();
-    format!("  {}{name:<17}{} {}\n", bold.render(), bold.render_reset(), first_sentence(about))
+    format!("  {}{name:<width$}{} {}\n", bold.render(), bold.render_reset(), first_sentence(about))
 }
 
 /// Text meant for agents, with each tool called by its name at a prompt.

@@ -14,6 +14,9 @@ use crate::page::Page;
 use crate::problem::{Ending, Problem};
 use crate::{json, misread, schema};
 
+/// Verbs that share the first part of their name share a command, and what it is about.
+pub const FAMILIES: [(&str, &str); 1] = [("knowledge", "The reviewed graph: check, search, pack, edit, draw")];
+
 /// What verbs belong together; a client may ask for some groups only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
@@ -25,6 +28,8 @@ pub enum Group {
     Context,
     /// What the code is made of.
     Graph,
+    /// What people reviewed.
+    Knowledge,
     /// What is asked of agents.
     Governance,
     /// What is to be built, and what to do now.
@@ -35,8 +40,8 @@ pub enum Group {
 
 impl Group {
     /// Every group, in the order people read them.
-    pub const ALL: [Self; 7] =
-        [Self::Context, Self::Blackboard, Self::Decisions, Self::Graph, Self::Governance, Self::Workflow, Self::Lifecycle];
+    pub const ALL: [Self; 8] =
+        [Self::Context, Self::Blackboard, Self::Decisions, Self::Graph, Self::Knowledge, Self::Governance, Self::Workflow, Self::Lifecycle];
 
     /// The word for it in `--tools`.
     pub fn as_str(self) -> &'static str {
@@ -45,6 +50,7 @@ impl Group {
             Self::Decisions => "decisions",
             Self::Context => "context",
             Self::Graph => "graph",
+            Self::Knowledge => "knowledge",
             Self::Governance => "governance",
             Self::Workflow => "workflow",
             Self::Lifecycle => "lifecycle",
@@ -58,6 +64,7 @@ impl Group {
             Self::Decisions => "what was chosen, and why",
             Self::Context => "what a task needs to know",
             Self::Graph => "what the code is made of",
+            Self::Knowledge => "what people reviewed",
             Self::Governance => "what is asked of agents, and whether it was met",
             Self::Workflow => "what is to be built, and what to do now",
             Self::Lifecycle => "the health of the memory",
@@ -184,9 +191,17 @@ impl VerbEntry {
         format!("twining_{}", self.name)
     }
 
-    /// The name it has on the command line.
+    /// What calls it on the command line: one word, or two for a verb of a family.
     pub fn command_name(&self) -> String {
-        self.name.replace('_', "-")
+        match self.family() {
+            Some((family, name)) => format!("{family} {}", name.replace('_', "-")),
+            None => self.name.replace('_', "-"),
+        }
+    }
+
+    /// The family it belongs to on the command line, and its name in it.
+    pub fn family(&self) -> Option<(&'static str, &'static str)> {
+        FAMILIES.iter().find_map(|(family, _)| Some((*family, self.name.strip_prefix(family)?.strip_prefix('_')?)))
     }
 }
 

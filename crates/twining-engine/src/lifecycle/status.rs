@@ -7,6 +7,7 @@ use twining_store::config::VERSION;
 use twining_store::{Config, EntryFilter, Tally, View};
 
 use crate::failure::Failure;
+use crate::knowledge::KnowledgeMetrics;
 use crate::search::{ModelState, SearchMode};
 use crate::words::{self, DAY_MS};
 
@@ -82,6 +83,9 @@ pub struct StatusReport {
     pub store: String,
     /// Format version of the folder.
     pub format_version: u32,
+    /// What knowledge is used for and costs, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<KnowledgeMetrics>,
 }
 
 /// Takes stock. `rejected` is the number of queued lines that were set aside.
@@ -121,6 +125,7 @@ pub fn status(view: &View<'_>, project: String, config: &Config, rejected: u64, 
         search: if *model == ModelState::Ready { SearchMode::Hybrid } else { SearchMode::Keyword },
         store: ".twining".to_owned(),
         format_version: config.version,
+        metrics: None,
     })
 }
 

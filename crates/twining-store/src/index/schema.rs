@@ -209,6 +209,13 @@ pub(super) fn open_in_memory() -> Result<Connection, rusqlite::Error> {
     Ok(conn)
 }
 
+/// A database without a file and without tables.
+pub(super) fn open_bare() -> Result<Connection, rusqlite::Error> {
+    let conn = Connection::open_in_memory()?;
+    harden(&conn)?;
+    Ok(conn)
+}
+
 /// Makes an empty database usable.
 pub(super) fn create(conn: &Connection) -> Result<(), rusqlite::Error> {
     for sql in [TABLES, INDEXES, GROW] {

@@ -15,6 +15,10 @@ mod features;
 mod gates;
 mod graph_query;
 mod impact;
+mod knowledge_check;
+mod knowledge_pack;
+mod knowledge_retrieve;
+mod knowledge_update;
 mod link_commit;
 mod neighbors;
 mod next;
@@ -30,6 +34,7 @@ mod recent;
 mod reconsider;
 mod record_turn;
 mod report;
+mod review_context;
 mod role;
 mod search_decisions;
 mod shown;
@@ -44,7 +49,7 @@ mod why;
 mod words;
 
 /// Every verb, group by group, in the order people read them.
-pub static VERBS: [VerbEntry; 38] = [
+pub static VERBS: [VerbEntry; 43] = [
     VerbEntry::of::<assemble::Assemble>(),
     VerbEntry::of::<summarize::Summarize>(),
     VerbEntry::of::<what_changed::WhatChanged>(),
@@ -69,6 +74,11 @@ pub static VERBS: [VerbEntry; 38] = [
     VerbEntry::of::<path::Path>(),
     VerbEntry::of::<graph_query::GraphQuery>(),
     VerbEntry::of::<prune_graph::PruneGraph>(),
+    VerbEntry::of::<knowledge_retrieve::KnowledgeRetrieve>(),
+    VerbEntry::of::<knowledge_pack::Pack>(),
+    VerbEntry::of::<knowledge_update::KnowledgeUpdate>(),
+    VerbEntry::of::<knowledge_check::KnowledgeCheck>(),
+    VerbEntry::of::<review_context::Review>(),
     VerbEntry::of::<role::RoleOf>(),
     VerbEntry::of::<gates::Gates>(),
     VerbEntry::of::<check_gates::CheckGates>(),

@@ -3,7 +3,7 @@
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use twining_engine::{Failure, StatusReport};
+use twining_engine::{Failure, KnowledgeMetrics, StatusReport};
 
 use super::shown;
 use crate::desk::Desk;
@@ -14,10 +14,18 @@ use crate::verbs::{Effect, Group, Verb};
 /// The verb.
 pub struct Status;
 
-/// What it takes: nothing.
+/// What it takes.
 #[derive(Debug, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
-pub struct Input {}
+pub struct Input {
+    #[arg(
+        help = "Also what knowledge is used for and costs, as counted on this machine",
+        long,
+        num_args = 0,
+        default_missing_value = "true"
+    )]
+    metrics: Option<bool>,
+}
 
 impl Verb for Status {
     const NAME: &'static str = "status";
@@ -30,8 +38,12 @@ impl Verb for Status {
     type Input = Input;
     type Output = StatusReport;
 
-    fn run(desk: &Desk<'_>, Input {}: Input) -> Result<StatusReport, Failure> {
-        desk.engine.status()
+    fn run(desk: &Desk<'_>, Input { metrics }: Input) -> Result<StatusReport, Failure> {
+        let mut report = desk.engine.status()?;
+        if metrics == Some(true) {
+            report.metrics = Some(desk.engine.knowledge_metrics()?);
+        }
+        Ok(report)
     }
 
     fn show(report: &StatusReport, page: &mut Page) {
@@ -58,6 +70,9 @@ impl Verb for Status {
             page.table(2, &[vec![warn(at_a_prompt(&warning.message))]]);
             page.block(4, &at_a_prompt(&warning.hint));
         }
+        if let Some(metrics) = &report.metrics {
+            show_metrics(metrics, page);
+        }
         shown::section(
             page,
             "Could not be read",
@@ -67,4 +82,27 @@ impl Verb for Status {
             }),
         );
     }
+}
+
+fn show_metrics(metrics: &KnowledgeMetrics, page: &mut Page) {
+    page.heading("Knowledge, as counted on this machine");
+    let rows = [
+        ("packs made", metrics.packs_built.to_string()),
+        ("packs reused", metrics.packs_reused.to_string()),
+        ("largest pack", format!("{} nodes, {} bytes", metrics.largest_pack_nodes, metrics.largest_pack_bytes)),
+        ("time to make one", format!("{} ms in the middle, {} ms at most", metrics.median_pack_ms, metrics.slowest_pack_ms)),
+        ("edits of the graph", metrics.knowledge_changes.to_string()),
+        ("nodes added", metrics.nodes_added.to_string()),
+        ("reviews", metrics.reviews.to_string()),
+        ("merges", format!("{}, {} with conflicts", metrics.merges, metrics.merges_with_conflicts)),
+    ];
+    page.table(2, &rows.map(|(name, value)| vec![dim(name), plain(value)]));
+    let stories = metrics.stories.iter().map(|(id, story)| {
+        let counts = format!(
+            "{} packs, {} reviews, {} edits, {} nodes added",
+            story.packs, story.reviews, story.knowledge_changes, story.nodes_added
+        );
+        vec![strong(id), plain(counts)]
+    });
+    shown::section(page, "By story", stories);
 }

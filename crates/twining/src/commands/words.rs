@@ -40,6 +40,8 @@ pub const RELATION_TYPES: [&str; 11] = [
     "produces",
     "challenged",
 ];
+/// How high above the code a node of knowledge stands.
+pub const LEVELS: [&str; 3] = ["architecture", "implementation", "all"];
 /// What `verify` can look at.
 pub const CHECKS: [&str; 5] = ["test_coverage", "warnings", "assembly", "drift", "constraints"];
 

@@ -164,6 +164,7 @@ mod tests {
             "prune_graph",
             "archive",
             "verify",
+            "knowledge_update",
             "record_turn",
             "features",
             "report",

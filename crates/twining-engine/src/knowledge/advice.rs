@@ -1,0 +1,136 @@
+//! Advice: which word was meant by one that the graph does not know.
+
+/// A word of the graph, and what people and agents write for it.
+type Synonyms = (&'static str, &'static [&'static str]);
+
+/// By field, the words and their synonyms.
+const SYNONYMS: [(&str, &[Synonyms]); 5] = [
+    (
+        "type",
+        &[
+            ("component", &["module", "service", "class", "package", "library", "subsystem", "function", "file"]),
+            ("interface", &["api", "protocol", "contract", "endpoint", "port"]),
+            ("abstraction", &["concept", "trait", "model", "idea"]),
+            ("datastore", &["database", "db", "table", "cache", "store", "queue", "storage"]),
+            ("external", &["dependency", "third_party", "vendor", "external_service", "integration"]),
+            ("pattern", &["convention", "practice", "guideline", "standard", "idiom"]),
+            ("rule", &["constraint", "policy", "requirement", "principle", "decision", "law"]),
+        ],
+    ),
+    (
+        "level",
+        &[
+            ("architecture", &["application", "system", "design", "global", "arch", "architectural", "project"]),
+            ("implementation", &["code", "impl", "detail", "local", "module", "component"]),
+        ],
+    ),
+    (
+        "status",
+        &[
+            ("current", &["active", "live", "stable", "enabled", "implemented", "done", "accepted", "in_use"]),
+            ("future", &["planned", "proposed", "draft", "todo", "upcoming", "pending", "experimental"]),
+            ("deprecated", &["obsolete", "retired", "removed", "superseded", "inactive"]),
+            ("legacy", &["old", "outdated", "historic"]),
+        ],
+    ),
+    (
+        "priority",
+        &[
+            ("critical", &["must", "blocker", "highest", "p0", "urgent", "mandatory"]),
+            ("high", &["important", "should", "p1", "major"]),
+            ("medium", &["normal", "moderate", "p2", "default"]),
+            ("low", &["minor", "optional", "could", "lowest", "p3", "nice_to_have"]),
+        ],
+    ),
+    (
+        "relation",
+        &[
+            ("uses", &["depends_on", "requires", "imports", "needs", "reads", "writes"]),
+            ("calls", &["invokes", "triggers", "sends_to"]),
+            ("implements", &["extends", "inherits", "realizes", "provides"]),
+            ("configured_with", &["configured_by", "config", "configures"]),
+            ("must_follow", &["follows", "must_use", "obeys", "governed_by", "required_by"]),
+            ("must_not_use", &["must_avoid", "forbids", "forbidden", "prohibits", "not_use"]),
+            ("superseded_by", &["replaced_by", "deprecated_by"]),
+            ("supersedes", &["replaces", "obsoletes"]),
+            ("coexists_with", &["related_to", "alongside", "coexists"]),
+        ],
+    ),
+];
+
+/// The word of `known` that was meant, if that can be told.
+pub(super) fn meant<'k>(field: &str, given: &str, known: &[&'k str]) -> Option<&'k str> {
+    let given = given.trim().to_lowercase().replace(['-', ' '], "_");
+    let listed = |word: &&&'k str| {
+        let synonyms = SYNONYMS.iter().find(|(name, _)| *name == field).map_or(&[][..], |(_, words)| words);
+        synonyms.iter().any(|(meant, written)| *meant == **word && written.contains(&given.as_str()))
+    };
+    known
+        .iter()
+        .find(|word| **word == given)
+        .or_else(|| known.iter().find(listed))
+        .copied()
+        .or_else(|| nearest(&given, known.iter().copied()))
+}
+
+/// The candidate that differs least, if it differs by a slip of the pen only.
+pub(super) fn nearest<'k>(given: &str, candidates: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let length = given.chars().count();
+    let slips = match length {
+        0..3 => 0,
+        3 => 1,
+        _ => 2,
+    };
+    let close = candidates.filter(|word| word.chars().count().abs_diff(length) <= slips).map(|word| (distance(given, word), word));
+    close.filter(|(distance, _)| *distance <= slips).min().map(|(_, word)| word)
+}
+
+/// How many letters must be put in, taken out or changed.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in other.iter().enumerate() {
+            let changed = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_agents_really_write_lead_to_the_right_one() {
+        let statuses = ["current", "deprecated", "future", "legacy"];
+        assert_eq!(meant("status", "active", &statuses), Some("current"));
+        assert_eq!(meant("status", "planned", &statuses), Some("future"));
+        assert_eq!(meant("status", "Curent", &statuses), Some("current"), "a slip");
+        assert_eq!(meant("status", "banana", &statuses), None);
+        assert_eq!(meant("level", "application", &["architecture", "implementation"]), Some("architecture"));
+        assert_eq!(meant("relation", "must-follow", &["calls", "must_follow"]), Some("must_follow"));
+    }
+
+    #[test]
+    fn every_synonym_leads_to_a_word_that_exists() {
+        use twining_model::knowledge::{Level, Link, NodeType, Priority, Standing};
+        for (field, words) in SYNONYMS {
+            let known: Vec<&str> = match field {
+                "type" => NodeType::ALL.iter().map(|word| word.as_str()).collect(),
+                "level" => Level::ALL.iter().map(|word| word.as_str()).collect(),
+                "status" => Standing::ALL.iter().map(|word| word.as_str()).collect(),
+                "priority" => Priority::ALL.iter().map(|word| word.as_str()).collect(),
+                _ => Link::ALL.iter().map(|word| word.as_str()).collect(),
+            };
+            for (meant, written) in words {
+                assert!(known.contains(meant), "{field} {meant}");
+                assert!(written.iter().all(|word| !known.contains(word)), "{field} {written:?}");
+            }
+        }
+    }
+}

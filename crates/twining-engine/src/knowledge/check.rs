@@ -1,0 +1,362 @@
+//! The rules of the graph, and where a file breaks them.
+
+use std::collections::{HashMap, HashSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use twining_dot::{Document, Edge, Id, Node};
+use twining_model::knowledge::{FIELDS, Level, Link, NodeType, Priority, Standing};
+use twining_model::{limits, text};
+
+use super::advice;
+use super::file::Knowledge;
+use super::statements::Statements;
+use crate::answer::{is_zero, within_answer};
+
+/// How a text that a merge put together from two is marked.
+pub(super) const MERGED: &str = "[merge: settle]";
+
+/// So many unknown ends of edges are told which node was meant.
+const ADVISED: usize = 100;
+
+/// Something wrong or doubtful, and where.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Which node; for an edge its tail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_id: Option<String>,
+    /// Which field of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// What is wrong.
+    pub message: String,
+    /// From one; zero where the file as a whole is meant.
+    pub line: usize,
+    /// From one; zero where the file as a whole is meant.
+    pub column: usize,
+    /// What to write instead, where that can be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<String>,
+}
+
+impl Finding {
+    /// Of the file as a whole.
+    pub(super) fn of_file(message: impl Into<String>, suggestion: &str) -> Self {
+        Self { message: message.into(), suggestion: Some(suggestion.to_owned()), ..Self::default() }
+    }
+}
+
+/// What to check.
+#[derive(Clone, Debug, Default)]
+pub struct KnowledgeCheckInput {
+    /// A DOT file of the project; the knowledge file if none is given.
+    pub path: Option<String>,
+}
+
+/// What is wrong with a file.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct KnowledgeCheckOutcome {
+    /// Whether nothing is wrong.
+    pub valid: bool,
+    /// Which file, relative to the project.
+    pub file: String,
+    /// What is wrong, in the order of the file.
+    pub errors: Vec<Finding>,
+    /// What is doubtful, in the order of the file.
+    pub warnings: Vec<Finding>,
+    /// Nodes that the file declares.
+    pub nodes: usize,
+    /// Its edges.
+    pub edges: usize,
+    /// Findings that did not fit into the answer.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub omitted: u64,
+}
+
+/// Checks a file that was read; `bytes` is none if it is not there.
+pub(crate) fn check(path: String, bytes: Option<&[u8]>, passed_over: Option<&str>) -> KnowledgeCheckOutcome {
+    let known = Knowledge::read(bytes.unwrap_or_default());
+    let (nodes, edges) = (known.declared, known.edges());
+    let (errors, mut warnings) = (known.errors, known.warnings);
+    if bytes.is_none() {
+        warnings = vec![Finding::of_file("there is no knowledge graph yet", "`twining knowledge check --create` starts one")];
+    }
+    if let Some(other) = passed_over {
+        let message = format!("`{other}` is there too, and is not read");
+        warnings.push(Finding::of_file(message, "keep one of them, or name one in config.yml: knowledge.path"));
+    }
+    let found = errors.len() + warnings.len();
+    let valid = errors.is_empty();
+    let (errors, cut) = within_answer(errors);
+    let (warnings, _) = if cut { (Vec::new(), true) } else { within_answer(warnings) };
+    let omitted = u64::try_from(found - errors.len() - warnings.len()).unwrap_or(u64::MAX);
+    KnowledgeCheckOutcome { valid, file: path, errors, warnings, nodes, edges, omitted }
+}
+
+/// What came of looking at a document.
+pub(super) struct Examined {
+    /// Nodes that are not to be served, by position.
+    pub unsound: HashSet<usize>,
+    /// Edges that are not to be served, by position.
+    pub unsound_edges: HashSet<usize>,
+    pub declared: usize,
+    pub errors: Vec<Finding>,
+    pub warnings: Vec<Finding>,
+}
+
+/// Looks at everything in a document.
+pub(super) fn examine(document: &Document) -> Examined {
+    let statements = Statements::of(document);
+    let mut review = Review { document, unsound: HashSet::new(), unsound_edges: HashSet::new(), errors: Vec::new(), warnings: Vec::new() };
+    let markers = conflict_markers(document.bytes());
+    review.syntax(&markers);
+    let graph = document.graph();
+    for (position, node) in graph.nodes().iter().enumerate() {
+        match statements.declared.get(node.id()) {
+            Some(span) => review.node(position, node, span.start),
+            None => {
+                review.unsound.insert(position);
+            }
+        }
+    }
+    review.contradictions(&statements);
+    review.edges(&statements);
+    let Review { unsound, unsound_edges, errors, warnings, .. } = review;
+    // What stands between conflict markers is said once, by the markers.
+    let errors = if markers.is_empty() { errors } else { errors.into_iter().take(markers.len()).collect() };
+    Examined {
+        unsound,
+        unsound_edges,
+        declared: statements.declared.len(),
+        errors: located(document, errors),
+        warnings: located(document, warnings),
+    }
+}
+
+struct Review<'d> {
+    document: &'d Document,
+    unsound: HashSet<usize>,
+    unsound_edges: HashSet<usize>,
+    errors: Vec<(usize, Finding)>,
+    warnings: Vec<(usize, Finding)>,
+}
+
+impl Review<'_> {
+    fn syntax(&mut self, markers: &[usize]) {
+        for &at in markers {
+            let message = "git left a conflict marker here; the two sides must be made one first".to_owned();
+            let suggestion = Some("keep every node and edge of both sides, one statement each, and remove the marker lines".to_owned());
+            self.errors.push((at, Finding { message, suggestion, ..Finding::default() }));
+        }
+        // A blank file is an empty graph here, whatever DOT says.
+        if self.document.syntax().is_none() && self.document.bytes().iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        let told =
+            |problem: &twining_dot::Problem| (problem.span.start, Finding { message: problem.message.clone(), ..Finding::default() });
+        self.errors.extend(self.document.errors().iter().map(told));
+        self.warnings.extend(self.document.warnings().iter().map(told));
+        if self.document.syntax().is_some_and(|graph| !graph.directed) {
+            let message = "the graph is undirected; relations point from the first node to the second".to_owned();
+            self.warnings.push((0, Finding { message, suggestion: Some("write digraph and ->".to_owned()), ..Finding::default() }));
+        }
+    }
+
+    fn node(&mut self, position: usize, node: &Node, at: usize) {
+        let before = self.errors.len();
+        if node.id().as_str().trim().is_empty() {
+            self.wrong(node, "id", at, "a node needs an id".to_owned(), None);
+        }
+        self.word(node, "type", at, &words(NodeType::ALL, NodeType::as_str));
+        self.word(node, "level", at, &words(Level::ALL, Level::as_str));
+        self.word(node, "status", at, &words(Standing::ALL, Standing::as_str));
+        if is_blank(node, "description") {
+            let suggestion = "say in a sentence what it is and why it matters";
+            self.wrong(
+                node,
+                "description",
+                place(node, "description", at),
+                "description is required".to_owned(),
+                Some(suggestion.to_owned()),
+            );
+        }
+        let priorities = words(Priority::ALL, Priority::as_str);
+        if !is_blank(node, "priority") {
+            self.word(node, "priority", at, &priorities);
+        } else if node.get("type") == Some(NodeType::Rule.as_str()) {
+            let message = "priority is required for nodes of type 'rule'".to_owned();
+            self.wrong(node, "priority", place(node, "priority", at), message, Some(choices("priority", &priorities)));
+        }
+        if self.errors.len() > before {
+            self.unsound.insert(position);
+        }
+        self.doubts(node, at);
+    }
+
+    fn word(&mut self, node: &Node, field: &'static str, at: usize, known: &[&str]) {
+        let at = place(node, field, at);
+        let given = node.get(field).unwrap_or_default();
+        if given.trim().is_empty() {
+            self.wrong(node, field, at, format!("{field} is required"), Some(choices(field, known)));
+        } else if !known.contains(&given) {
+            let message = invalid(field, given, known);
+            self.wrong(node, field, at, message, suggested(field, given, known));
+        }
+    }
+
+    /// A field that nobody reads because of a slip in its name, and a text that
+    /// a merge left for people.
+    fn doubts(&mut self, node: &Node, at: usize) {
+        for attribute in node.attributes().own() {
+            let name = attribute.name();
+            let missing = FIELDS.iter().copied().filter(|field| node.get(field).is_none());
+            if !FIELDS.contains(&name)
+                && let Some(field) = advice::nearest(&name.to_lowercase(), missing).filter(|field| field.len() > 3)
+            {
+                let message = format!("unknown field '{}'", text::excerpt(name, 80));
+                self.doubt(node, name, attribute.span().start, message, Some(field.to_owned()));
+            }
+            if attribute.value().as_str().contains(MERGED) {
+                let message = "a merge kept two texts here".to_owned();
+                self.doubt(node, name, place(node, name, at), message, Some(format!("make them one and remove {MERGED}")));
+            }
+        }
+    }
+
+    fn contradictions(&mut self, statements: &Statements<'_>) {
+        for clash in &statements.clashes {
+            let at = [clash.first.1.start, clash.second.1.start];
+            let lines = self.document.positions(&at);
+            let message = format!(
+                "{} is '{}' in line {} and '{}' in line {}",
+                clash.name,
+                text::excerpt(clash.first.0.as_str(), 80),
+                lines[0].line,
+                text::excerpt(clash.second.0.as_str(), 80),
+                lines[1].line,
+            );
+            if let Some(position) = self.document.graph().position_of(clash.node) {
+                self.unsound.insert(position);
+                let node = &self.document.graph().nodes()[position];
+                self.wrong(node, clash.name, at[1], message, Some("keep one of the two, or give one node another id".to_owned()));
+            }
+        }
+    }
+
+    fn edges(&mut self, statements: &Statements<'_>) {
+        let relations = words(Link::ALL, Link::as_str);
+        let mut seen: HashMap<(&Id, &Id, &str), usize> = HashMap::new();
+        for (index, edge) in self.document.graph().edges().iter().enumerate() {
+            let before = self.errors.len();
+            for (end, id, field) in [("source", edge.from(), "source"), ("target", edge.to(), "target")] {
+                if !statements.declared.contains_key(id) {
+                    let message = format!("edge references unknown {end} node '{}'", text::excerpt(id.as_str(), 80));
+                    let known = statements.declared.keys().map(|id| id.as_str());
+                    // Each costs a look at every node: a file of nothing but errors gets some.
+                    let known = known.take(if self.errors.len() < ADVISED { usize::MAX } else { 0 });
+                    let meant = advice::nearest(id.as_str(), known).map(str::to_owned);
+                    self.edge_wrong(edge, field, edge.span().start, message, meant);
+                }
+            }
+            let relation = edge.get("relation").unwrap_or_default();
+            let at = edge.attributes().get("relation").map_or(edge.span().start, |attribute| attribute.span().start);
+            if relation.trim().is_empty() {
+                let meant = edge.get("label").and_then(|label| advice::meant("relation", label, &relations));
+                let suggestion = meant.map_or_else(|| choices("relation", &relations), |word| format!("relation=\"{word}\""));
+                let message = "edge has no relation; it counts as related_to".to_owned();
+                self.warnings.push((at, about_edge(edge, "relation", message, Some(suggestion))));
+            } else if !relations.contains(&relation) {
+                self.edge_wrong(
+                    edge,
+                    "relation",
+                    at,
+                    invalid("edge relation", relation, &relations),
+                    suggested("relation", relation, &relations),
+                );
+            }
+            if self.errors.len() > before {
+                self.unsound_edges.insert(index);
+            }
+            if seen.insert((edge.from(), edge.to(), relation), index).is_some() {
+                let message = format!("the edge to '{}' stands twice", text::excerpt(edge.to().as_str(), 80));
+                self.warnings.push((edge.span().start, about_edge(edge, "relation", message, Some("remove one of them".to_owned()))));
+            }
+        }
+    }
+
+    fn wrong(&mut self, node: &Node, field: &str, at: usize, message: String, suggestion: Option<String>) {
+        self.errors.push((at, about(node.id(), field, message, suggestion)));
+    }
+
+    fn doubt(&mut self, node: &Node, field: &str, at: usize, message: String, suggestion: Option<String>) {
+        self.warnings.push((at, about(node.id(), field, message, suggestion)));
+    }
+
+    fn edge_wrong(&mut self, edge: &Edge, field: &str, at: usize, message: String, suggestion: Option<String>) {
+        self.errors.push((at, about_edge(edge, field, message, suggestion)));
+    }
+}
+
+fn about(id: &Id, field: &str, message: String, suggestion: Option<String>) -> Finding {
+    let clip = |text: &str| text[..text.floor_char_boundary(limits::NAME_BYTES)].to_owned();
+    Finding { node_id: Some(clip(id.as_str())), field: Some(clip(field)), message, suggestion, ..Finding::default() }
+}
+
+fn about_edge(edge: &Edge, field: &str, message: String, suggestion: Option<String>) -> Finding {
+    about(edge.from(), field, message, suggestion)
+}
+
+fn is_blank(node: &Node, field: &str) -> bool {
+    node.get(field).is_none_or(|text| text.trim().is_empty())
+}
+
+/// Where the field is written, else where the node is.
+fn place(node: &Node, field: &str, otherwise: usize) -> usize {
+    node.attributes().get(field).map_or(otherwise, |attribute| attribute.span().start)
+}
+
+fn words<T: Copy>(all: &[T], spelled: fn(T) -> &'static str) -> Vec<&'static str> {
+    all.iter().map(|word| spelled(*word)).collect()
+}
+
+fn choices(field: &str, known: &[&str]) -> String {
+    format!("{field}=\"…\" with one of {}", known.join(", "))
+}
+
+fn invalid(what: &str, given: &str, known: &[&str]) -> String {
+    format!("invalid {what} '{}', must be one of: {}", text::excerpt(given, 80), known.join(", "))
+}
+
+fn suggested(field: &str, given: &str, known: &[&str]) -> Option<String> {
+    let priority = Priority::ALL.iter().any(|word| word.as_str() == given);
+    if field == "level" && priority {
+        return Some(format!("{}; `{given}` is a word for priority", known.join(" or ")));
+    }
+    advice::meant(field, given, known).map(str::to_owned)
+}
+
+/// Where lines begin with a conflict marker. The middle ones alone may be
+/// anybody's text; they count between an opening and a closing one.
+fn conflict_markers(source: &[u8]) -> Vec<usize> {
+    let mut found = Vec::new();
+    let (mut at, mut open) = (0, false);
+    for line in source.split_inclusive(|byte| *byte == b'\n') {
+        let is =
+            |mark: u8| line.len() >= 7 && line[..7].iter().all(|byte| *byte == mark) && line.get(7).is_none_or(u8::is_ascii_whitespace);
+        let (opens, closes) = (is(b'<'), is(b'>'));
+        if opens || closes || (open && (is(b'=') || is(b'|'))) {
+            found.push(at);
+        }
+        open = (open || opens) && !closes;
+        at += line.len();
+    }
+    found
+}
+
+/// Gives each finding its line and column, in the order of the file.
+fn located(document: &Document, mut found: Vec<(usize, Finding)>) -> Vec<Finding> {
+    found.sort_by_key(|(at, _)| *at);
+    let offsets: Vec<usize> = found.iter().map(|(at, _)| *at).collect();
+    let positions = document.positions(&offsets);
+    found.into_iter().zip(positions).map(|((_, finding), at)| Finding { line: at.line, column: at.column, ..finding }).collect()
+}

@@ -1,0 +1,217 @@
+//! Facts for guards: what the reviewed graph demands, and of which paths.
+//!
+//! Pure: a guard hands in a path and gets back what was agreed on for it.
+
+use serde::Serialize;
+use twining_model::knowledge::{Link, NodeType, Priority, Standing};
+
+use super::file::{Bond, Knowledge, KnownNode};
+
+/// What the graph demands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct KnowledgeFacts {
+    /// Edges `must_follow`: the tail is held to the head.
+    pub must_follow: Vec<BondFact>,
+    /// Edges `must_not_use`: the tail keeps away from the head.
+    pub must_not_use: Vec<BondFact>,
+    /// Current rules of the highest priority.
+    pub critical_rules: Vec<RuleFact>,
+}
+
+/// A demand of one node on another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BondFact {
+    /// Who is held to it.
+    pub from: String,
+    /// Where that is; empty if it does not say.
+    pub from_path: String,
+    /// What it is held to, or keeps away from.
+    pub to: String,
+    /// Where that is; empty if it does not say.
+    pub to_path: String,
+    /// What that says.
+    pub description: String,
+    /// The remark on the edge.
+    pub note: String,
+}
+
+/// A rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RuleFact {
+    /// Its id.
+    pub id: String,
+    /// What it says.
+    pub description: String,
+    /// Where it holds: its own path, and those of the nodes that must follow it. Everywhere if empty.
+    pub paths: Vec<String>,
+    /// The nodes that must follow it.
+    pub governs: Vec<String>,
+}
+
+impl KnowledgeFacts {
+    /// The facts of a graph. What is deprecated or still to come demands nothing.
+    #[must_use]
+    pub fn of(known: &Knowledge) -> Self {
+        let demands = |link: Link| known.bonds().filter(move |bond| bond.link() == Some(link) && is_in_use(bond.from));
+        let rules = known.nodes().filter(|node| {
+            node.kind() == Some(NodeType::Rule) && node.priority() == Some(Priority::Critical) && node.standing() == Some(Standing::Current)
+        });
+        Self {
+            must_follow: demands(Link::MustFollow).map(BondFact::of).collect(),
+            must_not_use: demands(Link::MustNotUse).map(BondFact::of).collect(),
+            critical_rules: rules.map(|rule| RuleFact::of(rule, demands(Link::MustFollow))).collect(),
+        }
+    }
+
+    /// The critical rules that hold for a path.
+    pub fn rules_for<'f>(&'f self, path: &'f str) -> impl Iterator<Item = &'f RuleFact> {
+        self.critical_rules.iter().filter(move |rule| rule.holds_for(path))
+    }
+
+    /// What the nodes at a path must keep away from.
+    pub fn forbidden_for<'f>(&'f self, path: &'f str) -> impl Iterator<Item = &'f BondFact> {
+        self.must_not_use.iter().filter(move |bond| covers(&bond.from_path, path))
+    }
+}
+
+impl BondFact {
+    fn of(bond: Bond<'_>) -> Self {
+        Self {
+            from: bond.from.id().to_owned(),
+            from_path: bond.from.field("path").to_owned(),
+            to: bond.to.id().to_owned(),
+            to_path: bond.to.field("path").to_owned(),
+            description: bond.to.field("description").to_owned(),
+            note: bond.note().to_owned(),
+        }
+    }
+}
+
+impl RuleFact {
+    fn of<'k>(rule: KnownNode<'k>, follow: impl Iterator<Item = Bond<'k>>) -> Self {
+        let governed: Vec<KnownNode<'k>> = follow.filter(|bond| bond.to.position == rule.position).map(|bond| bond.from).collect();
+        let paths = std::iter::once(rule).chain(governed.iter().copied()).map(|node| node.field("path").to_owned());
+        Self {
+            id: rule.id().to_owned(),
+            description: rule.field("description").to_owned(),
+            paths: paths.filter(|path| !path.trim().is_empty()).collect(),
+            governs: governed.iter().map(|node| node.id().to_owned()).collect(),
+        }
+    }
+
+    /// Whether it holds for a path.
+    #[must_use]
+    pub fn holds_for(&self, path: &str) -> bool {
+        self.paths.is_empty() || self.paths.iter().any(|pattern| covers(pattern, path))
+    }
+}
+
+fn is_in_use(node: KnownNode<'_>) -> bool {
+    matches!(node.standing(), Some(Standing::Current | Standing::Legacy))
+}
+
+/// Whether a node's `path` covers a file: by component, as scopes do; `*` and `?`
+/// stand for letters within one, `**` for any number of them; several with commas.
+#[must_use]
+pub fn covers(paths: &str, file: &str) -> bool {
+    let file: Vec<&str> = components(file).collect();
+    paths.split(',').map(str::trim).filter(|path| !path.is_empty()).any(|path| {
+        let pattern: Vec<&str> = components(path).collect();
+        matches_start(&pattern, &file)
+    })
+}
+
+fn components(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').map(str::trim).filter(|part| !part.is_empty() && *part != ".")
+}
+
+/// Whether the pattern matches the file or a folder it is in. One row for each
+/// component of the pattern, so that no pattern can make it slow.
+fn matches_start(pattern: &[&str], file: &[&str]) -> bool {
+    let mut reached = vec![false; file.len() + 1];
+    reached[0] = true;
+    for part in pattern {
+        let mut next = vec![false; file.len() + 1];
+        for at in 0..=file.len() {
+            if *part == "**" {
+                next[at] = reached[at] || (at > 0 && next[at - 1]);
+            } else if at > 0 {
+                next[at] = reached[at - 1] && matches_word(part, file[at - 1]);
+            }
+        }
+        reached = next;
+    }
+    reached.iter().any(|reached| *reached)
+}
+
+fn matches_word(pattern: &str, word: &str) -> bool {
+    let (pattern, word): (Vec<char>, Vec<char>) = (pattern.chars().collect(), word.chars().collect());
+    let (mut p, mut w, mut star) = (0, 0, None);
+    while w < word.len() {
+        if p < pattern.len() && pattern[p] == '*' {
+            star = Some((p, w));
+            p += 1;
+        } else if p < pattern.len() && (pattern[p] == '?' || pattern[p] == word[w]) {
+            (p, w) = (p + 1, w + 1);
+        } else if let Some((at, from)) = star {
+            star = Some((at, from + 1));
+            (p, w) = (at + 1, from + 1);
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_covers_by_component_and_by_pattern() {
+        for (paths, file) in [
+            ("src/auth", "src/auth/jwt.ts"),
+            ("src/auth/", "src/auth/jwt.ts"),
+            ("./src/auth/jwt.ts", "src/auth/jwt.ts"),
+            ("src/**/*.rs", "src/a/b/c.rs"),
+            ("src/**/*.rs", "src/c.rs"),
+            ("**/tests", "a/tests/x.rs"),
+            ("docs, src/*.ts", "src/a.ts"),
+        ] {
+            assert!(covers(paths, file), "{paths} {file}");
+        }
+        for (paths, file) in [("src/auth", "src/authority.ts"), ("src/*.ts", "src/a/b.rs"), ("", "src/a"), ("src/auth/jwt.ts", "src/auth")]
+        {
+            assert!(!covers(paths, file), "{paths} {file}");
+        }
+        assert!(!covers(&"**/a".repeat(200), &"a/".repeat(2000).replace('a', "b")), "and is quick about it");
+    }
+
+    #[test]
+    fn rules_hold_where_they_say_and_where_they_are_followed() {
+        let rule = |id: &str, rest: &str| {
+            format!("{id} [type=rule level=architecture status=current priority=critical description=\"{id}!\" {rest}];")
+        };
+        let node = |id: &str, rest: &str| format!("{id} [type=component level=architecture status=current description=d {rest}];");
+        let source = format!(
+            "digraph {{ {} {} {} {} {} {} api -> audited [relation=must_follow]; api -> singleton [relation=must_not_use note=\"since 2.0\"]; }}",
+            rule("everywhere", ""),
+            rule("in_db", "path=\"src/db\""),
+            rule("audited", ""),
+            rule("given_up", "").replace("status=current", "status=deprecated"),
+            node("api", "path=\"src/api\""),
+            node("singleton", "path=\"src/global.rs\""),
+        );
+        let known = Knowledge::read(source.as_bytes());
+        assert_eq!(known.errors, []);
+        let facts = KnowledgeFacts::of(&known);
+        let rules = |path: &'static str| facts.rules_for(path).map(|rule| rule.id.as_str()).collect::<Vec<_>>();
+        assert_eq!(rules("src/db/pool.rs"), ["everywhere", "in_db"]);
+        assert_eq!(rules("src/api/a.rs"), ["everywhere", "audited"]);
+        assert_eq!(
+            (facts.must_follow.len(), facts.must_not_use[0].to_path.as_str(), facts.must_not_use[0].note.as_str()),
+            (1, "src/global.rs", "since 2.0")
+        );
+        assert_eq!(facts.forbidden_for("src/api/x.rs").count(), 1);
+    }
+}

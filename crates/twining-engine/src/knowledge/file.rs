@@ -1,0 +1,179 @@
+//! The file as it is served: every node and edge that is right, and everything
+//! that is not, told.
+
+use std::collections::HashSet;
+
+use twining_dot::{Document, Edge, Graph, Node};
+use twining_model::knowledge::{Level, Link, NodeType, Priority, RELATED_TO, Standing};
+
+use super::check::{self, Finding};
+
+/// A knowledge graph that was read.
+#[derive(Debug)]
+pub struct Knowledge {
+    document: Document,
+    sound: Vec<usize>,
+    bonds: Vec<[usize; 3]>,
+    /// Nodes that the file declares, right or wrong.
+    pub declared: usize,
+    /// What is wrong.
+    pub errors: Vec<Finding>,
+    /// What is doubtful.
+    pub warnings: Vec<Finding>,
+}
+
+/// A node that is served.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownNode<'k> {
+    /// Where it stands in [`Knowledge::graph`].
+    pub position: usize,
+    node: &'k Node,
+}
+
+/// An edge that is served.
+#[derive(Clone, Copy, Debug)]
+pub struct Bond<'k> {
+    /// Its tail.
+    pub from: KnownNode<'k>,
+    /// Its head.
+    pub to: KnownNode<'k>,
+    edge: &'k Edge,
+}
+
+impl Knowledge {
+    /// Reads a file. Anything can be read; a blank file is an empty graph.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Self {
+        let document = Document::parse(bytes);
+        let check::Examined { unsound, unsound_edges, declared, errors, warnings } = check::examine(&document);
+        let graph = document.graph();
+        let sound: Vec<usize> = (0..graph.nodes().len()).filter(|position| !unsound.contains(position)).collect();
+        let served: HashSet<usize> = sound.iter().copied().collect();
+        let bonds = graph.edges().iter().enumerate().filter(|(index, _)| !unsound_edges.contains(index)).filter_map(|(index, edge)| {
+            let (from, to) = (graph.position_of(edge.from())?, graph.position_of(edge.to())?);
+            (served.contains(&from) && served.contains(&to)).then_some([from, to, index])
+        });
+        let bonds = bonds.collect();
+        Self { sound, bonds, declared, errors, warnings, document }
+    }
+
+    /// Everything the file holds, as DOT means it.
+    #[must_use]
+    pub fn graph(&self) -> &Graph {
+        self.document.graph()
+    }
+
+    /// The file with its statements.
+    #[must_use]
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// How many edges the file has, right or wrong.
+    #[must_use]
+    pub fn edges(&self) -> usize {
+        self.graph().edges().len()
+    }
+
+    /// How many nodes are wrong and not served.
+    #[must_use]
+    pub fn left_out(&self) -> usize {
+        self.declared - self.sound.len()
+    }
+
+    /// The nodes that are right, in the order of the file.
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = KnownNode<'_>> {
+        self.sound.iter().map(|&position| self.at(position))
+    }
+
+    /// The node of that id, if it is served.
+    #[must_use]
+    pub fn node(&self, id: &str) -> Option<KnownNode<'_>> {
+        let position = self.graph().position_of(&id.into())?;
+        self.sound.binary_search(&position).is_ok().then(|| self.at(position))
+    }
+
+    /// The node at a position of the graph.
+    pub(super) fn at(&self, position: usize) -> KnownNode<'_> {
+        KnownNode { position, node: &self.graph().nodes()[position] }
+    }
+
+    /// The edges that are right, in the order of the file.
+    pub fn bonds(&self) -> impl ExactSizeIterator<Item = Bond<'_>> {
+        self.bonds.iter().map(|&[from, to, edge]| Bond { from: self.at(from), to: self.at(to), edge: &self.graph().edges()[edge] })
+    }
+}
+
+impl<'k> KnownNode<'k> {
+    /// Its id.
+    #[must_use]
+    pub fn id(self) -> &'k str {
+        self.node.id().as_str()
+    }
+
+    /// The node as DOT has it.
+    #[must_use]
+    pub fn node(self) -> &'k Node {
+        self.node
+    }
+
+    /// What it says in a field; empty if nothing.
+    #[must_use]
+    pub fn field(self, name: &str) -> &'k str {
+        self.node.get(name).unwrap_or_default()
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn kind(self) -> Option<NodeType> {
+        word(NodeType::ALL, NodeType::as_str, self.field("type"))
+    }
+
+    /// How high it stands.
+    #[must_use]
+    pub fn level(self) -> Option<Level> {
+        word(Level::ALL, Level::as_str, self.field("level"))
+    }
+
+    /// Whether it still holds.
+    #[must_use]
+    pub fn standing(self) -> Option<Standing> {
+        word(Standing::ALL, Standing::as_str, self.field("status"))
+    }
+
+    /// How much it matters.
+    #[must_use]
+    pub fn priority(self) -> Option<Priority> {
+        word(Priority::ALL, Priority::as_str, self.field("priority"))
+    }
+}
+
+impl<'k> Bond<'k> {
+    /// The edge as DOT has it.
+    #[must_use]
+    pub fn edge(self) -> &'k Edge {
+        self.edge
+    }
+
+    /// Its relation, if it names one.
+    #[must_use]
+    pub fn link(self) -> Option<Link> {
+        word(Link::ALL, Link::as_str, self.edge.get("relation").unwrap_or_default())
+    }
+
+    /// The word for its relation.
+    #[must_use]
+    pub fn relation(self) -> &'static str {
+        self.link().map_or(RELATED_TO, Link::as_str)
+    }
+
+    /// What is noted on it; empty if nothing.
+    #[must_use]
+    pub fn note(self) -> &'k str {
+        self.edge.get("note").unwrap_or_default()
+    }
+}
+
+fn word<T: Copy>(all: &[T], spelled: fn(T) -> &'static str, given: &str) -> Option<T> {
+    all.iter().copied().find(|word| spelled(*word) == given)
+}

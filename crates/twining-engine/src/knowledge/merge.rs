@@ -1,0 +1,158 @@
+//! Merging two versions of the graph: everything of both, and where they
+//! disagree what the words themselves settle; the rest is for people, named.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use twining_dot::{Clash, ClashKind, Id, MergeError, Policy, Settle, Subject, merge};
+use twining_model::knowledge::{Priority, Standing};
+use twining_model::text;
+
+use super::check::{Finding, MERGED};
+use super::file::Knowledge;
+
+/// What stands between two texts that a merge kept.
+const OR: &str = " || ";
+/// What a file without a graph is taken for.
+const EMPTY: &str = "digraph ProjectKnowledge {\n}\n";
+
+/// What came of a merge.
+#[derive(Clone, Debug)]
+pub struct KnowledgeMerged {
+    /// The file; valid DOT if both sides were.
+    pub text: Vec<u8>,
+    /// What people must settle, one line each; empty if nothing.
+    pub conflicts: Vec<String>,
+    /// Where two texts were both kept and marked.
+    pub marked: Vec<String>,
+    /// What to do, for the people and agents who settle it; empty if nothing.
+    pub guidance: String,
+}
+
+/// Merges what `ours` and `theirs` made of `base`. A side that is no valid DOT is
+/// not guessed at: ours stands as it is.
+#[must_use]
+pub fn merge_knowledge(base: &[u8], ours: &[u8], theirs: &[u8], path: &str) -> KnowledgeMerged {
+    let [base, ours, theirs] =
+        [base, ours, theirs].map(|side| if side.iter().all(u8::is_ascii_whitespace) { EMPTY.as_bytes() } else { side });
+    let merged = match merge(base, ours, theirs, &Words) {
+        Ok(merged) => merged,
+        Err(error) => return unmerged(ours, &error, path),
+    };
+    let (marked, clashed): (Vec<Clash>, Vec<Clash>) = merged.clashes.into_iter().partition(is_marked);
+    let mut conflicts: Vec<String> = clashed.iter().map(|clash| text::visible(&clash.to_string())).collect();
+    conflicts.extend(new_errors(&merged.text, ours, theirs));
+    let marked = marked.iter().map(|clash| text::visible(&clash.subject.to_string())).collect();
+    let guidance = if conflicts.is_empty() { String::new() } else { guidance(path, &conflicts) };
+    KnowledgeMerged { text: merged.text, conflicts, marked, guidance }
+}
+
+/// How a conflict in the graph is settled by hand, for these matters.
+#[must_use]
+pub fn guidance(path: &str, matters: &[String]) -> String {
+    let mut said = format!("`{path}` needs a person's word on:\n");
+    for matter in matters {
+        // Writing to a string cannot fail.
+        let _ = writeln!(said, "  - {matter}");
+    }
+    said.push_str(&format!(
+        "To settle it:\n\
+         \x20 1. Bring in the other branch's latest commits, so that this is done once.\n\
+         \x20 2. In `{path}`, look at what is named above:\n\
+         \x20    - every node and every edge that only one side has stays;\n\
+         \x20    - where both sides have a node, `current` goes before `deprecated` and the graver priority before the lesser;\n\
+         \x20    - descriptions that complete each other become one; of two examples the more specific one stays.\n\
+         \x20 3. `twining knowledge check` must find no error.\n\
+         \x20 4. `git add {path}`, and commit with a message such as \"Settle the knowledge graph\".\n"
+    ));
+    said
+}
+
+fn unmerged(ours: &[u8], error: &MergeError, path: &str) -> KnowledgeMerged {
+    let conflicts = vec![format!("{}; nothing was merged and ours stands", text::visible(&error.to_string()))];
+    let guidance = guidance(path, &conflicts);
+    KnowledgeMerged { text: ours.to_vec(), conflicts, marked: Vec::new(), guidance }
+}
+
+fn is_marked(clash: &Clash) -> bool {
+    matches!(&clash.kind, ClashKind::Attribute { kept, .. } if kept.as_str().starts_with(MERGED))
+}
+
+/// What is wrong with the result and was with neither side, such as an edge
+/// to a node that the other side removed.
+fn new_errors(merged: &[u8], ours: &[u8], theirs: &[u8]) -> Vec<String> {
+    let key = |error: &Finding| (error.node_id.clone(), error.field.clone(), error.message.clone());
+    let known: BTreeSet<_> = [ours, theirs].iter().flat_map(|side| Knowledge::read(side).errors).map(|error| key(&error)).collect();
+    let errors = Knowledge::read(merged).errors;
+    errors.iter().filter(|error| !known.contains(&key(error))).map(|error| format!("line {}: {}", error.line, error.message)).collect()
+}
+
+/// What the words of the graph mean when two sides disagree.
+struct Words;
+
+impl Policy for Words {
+    fn settle(&self, _: &Subject, attribute: &str, base: Option<&Id>, ours: &Id, theirs: &Id) -> Settle {
+        if ours.is_html() || theirs.is_html() {
+            return Settle::Clash;
+        }
+        match attribute {
+            "status" => settle_status(ours, theirs),
+            "priority" => settle_priority(ours, theirs),
+            "tag" => Settle::Take(Id::new(joined_tags(base.map_or("", Id::as_str), ours.as_str(), theirs.as_str()))),
+            "description" | "example" | "note" | "comment" | "tooltip" => both(ours.as_str(), theirs.as_str()),
+            _ => Settle::Clash,
+        }
+    }
+
+    fn edge_identity(&self) -> &[&str] {
+        &["relation", "key"]
+    }
+}
+
+/// What is in use goes before what is not, and what is given up behind all.
+fn settle_status(ours: &Id, theirs: &Id) -> Settle {
+    let is = |id: &Id, standing: Standing| id.as_str() == standing.as_str();
+    if is(ours, Standing::Current) || is(theirs, Standing::Deprecated) {
+        return Settle::Take(ours.clone());
+    }
+    if is(theirs, Standing::Current) || is(ours, Standing::Deprecated) {
+        return Settle::Take(theirs.clone());
+    }
+    Settle::Clash
+}
+
+fn settle_priority(ours: &Id, theirs: &Id) -> Settle {
+    let read = |id: &Id| Priority::ALL.iter().copied().find(|priority| priority.as_str() == id.as_str());
+    match (read(ours), read(theirs)) {
+        (Some(one), Some(other)) => Settle::Take(Id::new(one.min(other).as_str())),
+        (Some(one), None) | (None, Some(one)) => Settle::Take(Id::new(one.as_str())),
+        (None, None) => Settle::Clash,
+    }
+}
+
+/// The tags of both, without those that either took away.
+fn joined_tags(base: &str, ours: &str, theirs: &str) -> String {
+    let comma = [base, ours, theirs].iter().any(|tags| tags.contains(','));
+    let tags = |text: &str| -> BTreeSet<String> {
+        let apart = |c: char| if comma { c == ',' } else { c.is_whitespace() };
+        text.split(apart).map(str::trim).filter(|tag| !tag.is_empty()).map(str::to_owned).collect()
+    };
+    let (base, ours, theirs) = (tags(base), tags(ours), tags(theirs));
+    let kept = ours.union(&theirs).filter(|tag| !base.contains(*tag) || (ours.contains(*tag) && theirs.contains(*tag)));
+    kept.cloned().collect::<Vec<_>>().join(if comma { ", " } else { " " })
+}
+
+/// Two texts in one, each once, in an order that does not depend on the side.
+fn both(ours: &str, theirs: &str) -> Settle {
+    let parts = |text: &str| -> BTreeSet<String> {
+        match text.strip_prefix(MERGED) {
+            Some(merged) => merged.trim().split(OR).map(|part| part.trim().to_owned()).collect(),
+            None => BTreeSet::from([text.trim().to_owned()]),
+        }
+    };
+    let all: Vec<String> = parts(ours).union(&parts(theirs)).filter(|part| !part.is_empty()).cloned().collect();
+    match all.as_slice() {
+        [only] => Settle::Take(Id::new(only)),
+        all => Settle::Both(Id::new(format!("{MERGED} {}", all.join(OR)))),
+    }
+}

@@ -1,0 +1,99 @@
+//! Pictures: the graph, a level of it, or what is around a node, because people
+//! would rather look.
+
+use twining_dot::{Direction, DrawOptions, Label, mermaid, svg};
+use twining_model::{Refused, limits};
+
+use super::advice;
+use super::file::Knowledge;
+use super::{print, retrieve};
+use crate::failure::Failure;
+
+/// More nodes than this are no picture.
+const MOST: usize = 2000;
+
+/// How to draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// For a browser.
+    Svg,
+    /// For Markdown.
+    Mermaid,
+    /// For Graphviz.
+    Dot,
+}
+
+/// What to draw.
+#[derive(Clone, Debug)]
+pub struct PictureInput {
+    /// How.
+    pub format: Format,
+    /// `architecture`, `implementation` or `all`.
+    pub level: Option<String>,
+    /// Only what is around this node.
+    pub around: Option<String>,
+    /// So many steps around it.
+    pub depth: Option<usize>,
+}
+
+/// A picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// SVG, Mermaid or DOT.
+    pub text: String,
+    /// How many nodes it shows.
+    pub nodes: usize,
+    /// How many edges.
+    pub edges: usize,
+}
+
+/// Draws the graph, or a part of it.
+pub(super) fn draw(known: &Knowledge, input: &PictureInput) -> Result<Picture, Failure> {
+    let level = retrieve::level(input.level.as_deref())?;
+    let depth = input.depth.unwrap_or(1);
+    if depth > limits::PATH_DEPTH {
+        return Err(Refused::new("depth", format!("must be from 0 to {}", limits::PATH_DEPTH))
+            .because(format!("{depth} was given"))
+            .into());
+    }
+    let graph = known.graph().restricted(|node| {
+        let served = known.node(node.id().as_str());
+        served.is_some_and(|node| level.is_none_or(|level| node.level() == Some(level)))
+    });
+    let graph = match &input.around {
+        None => graph,
+        Some(id) if graph.node(id.as_str()).is_some() => graph.around(&[id.as_str().into()], depth),
+        Some(id) => return Err(nobody(known, id)),
+    };
+    if graph.nodes().len() > MOST && input.format != Format::Dot {
+        return Err(Refused::new("graph", format!("has more than {MOST} nodes to draw"))
+            .because("draw one level, or what is around a node")
+            .into());
+    }
+    let options = DrawOptions {
+        direction: Direction::Right,
+        label: Label::Plain,
+        edge_label: Label::Attribute("relation".to_owned()),
+        colour_by: Some("type".to_owned()),
+    };
+    let text = match input.format {
+        Format::Svg => svg(&graph, &options),
+        Format::Mermaid => mermaid(&graph, &options),
+        Format::Dot => {
+            let shown = |id: &str| graph.node(id).is_some();
+            print::dot(
+                known.nodes().filter(|node| shown(node.id())),
+                known.bonds().filter(|bond| shown(bond.from.id()) && shown(bond.to.id())),
+            )
+        }
+    };
+    Ok(Picture { text, nodes: graph.nodes().len(), edges: graph.edges().len() })
+}
+
+fn nobody(known: &Knowledge, id: &str) -> Failure {
+    let hint = match advice::nearest(id, known.nodes().map(|node| node.id())) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => "twining_knowledge_retrieve finds nodes by words".to_owned(),
+    };
+    Failure::NotFound { what: "node", id: twining_model::text::excerpt(id, 80), hint }
+}

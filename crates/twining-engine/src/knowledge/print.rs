@@ -1,0 +1,45 @@
+//! A part of the graph as DOT: the fields in one order, nodes in the order of
+//! the file, one statement a line.
+
+use std::fmt::Write as _;
+
+use twining_dot::Id;
+use twining_model::knowledge::FIELDS;
+
+use super::file::{Bond, KnownNode};
+
+/// Writes nodes and the edges between them.
+pub(super) fn dot<'k>(nodes: impl Iterator<Item = KnownNode<'k>>, bonds: impl Iterator<Item = Bond<'k>>) -> String {
+    let mut out = String::from("digraph ProjectKnowledge {\n");
+    nodes.for_each(|known| out.push_str(&node(known)));
+    bonds.for_each(|bond| out.push_str(&edge(bond)));
+    out.push_str("}\n");
+    out
+}
+
+/// A node on a line of its own.
+pub(super) fn node(known: KnownNode<'_>) -> String {
+    let mut line = format!("    {}", known.node().id().quoted());
+    let said = FIELDS.iter().filter_map(|field| Some((*field, known.node().attributes().get(field)?.value())));
+    list(&mut line, said.filter(|(_, value)| !value.as_str().trim().is_empty()));
+    line
+}
+
+/// An edge on a line of its own.
+fn edge(bond: Bond<'_>) -> String {
+    let edge = bond.edge();
+    let mut line = format!("    {} -> {}", edge.from().quoted(), edge.to().quoted());
+    let relation = Id::new(bond.relation());
+    let note = edge.attributes().get("note").map(|note| ("note", note.value()));
+    list(&mut line, std::iter::once(("relation", &relation)).chain(note));
+    line
+}
+
+fn list<'v>(line: &mut String, said: impl Iterator<Item = (&'v str, &'v Id)>) {
+    for (index, (name, value)) in said.enumerate() {
+        let before = if index == 0 { " [" } else { ", " };
+        // Writing to a string cannot fail.
+        let _ = write!(line, "{before}{name}={}", value.quoted());
+    }
+    line.push_str(if line.contains(" [") { "];\n" } else { ";\n" });
+}

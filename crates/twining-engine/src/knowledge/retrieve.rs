@@ -1,0 +1,171 @@
+//! Retrieval: the nodes a few words are about, and those around them.
+
+use std::collections::{BTreeSet, HashMap};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use twining_model::knowledge::Level;
+use twining_model::{Refused, limits, text};
+use twining_store::{NodeIndex, StoreError, terms};
+
+use super::file::Knowledge;
+use super::print;
+use crate::answer::is_zero;
+use crate::words;
+
+/// Hits when none are asked for.
+const HITS: usize = 20;
+/// Steps around a hit when none are asked for.
+const DEPTH: usize = 1;
+/// Bytes of a subgraph: as JSON it may be twice as long.
+const SUBGRAPH_BYTES: usize = limits::ANSWER_BYTES / 4;
+
+/// What to look for.
+#[derive(Clone, Debug, Default)]
+pub struct KnowledgeRetrieveInput {
+    /// Words; none for every node of a level.
+    pub terms: Option<String>,
+    /// How many hits; neighbours come on top.
+    pub max_results: Option<usize>,
+    /// `architecture`, `implementation` or `all`.
+    pub level: Option<String>,
+    /// Steps around a hit.
+    pub depth: Option<usize>,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Retrieved {
+    /// The nodes and the edges between them, as DOT.
+    pub subgraph: String,
+    /// How many nodes it has.
+    pub count: usize,
+    /// The nodes found, best first.
+    pub hits: Vec<String>,
+    /// The nodes around them, nearest first.
+    pub neighbors: Vec<String>,
+    /// The words that were looked for.
+    pub search_terms: Vec<String>,
+    /// Nodes that did not fit into the answer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub omitted: u64,
+    /// Nodes of the file that are wrong and were not looked at.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+    /// What the caller should know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A search that makes sense.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Search {
+    pub words: String,
+    pub most: usize,
+    pub level: Option<Level>,
+    pub depth: usize,
+}
+
+impl Search {
+    pub(super) fn parse(input: &KnowledgeRetrieveInput) -> Result<Self, Refused> {
+        let words = input.terms.as_deref().unwrap_or_default().trim();
+        text::bounded("terms", words, limits::TEXT_BYTES)?;
+        let level = level(input.level.as_deref())?;
+        // With no words it is a view of a whole level, which is to be complete.
+        let (hits, depth) = if words.is_empty() { (limits::PAGE, 0) } else { (HITS, DEPTH) };
+        let depth = input.depth.unwrap_or(depth);
+        if depth > limits::WALK_DEPTH {
+            return Err(Refused::new("depth", format!("must be from 0 to {}", limits::WALK_DEPTH)).because(format!("{depth} was given")));
+        }
+        Ok(Self { words: words.to_owned(), most: words::page("max_results", input.max_results, hits)?, level, depth })
+    }
+}
+
+/// Takes a level; `all` is none in particular.
+pub(super) fn level(given: Option<&str>) -> Result<Option<Level>, Refused> {
+    match given.map(str::trim) {
+        None | Some("" | "all") => Ok(None),
+        Some(word) => Level::parse("level", word).map(Some).map_err(|refused| refused.because("`all` is for both")),
+    }
+}
+
+/// Finds what a search is about. The index is asked for only if there are words.
+pub(super) fn retrieve<'i>(
+    known: &Knowledge,
+    search: &Search,
+    index: impl FnOnce() -> Result<&'i NodeIndex, StoreError>,
+) -> Result<Retrieved, StoreError> {
+    let asked = terms(&search.words);
+    let wanted = |position: usize| search.level.is_none_or(|level| known.at(position).level() == Some(level));
+    let hits = match (asked.is_empty(), search.level) {
+        (false, _) if known.nodes().len() > 0 => index()?.find(&asked, search.most, wanted)?,
+        (true, Some(_)) if search.words.is_empty() => {
+            known.nodes().map(|node| node.position).filter(|position| wanted(*position)).take(search.most).collect()
+        }
+        _ => Vec::new(),
+    };
+    let neighbors = around(known, &hits, search.depth, wanted);
+    let mut retrieved = fitting(known, hits, neighbors);
+    retrieved.search_terms = asked.into_iter().map(|term| term.text).collect();
+    retrieved.left_out = known.left_out() as u64;
+    retrieved.note = note(known, &retrieved);
+    Ok(retrieved)
+}
+
+/// The nodes within so many steps of the hits, nearest first, then as in the file.
+fn around(known: &Knowledge, hits: &[usize], depth: usize, wanted: impl Fn(usize) -> bool) -> Vec<usize> {
+    let mut near: HashMap<usize, Vec<usize>> = HashMap::new();
+    if depth > 0 && !hits.is_empty() {
+        for bond in known.bonds() {
+            near.entry(bond.from.position).or_default().push(bond.to.position);
+            near.entry(bond.to.position).or_default().push(bond.from.position);
+        }
+    }
+    let mut reached: BTreeSet<usize> = hits.iter().copied().collect();
+    let (mut rim, mut found): (BTreeSet<usize>, Vec<usize>) = (reached.clone(), Vec::new());
+    for _ in 0..depth {
+        let next = rim.iter().filter_map(|position| near.get(position)).flatten().copied().filter(|position| wanted(*position));
+        rim = next.filter(|position| !reached.contains(position)).collect();
+        reached.extend(&rim);
+        found.extend(&rim);
+    }
+    found.truncate(limits::WALK_NODES);
+    found
+}
+
+/// The answer, as large as it may be: hits first, then the nearest neighbours.
+fn fitting(known: &Knowledge, hits: Vec<usize>, neighbors: Vec<usize>) -> Retrieved {
+    let mut left = SUBGRAPH_BYTES;
+    let mut fits = |position: &usize| {
+        let bytes = print::node(known.at(*position)).len();
+        let fits = bytes <= left;
+        left = left.saturating_sub(bytes);
+        fits
+    };
+    let found = hits.len() + neighbors.len();
+    let hits: Vec<usize> = hits.into_iter().filter(|position| fits(position)).collect();
+    let neighbors: Vec<usize> = neighbors.into_iter().filter(|position| fits(position)).collect();
+    let kept: BTreeSet<usize> = hits.iter().chain(&neighbors).copied().collect();
+    let bonds = known.bonds().filter(|bond| kept.contains(&bond.from.position) && kept.contains(&bond.to.position));
+    let subgraph = print::dot(kept.iter().map(|position| known.at(*position)), bonds.take(limits::WALK_NODES * 4));
+    let ids = |positions: &[usize]| positions.iter().map(|position| known.at(*position).id().to_owned()).collect();
+    Retrieved {
+        subgraph,
+        count: kept.len(),
+        hits: ids(&hits),
+        neighbors: ids(&neighbors),
+        omitted: (found - kept.len()) as u64,
+        ..Retrieved::default()
+    }
+}
+
+fn note(known: &Knowledge, retrieved: &Retrieved) -> Option<String> {
+    let broken = (!known.errors.is_empty()).then(|| {
+        format!("the graph has {}; twining_knowledge_check lists them", words::count(known.errors.len() as u64, "error", "errors"))
+    });
+    let empty =
+        (known.declared == 0 && known.errors.is_empty()).then(|| "the graph is empty; twining_knowledge_update fills it".to_owned());
+    let aimless = (retrieved.count == 0 && retrieved.search_terms.is_empty() && empty.is_none())
+        .then(|| "give terms, or a level for everything on it".to_owned());
+    [broken, empty, aimless].into_iter().flatten().reduce(|one, other| format!("{one}; {other}"))
+}

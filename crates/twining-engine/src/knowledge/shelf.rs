@@ -1,0 +1,60 @@
+//! The graph as it was last read, with its index; both as old as the file and
+//! no older.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use twining_store::{KnowledgeFile, NodeIndex, Store, StoreError};
+
+use super::file::Knowledge;
+
+/// Keeps the last graph that was read. A server answers from it for as long as
+/// the file says the same: it is read each time, since its time and size alone
+/// can miss an edit, and taken apart only when its content is another.
+#[derive(Debug, Default)]
+pub(crate) struct Shelf(Mutex<Option<Arc<Shelved>>>);
+
+/// A graph, and the index over it once somebody searched.
+#[derive(Debug)]
+pub(crate) struct Shelved {
+    digest: u128,
+    size: usize,
+    pub(super) known: Knowledge,
+    index: OnceLock<NodeIndex>,
+}
+
+impl Shelf {
+    /// The graph as the file has it now; an empty one if there is no file.
+    pub(super) fn current(&self, store: &Store) -> Result<Arc<Shelved>, StoreError> {
+        Ok(self.of(&store.knowledge()?))
+    }
+
+    /// The graph of a file that was just read.
+    pub(super) fn of(&self, file: &KnowledgeFile) -> Arc<Shelved> {
+        let bytes = file.bytes.as_deref().unwrap_or_default();
+        let (digest, size) = (file.digest(), bytes.len());
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(shelved) = slot.as_ref()
+            && (shelved.digest, shelved.size) == (digest, size)
+        {
+            return Arc::clone(shelved);
+        }
+        let shelved = Arc::new(Shelved { digest, size, known: Knowledge::read(bytes), index: OnceLock::new() });
+        *slot = Some(Arc::clone(&shelved));
+        shelved
+    }
+}
+
+impl Shelved {
+    /// The index, made when it is first asked for.
+    pub(super) fn index(&self) -> Result<&NodeIndex, StoreError> {
+        if let Some(index) = self.index.get() {
+            return Ok(index);
+        }
+        let texts = self.known.nodes().map(|node| {
+            let text = ["id", "tag", "description", "path", "example", "component"];
+            (node.position, text.map(|field| if field == "id" { node.id() } else { node.field(field) }))
+        });
+        let index = NodeIndex::of(texts)?;
+        Ok(self.index.get_or_init(|| index))
+    }
+}

@@ -1,0 +1,115 @@
+//! Two versions become one, and nobody's words are lost.
+
+use std::collections::BTreeMap;
+
+use super::super::{Knowledge, KnowledgeMerged, merge_knowledge};
+
+const BASE: &str = "digraph K {\n    // shared\n    a [type=component level=architecture status=current description=\"A\" priority=low tag=\"x, y\"];\n    b [type=component level=architecture status=future description=\"B\"];\n    a -> b [relation=uses];\n}\n";
+
+fn merged(ours: &str, theirs: &str) -> KnowledgeMerged {
+    let merged = merge_knowledge(BASE.as_bytes(), ours.as_bytes(), theirs.as_bytes(), ".twining/knowledge.dot");
+    assert_eq!(twining_dot::check(&merged.text).errors, [], "{}", String::from_utf8_lossy(&merged.text));
+    merged
+}
+
+fn field(merged: &KnowledgeMerged, id: &str, name: &str) -> String {
+    Knowledge::read(&merged.text).node(id).expect("is served").field(name).to_owned()
+}
+
+/// What the text means, whatever its order.
+fn meaning(text: &[u8]) -> (BTreeMap<String, BTreeMap<String, String>>, Vec<String>) {
+    let known = Knowledge::read(text);
+    let fields = |node: &twining_dot::Node| node.attributes().iter().map(|a| (a.name().to_owned(), a.value().to_string())).collect();
+    let nodes = known.graph().nodes().iter().map(|node| (node.id().to_string(), fields(node))).collect();
+    let mut edges: Vec<String> =
+        known.graph().edges().iter().map(|e| format!("{} {} {:?} {:?}", e.from(), e.to(), e.get("relation"), e.get("note"))).collect();
+    edges.sort();
+    (nodes, edges)
+}
+
+#[test]
+fn current_beats_deprecated_and_the_graver_priority_wins_from_either_side() {
+    let one = BASE.replace("status=future", "status=current").replace("priority=low", "priority=critical");
+    let other = BASE.replace("status=future", "status=deprecated").replace("priority=low", "priority=high");
+    for (ours, theirs) in [(&one, &other), (&other, &one)] {
+        let merged = merged(ours, theirs);
+        assert_eq!(
+            (merged.conflicts.as_slice(), field(&merged, "b", "status"), field(&merged, "a", "priority")),
+            (&[][..], "current".into(), "critical".into())
+        );
+    }
+}
+
+#[test]
+fn two_texts_are_both_kept_and_marked_and_the_check_says_so() {
+    let one = BASE.replace("\"A\"", "\"the API\"");
+    let other = BASE.replace("\"A\"", "\"Our API\"");
+    let merged = merged(&one, &other);
+    assert_eq!(merged.conflicts, [] as [&str; 0]);
+    assert_eq!(merged.marked, ["the node a"]);
+    assert_eq!(field(&merged, "a", "description"), "[merge: settle] Our API || the API");
+    let known = Knowledge::read(&merged.text);
+    assert!(known.errors.is_empty() && known.warnings[0].message == "a merge kept two texts here", "{:?}", known.warnings);
+    // A later merge with either side again adds nothing.
+    let text = String::from_utf8(merged.text.clone()).expect("is text");
+    let again = merge_knowledge(BASE.as_bytes(), text.as_bytes(), one.as_bytes(), "k.dot");
+    assert_eq!(meaning(&again.text), meaning(&merged.text));
+}
+
+#[test]
+fn tags_of_both_sides_are_joined() {
+    let merged = merged(&BASE.replace("x, y", "x, y, ours"), &BASE.replace("x, y", "theirs, y"));
+    assert_eq!((merged.conflicts.len(), field(&merged, "a", "tag")), (0, "ours, theirs, y".into()));
+}
+
+#[test]
+fn what_cannot_be_settled_leaves_valid_dot_and_names_the_nodes() {
+    let ours = BASE.replace("b [type=component", "b [type=datastore");
+    let theirs = BASE.replace("b [type=component", "b [type=external").replace("    a -> b [relation=uses];\n", "");
+    let merged = merged(&ours, &theirs);
+    assert_eq!(merged.conflicts, ["the node b: `type` is datastore in ours and external in theirs; datastore stands"]);
+    assert!(
+        merged.guidance.contains("the node b") && merged.guidance.contains("`current` goes before `deprecated`"),
+        "{}",
+        merged.guidance
+    );
+    assert!(merged.guidance.contains("git add .twining/knowledge.dot"), "{}", merged.guidance);
+}
+
+#[test]
+fn a_node_that_one_side_removed_and_the_other_gave_an_edge_stands_and_is_told() {
+    let ours =
+        BASE.replace("    b [type=component level=architecture status=future description=\"B\"];\n    a -> b [relation=uses];\n", "");
+    let theirs = BASE.replace("}\n", "    a -> b [relation=calls];\n}\n");
+    let merged = merged(&ours, &theirs);
+    assert!(merged.conflicts == ["the node b was removed in ours and changed in theirs; it stands"], "{merged:?}");
+}
+
+#[test]
+fn a_side_that_is_broken_or_blank_loses_nothing() {
+    let broken = merge_knowledge(BASE.as_bytes(), BASE.as_bytes(), b"digraph { a [", "k.dot");
+    assert_eq!((broken.text.as_slice(), broken.conflicts.len()), (BASE.as_bytes(), 1));
+    let added = merge_knowledge(b"", b" \n", BASE.as_bytes(), "k.dot");
+    assert_eq!((meaning(&added.text), added.conflicts.len()), (meaning(BASE.as_bytes()), 0), "both added the file");
+}
+
+#[test]
+fn merging_is_idempotent_and_does_not_ask_who_comes_first() {
+    let versions = [
+        BASE.to_owned(),
+        BASE.replace("\"A\"", "\"one\"").replace("}\n", "    c [type=pattern level=implementation status=current description=c];\n}\n"),
+        BASE.replace("\"A\"", "\"two\"").replace("status=future", "status=legacy"),
+        BASE.replace("priority=low", "priority=high").replace("    a -> b [relation=uses];\n", "    a -> b [relation=uses note=n];\n"),
+        BASE.replace("status=future", "status=deprecated").replace("x, y", "z"),
+    ];
+    for ours in &versions {
+        assert_eq!(merged(ours, ours).text, ours.as_bytes());
+        for theirs in &versions {
+            let (one, other) = (merged(ours, theirs), merged(theirs, ours));
+            if one.conflicts.is_empty() {
+                assert_eq!(meaning(&one.text), meaning(&other.text), "{ours}\n{theirs}");
+            }
+            assert_eq!(one.conflicts.len(), other.conflicts.len());
+        }
+    }
+}

@@ -1,0 +1,7 @@
+mod check;
+mod facts;
+mod merge;
+mod picture;
+mod retrieve;
+mod review;
+mod update;

@@ -1,0 +1,292 @@
+//! Edits: several operations or none, each touching one statement, and the
+//! whole graph right afterwards.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use twining_dot::{Document, EdgeSelector, EditError, Id, ItsEdges};
+use twining_model::knowledge::FIELDS;
+use twining_model::{Refused, limits, text};
+
+use super::check::Finding;
+use super::file::Knowledge;
+
+/// The file before its first node.
+const EMPTY: &str = "digraph ProjectKnowledge {\n}\n";
+/// So many problems are named in a refusal.
+const NAMED: usize = 10;
+
+/// What is to be done to the graph.
+#[derive(Clone, Debug, Default)]
+pub struct KnowledgeUpdateInput {
+    /// In this order, all or none.
+    pub operations: Vec<Operation>,
+    /// The story it is done for.
+    pub story_id: Option<String>,
+    /// Whether to only say what would be done.
+    pub dry_run: bool,
+}
+
+/// One thing to do. Which fields it takes depends on `op`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Operation {
+    /// What to do.
+    pub op: Op,
+    /// Which node.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// A node's field.
+    #[serde(default, rename = "type")]
+    pub kind: Option<String>,
+    /// A node's field.
+    #[serde(default)]
+    pub level: Option<String>,
+    /// A node's field.
+    #[serde(default)]
+    pub status: Option<String>,
+    /// A node's field.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// A node's field.
+    #[serde(default)]
+    pub tag: Option<String>,
+    /// A node's field.
+    #[serde(default)]
+    pub component: Option<String>,
+    /// A node's field.
+    #[serde(default)]
+    pub path: Option<String>,
+    /// A node's field.
+    #[serde(default)]
+    pub example: Option<String>,
+    /// A node's field.
+    #[serde(default)]
+    pub priority: Option<String>,
+    /// The tail of an edge.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// The head of an edge.
+    #[serde(default)]
+    pub to: Option<String>,
+    /// What the edge means.
+    #[serde(default)]
+    pub relation: Option<String>,
+    /// A remark on the edge.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+/// What can be done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Op {
+    /// A node that is not there yet.
+    #[default]
+    AddNode,
+    /// The fields that are given; an empty one is taken away.
+    UpdateNode,
+    /// A node, and its edges with it.
+    RemoveNode,
+    /// An edge between two nodes.
+    AddEdge,
+    /// An edge, or every edge between two nodes if no relation is given.
+    RemoveEdge,
+}
+
+/// What was done.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KnowledgeUpdated {
+    /// Which file, relative to the project.
+    pub file: String,
+    /// Whether the file had to be made.
+    pub created: bool,
+    /// Whether it was written.
+    pub written: bool,
+    /// Nodes that are new.
+    pub nodes_added: Vec<String>,
+    /// Nodes that say something else now.
+    pub nodes_changed: Vec<String>,
+    /// Nodes that are gone.
+    pub nodes_removed: Vec<String>,
+    /// Edges that are new.
+    pub edges_added: usize,
+    /// Edges that are gone, those of removed nodes included.
+    pub edges_removed: usize,
+    /// Nodes there are now.
+    pub nodes: usize,
+    /// Edges there are now.
+    pub edges: usize,
+    /// What is doubtful about the graph now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Finding>,
+}
+
+/// Carries operations out on a file, or says why none was.
+pub(super) fn plan(source: Option<&[u8]>, operations: &[Operation]) -> Result<(Vec<u8>, KnowledgeUpdated), Refused> {
+    if operations.is_empty() {
+        return Err(Refused::new("operations", "must not be empty"));
+    }
+    limits::at_most("operations", operations, limits::LIST)?;
+    let blank = source.is_none_or(|bytes| bytes.iter().all(u8::is_ascii_whitespace));
+    let mut document = Document::parse(if blank { EMPTY.as_bytes() } else { source.unwrap_or_default() });
+    if let Some(problem) = document.errors().first() {
+        return Err(Refused::new("operations", "cannot be carried out while the file is no valid DOT")
+            .because(format!("line {}: {}; twining_knowledge_check lists every error", problem.line, problem.message)));
+    }
+    let mut updated = KnowledgeUpdated { created: source.is_none(), ..KnowledgeUpdated::default() };
+    for (number, operation) in operations.iter().enumerate() {
+        let numbered = |refused: Refused| Refused { field: format!("operations[{number}].{}", refused.field).into(), ..refused };
+        operation.carry_out(&mut document, &mut updated).map_err(numbered)?;
+    }
+    let known = Knowledge::read(document.bytes());
+    if !known.errors.is_empty() {
+        return Err(Refused::new("operations", "would leave the graph wrong, so nothing was written").because(listed(&known.errors)));
+    }
+    updated.nodes = known.declared;
+    updated.edges = known.edges();
+    updated.warnings = known.warnings.into_iter().take(NAMED).collect();
+    Ok((document.into_bytes(), updated))
+}
+
+impl Operation {
+    fn carry_out(&self, document: &mut Document, updated: &mut KnowledgeUpdated) -> Result<(), Refused> {
+        self.refuse_strays()?;
+        match self.op {
+            Op::AddNode => {
+                let id = required("id", self.id.as_deref())?;
+                let given: Vec<(&str, Id)> = self.fields()?.into_iter().filter(|(_, value)| !value.is_empty()).map(as_id).collect();
+                document.add_node(id.as_str(), &given).map_err(|error| refused("id", &error))?;
+                updated.nodes_added.push(id);
+            }
+            Op::UpdateNode => {
+                let id = required("id", self.id.as_deref())?;
+                if document.graph().node(id.as_str()).is_none() {
+                    return Err(refused("id", &EditError::NoNode(Id::new(&id))));
+                }
+                for (name, value) in self.fields()? {
+                    set(document, &id, name, value)?;
+                }
+                if !updated.nodes_changed.contains(&id) && !updated.nodes_added.contains(&id) {
+                    updated.nodes_changed.push(id);
+                }
+            }
+            Op::RemoveNode => {
+                let id = required("id", self.id.as_deref())?;
+                let before = document.graph().edges().len();
+                document.remove_node(id.as_str(), ItsEdges::Remove).map_err(|error| refused("id", &error))?;
+                updated.edges_removed += before - document.graph().edges().len();
+                updated.nodes_removed.push(id);
+            }
+            Op::AddEdge => self.add_edge(document, updated)?,
+            Op::RemoveEdge => {
+                let selector = EdgeSelector::new(required("from", self.from.as_deref())?, required("to", self.to.as_deref())?);
+                let selector = match &self.relation {
+                    Some(relation) => selector.having("relation", relation.as_str()),
+                    None => selector,
+                };
+                updated.edges_removed += document.remove_edge(&selector).map_err(|error| refused("from", &error))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_edge(&self, document: &mut Document, updated: &mut KnowledgeUpdated) -> Result<(), Refused> {
+        let (from, to) = (required("from", self.from.as_deref())?, required("to", self.to.as_deref())?);
+        let relation = required("relation", self.relation.as_deref())?;
+        for (field, id) in [("from", &from), ("to", &to)] {
+            if document.graph().node(id.as_str()).is_none() {
+                return Err(refused(field, &EditError::NoNode(Id::new(id))));
+            }
+        }
+        let (tail, head) = (Id::new(&from), Id::new(&to));
+        let twin = |edge: &&twining_dot::Edge| *edge.from() == tail && *edge.to() == head && edge.get("relation") == Some(&relation);
+        if document.graph().edges().iter().find(twin).is_some() {
+            return Err(Refused::new("relation", "joins these two nodes already").because(format!("`{}`", text::excerpt(&relation, 80))));
+        }
+        let mut attributes = vec![("relation", Id::new(&relation))];
+        if let Some(note) = self.note.as_deref().filter(|note| !note.trim().is_empty()) {
+            text::bounded("note", note, limits::TEXT_BYTES)?;
+            attributes.push(("note", Id::new(note)));
+        }
+        document.add_edge(from.as_str(), to.as_str(), &attributes).map_err(|error| refused("from", &error))?;
+        updated.edges_added += 1;
+        Ok(())
+    }
+
+    /// The fields of a node that are given, in the order they are written.
+    fn fields(&self) -> Result<Vec<(&'static str, &str)>, Refused> {
+        let given = [
+            &self.kind,
+            &self.level,
+            &self.status,
+            &self.description,
+            &self.tag,
+            &self.component,
+            &self.path,
+            &self.example,
+            &self.priority,
+        ];
+        let mut fields = Vec::new();
+        for (name, value) in FIELDS.into_iter().zip(given) {
+            if let Some(value) = value {
+                text::bounded(name, value, limits::TEXT_BYTES)?;
+                fields.push((name, value.trim()));
+            }
+        }
+        Ok(fields)
+    }
+
+    /// A field that the operation does not take was meant for something.
+    fn refuse_strays(&self) -> Result<(), Refused> {
+        let of_node = !matches!(self.op, Op::AddEdge | Op::RemoveEdge);
+        let stray = if of_node {
+            [("from", &self.from), ("to", &self.to), ("relation", &self.relation), ("note", &self.note)]
+                .into_iter()
+                .find(|(_, given)| given.is_some())
+        } else {
+            [("id", &self.id)].into_iter().find(|(_, given)| given.is_some())
+        };
+        let of_edge = if of_node { None } else { self.fields()?.first().map(|(name, _)| *name) };
+        match stray.map(|(name, _)| name).or(of_edge) {
+            Some(name) => Err(Refused::new(name, if of_node { "belongs to an edge" } else { "belongs to a node" })),
+            None => Ok(()),
+        }
+    }
+}
+
+fn set(document: &mut Document, id: &str, name: &'static str, value: &str) -> Result<(), Refused> {
+    if !value.is_empty() {
+        return document.set_node_attr(id, name, value).map_err(|error| refused(name, &error));
+    }
+    match document.remove_node_attr(id, name) {
+        Ok(()) | Err(EditError::NoAttribute(_)) => Ok(()),
+        Err(error) => Err(refused(name, &error)),
+    }
+}
+
+fn required(field: &'static str, given: Option<&str>) -> Result<String, Refused> {
+    given.map_or_else(|| Err(Refused::new(field, "is required")), |given| text::name(field, given))
+}
+
+fn as_id<'f>((name, value): (&'f str, &str)) -> (&'f str, Id) {
+    (name, Id::new(value))
+}
+
+fn refused(field: &'static str, error: &EditError) -> Refused {
+    Refused::new(field, "cannot be carried out").because(error)
+}
+
+/// The first problems, each with its line, and how many more there are.
+fn listed(errors: &[Finding]) -> String {
+    let one = |finding: &Finding| {
+        let about = finding.node_id.as_deref().map(|id| format!(" of '{}'", text::excerpt(id, 80))).unwrap_or_default();
+        let suggestion = finding.suggestion.as_deref().map(|word| format!(" ({word})")).unwrap_or_default();
+        let field = finding.field.as_deref().unwrap_or("graph");
+        format!("{field}{about}: {}{suggestion}", finding.message)
+    };
+    let mut said = errors.iter().take(NAMED).map(one).collect::<Vec<_>>().join("; ");
+    if errors.len() > NAMED {
+        said.push_str(&format!("; and {} more", errors.len() - NAMED));
+    }
+    said
+}

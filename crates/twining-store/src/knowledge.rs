@@ -1,0 +1,149 @@
+//! Where reviewed knowledge lives: one DOT file of the project, read whole and
+//! replaced whole.
+//!
+//! The path may come from `config.yml`, which came with the repository: it is
+//! walked name by name inside the project, follows no link, and ends in a DOT
+//! file, so it can neither lead out nor be turned against another file.
+
+use twining_model::limits;
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::disk::Dir;
+use crate::error::StoreError;
+use crate::layout::FOLDER;
+use crate::store::Store;
+
+/// Its name in `.twining` and in `.maestro`.
+const NAME: &str = "knowledge.dot";
+/// Where another program keeps the same kind of file.
+const ELSEWHERE: &str = ".maestro";
+/// How a DOT file is called.
+const ENDINGS: [&str; 2] = [".dot", ".gv"];
+
+/// The knowledge file as it was when it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnowledgeFile {
+    /// Relative to the project.
+    pub path: String,
+    /// What it holds; none if it is not there.
+    pub bytes: Option<Vec<u8>>,
+    /// A file in the other usual place, which is not read.
+    pub passed_over: Option<String>,
+}
+
+impl KnowledgeFile {
+    /// What tells its content from any other.
+    #[must_use]
+    pub fn digest(&self) -> u128 {
+        xxh3_128(self.bytes.as_deref().unwrap_or_default())
+    }
+}
+
+impl Store {
+    /// Reads the knowledge file, wherever it is.
+    pub fn knowledge(&self) -> Result<KnowledgeFile, StoreError> {
+        let project = Dir::project(&self.place().project, self.probe())?;
+        let (path, passed_over) = self.knowledge_path(&project)?;
+        let bytes = read(&project, &path)?;
+        Ok(KnowledgeFile { path, bytes, passed_over })
+    }
+
+    /// Reads another DOT file of the project, by its relative path.
+    pub fn dot_file(&self, path: &str) -> Result<KnowledgeFile, StoreError> {
+        let project = Dir::project(&self.place().project, self.probe())?;
+        let bytes = read(&project, path)?;
+        Ok(KnowledgeFile { path: path.to_owned(), bytes, passed_over: None })
+    }
+
+    /// Replaces the knowledge file by what `plan` makes of it, under the write
+    /// lock. Where it gives no bytes, nothing is written.
+    pub fn replace_knowledge<T, E: From<StoreError>>(
+        &self,
+        plan: impl FnOnce(&KnowledgeFile) -> Result<(Option<Vec<u8>>, T), E>,
+    ) -> Result<T, E> {
+        let room = self.writing_room()?;
+        let held = room.lock.take()?;
+        let file = self.knowledge()?;
+        let (bytes, outcome) = plan(&file)?;
+        if let Some(bytes) = bytes {
+            if bytes.len() > limits::KNOWLEDGE_BYTES {
+                return Err(StoreError::TooLarge { bytes: bytes.len(), most: limits::KNOWLEDGE_BYTES }.into());
+            }
+            let project = Dir::project(&self.place().project, self.probe())?;
+            let (folders, name) = parts(&file.path)?;
+            let dir = folders.iter().try_fold(project, |dir, folder| dir.make_dir(folder))?;
+            room.layout.replace(&dir, name, &bytes, true)?;
+        }
+        drop(held);
+        Ok(outcome)
+    }
+
+    fn knowledge_path(&self, project: &Dir) -> Result<(String, Option<String>), StoreError> {
+        let ours = format!("{FOLDER}/{NAME}");
+        let chosen = self.config()?.knowledge.path;
+        if !chosen.trim().is_empty() {
+            let path = chosen.trim().trim_start_matches("./").to_owned();
+            parts(&path)?;
+            return Ok((path, None));
+        }
+        let theirs = format!("{ELSEWHERE}/{NAME}");
+        if !is_there(project, ELSEWHERE)? {
+            return Ok((ours, None));
+        }
+        let both = is_there(project, FOLDER)?;
+        Ok((theirs, both.then_some(ours)))
+    }
+}
+
+fn is_there(project: &Dir, folder: &str) -> Result<bool, StoreError> {
+    match project.open_dir(folder)? {
+        Some(dir) => Ok(dir.stat(NAME)?.is_some()),
+        None => Ok(false),
+    }
+}
+
+fn read(project: &Dir, path: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    let (folders, name) = parts(path)?;
+    let mut dir = project.clone();
+    for folder in folders {
+        match dir.open_dir(folder)? {
+            Some(inner) => dir = inner,
+            None => return Ok(None),
+        }
+    }
+    dir.open(name)?.map(|handle| handle.read_all(limits::KNOWLEDGE_BYTES)).transpose()
+}
+
+/// The folders of a path and its name, if it stays in the project and names a
+/// DOT file that is not git's own.
+fn parts(path: &str) -> Result<(Vec<&str>, &str), StoreError> {
+    let refused = |what| Err(StoreError::Unsafe { path: twining_model::text::excerpt(path, 200), what });
+    let mut names: Vec<&str> = path.split('/').collect();
+    let plain = |name: &&str| !name.is_empty() && *name != "." && *name != ".." && !name.chars().any(char::is_control);
+    if path.contains('\\') || !names.iter().all(plain) {
+        return refused("a path that leads out of it");
+    }
+    if names.iter().any(|name| name.eq_ignore_ascii_case(".git")) {
+        return refused("inside `.git`");
+    }
+    let name = names.pop().unwrap_or_default();
+    if !ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        return refused("no `.dot` file");
+    }
+    Ok((names, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_stays_in_the_project_and_names_a_dot_file() {
+        for hostile in
+            ["../x.dot", "/etc/x.dot", "a//x.dot", "a/../../x.dot", ".git/x.dot", "a/.GIT/x.dot", "src/main.rs", "", "a\\..\\x.dot"]
+        {
+            assert!(matches!(parts(hostile), Err(StoreError::Unsafe { .. })), "{hostile}");
+        }
+        assert_eq!(parts("docs/known.gv").expect("is fine"), (vec!["docs"], "known.gv"));
+    }
+}

@@ -1,0 +1,85 @@
+//! `dot check`: the parser's word on any DOT file.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::json;
+use twining_model::limits;
+
+use crate::out::{self, Style};
+use crate::page::{Page, bad, count, dim, good, plain, warn};
+use crate::problem::Ending;
+
+/// What was found in one file; its fields are the JSON of `--json`.
+#[derive(Debug, Serialize)]
+struct Checked {
+    file: String,
+    ok: bool,
+    nodes: usize,
+    edges: usize,
+    errors: Vec<Wrong>,
+}
+
+/// Something wrong, and where; a file that cannot be read has no line.
+#[derive(Debug, Serialize)]
+struct Wrong {
+    line: usize,
+    column: usize,
+    message: String,
+}
+
+/// Checks each file, `-` for stdin, and tells.
+pub fn check(files: &[PathBuf], style: Style) -> Ending {
+    let checked: Vec<Checked> = files.iter().map(|file| look_at(file)).collect();
+    let ending = if checked.iter().all(|file| file.ok) { Ending::Done } else { Ending::FoundProblems };
+    out::answer(style, || json!(checked), |page| show(&checked, page), ending)
+}
+
+fn look_at(file: &Path) -> Checked {
+    let name = file.to_string_lossy().into_owned();
+    match read(file) {
+        Ok(source) => {
+            let twining_dot::Check { ok, nodes, edges, errors } = twining_dot::check(&source);
+            let errors = errors.into_iter().map(|error| Wrong { line: error.line, column: error.column, message: error.message });
+            Checked { file: name, ok, nodes, edges, errors: errors.collect() }
+        }
+        Err(error) => {
+            let wrong = Wrong { line: 0, column: 0, message: format!("cannot be read: {error}") };
+            Checked { file: name, ok: false, nodes: 0, edges: 0, errors: vec![wrong] }
+        }
+    }
+}
+
+fn read(file: &Path) -> io::Result<Vec<u8>> {
+    let most = limits::KNOWLEDGE_BYTES;
+    let limit = u64::try_from(most).unwrap_or(u64::MAX);
+    let mut source = Vec::new();
+    if file.as_os_str() == "-" {
+        io::stdin().take(limit + 1).read_to_end(&mut source)?;
+    } else {
+        File::open(file)?.take(limit + 1).read_to_end(&mut source)?;
+    }
+    if source.len() > most {
+        return Err(io::Error::other(format!("it has more than {most} bytes")));
+    }
+    Ok(source)
+}
+
+fn show(checked: &[Checked], page: &mut Page) {
+    for Checked { file, ok, nodes, edges, errors } in checked {
+        if *ok {
+            let counted = format!("{}, {}", counted(*nodes, "node"), counted(*edges, "edge"));
+            page.line([good("ok"), plain(file), dim(counted)]);
+        }
+        for Wrong { line, column, message } in errors {
+            let place = if *line == 0 { file.clone() } else { format!("{file}:{line}:{column}") };
+            page.line([warn(format!("{place}:")), bad(message)]);
+        }
+    }
+}
+
+fn counted(number: usize, noun: &str) -> String {
+    count(u64::try_from(number).unwrap_or(u64::MAX), noun)
+}

@@ -1,0 +1,47 @@
+//! `knowledge show`: a picture of the reviewed graph.
+
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
+use serde_json::json;
+use twining_engine::knowledge::{Format, Picture, PictureInput};
+
+use crate::desk::Project;
+use crate::out::{self, Style};
+use crate::problem::{Ending, Problem};
+
+/// The formats, by their flags.
+const FORMATS: [(&str, Format, &str); 3] = [
+    ("svg", Format::Svg, "Draw it for a browser"),
+    ("mermaid", Format::Mermaid, "Draw it for Markdown (default)"),
+    ("dot", Format::Dot, "Print the part as DOT"),
+];
+
+/// The command, below its family.
+pub fn command() -> Command {
+    let formats = FORMATS.map(|(name, _, help)| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help));
+    Command::new("show")
+        .about("Draw the graph, a level of it, or what is around a node")
+        .args(formats)
+        .group(ArgGroup::new("format").args(FORMATS.map(|(name, ..)| name)))
+        .arg(Arg::new("level").long("level").value_parser(["architecture", "implementation", "all"]).help("Only nodes of this level"))
+        .arg(Arg::new("around").long("around").value_name("ID").help("Only what is around this node"))
+        .arg(
+            Arg::new("depth")
+                .long("depth")
+                .value_name("N")
+                .value_parser(value_parser!(usize))
+                .requires("around")
+                .help("So many steps around it; default 1"),
+        )
+        .after_help("Example:\n  twining knowledge show --svg --around api --depth 2 > api.svg")
+}
+
+/// Draws what was asked for.
+pub fn draw(project: &Project, given: &ArgMatches, style: Style) -> Result<Ending, Problem> {
+    let word = |name: &str| given.get_one::<String>(name).cloned();
+    let chosen = FORMATS.iter().find(|(name, ..)| given.get_flag(name)).unwrap_or(&FORMATS[1]);
+    let (name, format, _) = *chosen;
+    let input = PictureInput { format, level: word("level"), around: word("around"), depth: given.get_one::<usize>("depth").copied() };
+    let Picture { text, nodes, edges } = project.engine.knowledge_picture(&input)?;
+    let json = || json!({ "format": name, "nodes": nodes, "edges": edges, "text": text });
+    Ok(out::answer(style, json, |page| page.verbatim(&text), Ending::Done))
+}
