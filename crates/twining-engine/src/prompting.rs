@@ -1,7 +1,7 @@
 //! Where a prompt meets the rest of the memory: governance writes what policy and
 //! turns have to say, and the context and the knowledge fill what is left.
 
-use twining_model::Status;
+use twining_model::{Scope, Status};
 
 use crate::caller::Caller;
 use crate::context::{AssembleInput, AssembledContext};
@@ -9,6 +9,7 @@ use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::prompt::{self, Memory, PromptDraft};
 use crate::governance::{Prompt, PromptInput, PromptRecord, UserPolicy, turns};
+use crate::knowledge::RuleFact;
 
 impl Engine {
     /// Writes a prompt for an agent in a role.
@@ -38,10 +39,20 @@ impl Engine {
         }
     }
 
-    /// Critical rules of the reviewed knowledge in scope. The room that reads
-    /// `knowledge.dot` does not exist yet; until it does, there are none.
-    fn critical_rules(&self, _draft: &PromptDraft) -> Vec<PromptRecord> {
-        Vec::new()
+    /// Critical rules of the reviewed knowledge in scope; none where there is no
+    /// graph, or none that can be read.
+    fn critical_rules(&self, draft: &PromptDraft) -> Vec<PromptRecord> {
+        let Ok(facts) = self.knowledge_facts() else { return Vec::new() };
+        let rule = |rule: &RuleFact| PromptRecord {
+            id: rule.id.clone(),
+            summary: rule.description.clone(),
+            detail: String::new(),
+            standing: "critical".to_owned(),
+        };
+        if draft.scope == Scope::project() {
+            return facts.critical_rules.iter().map(rule).collect();
+        }
+        facts.rules_for(draft.scope.as_str().trim_end_matches('/')).map(rule).collect()
     }
 }
 

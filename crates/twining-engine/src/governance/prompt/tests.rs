@@ -226,3 +226,26 @@ fn a_broken_memory_leaves_what_policy_says() {
     assert!(prompt.text.contains("Check the contract"));
     assert_eq!(prompt.mistakes.len(), 1);
 }
+
+#[test]
+fn critical_rules_of_the_reviewed_graph_are_told_where_they_hold() {
+    let project = Project::new();
+    project.post("finding", "so that there is a memory");
+    let rule = |id: &str, priority: &str, path: &str| {
+        format!(
+            "  {id} [type=rule, level=architecture, status=current, priority={priority}, description=\"{id} says so\", path=\"{path}\", \
+             tag=\"x\", component=\"auth\"]\n"
+        )
+    };
+    let graph = [
+        "digraph knowledge {\n".to_owned(),
+        rule("here", "critical", "src/auth"),
+        rule("elsewhere", "critical", "docs"),
+        rule("mild", "low", "src/auth"),
+        "}\n".to_owned(),
+    ];
+    project.write("knowledge.dot", &graph.concat());
+    let told = prompt(&project, &input("player", 1)).text;
+    assert!(told.contains("here says so"), "{told}");
+    assert!(!told.contains("elsewhere says so") && !told.contains("mild says so"), "{told}");
+}
