@@ -13,10 +13,10 @@ use super::question::Question;
 use super::shelves::Shelf;
 
 /// Candidates taken by words, and as many by meaning.
-const CANDIDATES: usize = 200;
+const CANDIDATES: usize = 120;
 /// Names looked at to find candidates by meaning, in up to three helpings: a text
 /// may belong to a record of the other kind, or to one that the filter keeps out.
-const HELPINGS: [usize; 3] = [600, 1800, 5400];
+const HELPINGS: [usize; 3] = [360, 1440, 5400];
 /// How much the words count, and how much the meaning.
 const LEXICAL: f64 = 0.4;
 const SEMANTIC: f64 = 0.6;
