@@ -21,6 +21,11 @@ const ARRAYS: [Array; 3] = [Array::Entities, Array::Relations, Array::DecisionIn
 /// A journal over this size is shortened even if that costs a flush.
 const JOURNAL_BYTES: u64 = 1024 * 1024;
 
+/// Arrays over this size are carried when nobody writes, or at last after a while.
+const LARGE: u64 = 256 * 1024;
+const QUIET_MS: u128 = 1000;
+const LONGEST_MS: u128 = 5000;
+
 /// What the journal does to one array.
 #[derive(Default)]
 struct Puts {
@@ -39,14 +44,32 @@ struct Ready {
 /// One pass: arrays brought up to the journal, and the journal shortened.
 /// Nothing happens if another process is at it. The arrays get no further than
 /// `indexed`, where the index is: it then knows their content without reading them.
-pub fn run(room: &Room, indexed: u64, now: Time) -> Result<(), StoreError> {
+pub fn run(room: &Room, indexed: u64, now: Time, when: When) -> Result<(), StoreError> {
     let Some(_alone) = room.checkpoint_lock.try_take()? else { return Ok(()) };
     let record = room.record()?;
     let lines = room.journal.since(record.checkpoint_seq, record.applied_seq.min(indexed))?;
-    if let Some(last) = lines.last() {
+    if let Some(last) = lines.last()
+        && (when == When::Now || !is_busy(room, &lines, now)?)
+    {
         carry_out(room, &record, &lines, last.seq)?;
     }
     shorten(room, now)
+}
+
+/// When to carry large arrays.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// At once.
+    Now,
+    /// When nobody has written for a moment: whoever writes meanwhile waits for
+    /// parts of their flush.
+    Quiet,
+}
+
+/// Whether somebody is writing, and the arrays are so large that it would be felt.
+fn is_busy(room: &Room, lines: &[JournalLine], now: Time) -> Result<bool, StoreError> {
+    let ages = |line: Option<&JournalLine>| line.map_or(0, |line| now.since(line.at).as_millis());
+    Ok(room.files.arrays_bytes()? > LARGE && ages(lines.last()) < QUIET_MS && ages(lines.first()) < LONGEST_MS)
 }
 
 fn carry_out(room: &Room, record: &Record, lines: &[JournalLine], through: u64) -> Result<(), StoreError> {

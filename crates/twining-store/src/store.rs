@@ -9,7 +9,7 @@ use twining_model::{Change, Entry, IdSource};
 
 use crate::archive::{self, Archival, Archived};
 use crate::board::Board;
-use crate::checkpoint;
+use crate::checkpoint::{self, When};
 use crate::config::{self, Config};
 use crate::disk::{self, Dir, Fingerprint, Probe};
 use crate::error::StoreError;
@@ -322,6 +322,10 @@ impl Store {
     /// What is done off the path of any call: flush, index, carry the journal
     /// into the arrays, and put back what git took from under a writer.
     pub fn housekeep(&self) -> Result<(), StoreError> {
+        self.housekeep_when(When::Now)
+    }
+
+    fn housekeep_when(&self, when: When) -> Result<(), StoreError> {
         let Some(room) = self.reading_room()? else { return Ok(()) };
         self.work.take();
         self.look_after_git(&room)?;
@@ -329,7 +333,7 @@ impl Store {
         let indexed = room.files.journal_seq();
         room.catch_up()?;
         let now = self.ids.now();
-        checkpoint::run(&room, indexed, now)?;
+        checkpoint::run(&room, indexed, now, when)?;
         // At once, while nobody waits: the next call then finds the index up to date.
         room.catch_up()?;
         self.settle_index(LOG_BYTES)?;
@@ -373,7 +377,7 @@ impl Store {
         }
         let indexed = room.files.journal_seq();
         room.catch_up()?;
-        checkpoint::run(&room, indexed, self.ids.now())
+        checkpoint::run(&room, indexed, self.ids.now(), When::Now)
     }
 
     /// Keeps house unless another process has just begun to: what it flushes and
@@ -384,7 +388,7 @@ impl Store {
         if (0..TURN_MS).contains(&since) {
             return Ok(true);
         }
-        self.housekeep().map(|()| false)
+        self.housekeep_when(When::Quiet).map(|()| false)
     }
 
     fn look_after_git(&self, room: &Room) -> Result<(), StoreError> {
