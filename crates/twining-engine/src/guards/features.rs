@@ -1,8 +1,14 @@
 //! Feature lists as they are found: which features a text calls tested.
+//!
+//! Wider on purpose than the workflow, which must know what a feature is: to a
+//! guard, whatever says `tested` anywhere is one more that must be shown. And never
+//! narrower: what the workflow would take for tested counts here too.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+
+use crate::workflow::FeatureList;
 
 /// A list that is no JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,6 +51,10 @@ pub fn tested(text: &str) -> Result<BTreeSet<String>, NoList> {
             _ => {}
         }
     }
+    // Words for it that only the workflow knows, such as `verified`.
+    if let Ok(list) = FeatureList::parse(text) {
+        tested.extend(list.features.into_iter().filter(|feature| feature.tested).map(|feature| feature.id));
+    }
     Ok(tested)
 }
 
@@ -73,8 +83,10 @@ mod tests {
         assert_eq!(ids(r#"{"features":[{"id":"F1","tested":true},{"id":"F2","tested":false}]}"#), ["F1"]);
         assert_eq!(ids(r#"{"categories":{"a":{"features":[{"id":"PT-003","tested" : true}]}}}"#), ["PT-003"]);
         assert_eq!(ids(r#"{"completed":[{"id":"a","status":"tested"}],"pending":[{"id":"b"}]}"#), ["a"]);
-        assert_eq!(ids(r#"[{"name":"x","tested":true},{"tested":true}]"#), ["[1]", "x"]);
+        // One without a name has one for its place, and the one that the workflow gives it.
+        assert_eq!(ids(r#"[{"name":"x","tested":true},{"tested":true}]"#), ["[1]", "unnamed", "x"]);
         assert_eq!(ids(r#"{"tested":["F1",{"id":"F2"}],"pending":["F3"]}"#), ["F1", "F2"]);
+        assert_eq!(ids(r#"{"features":[{"id":"F1","status":"verified"}]}"#), ["F1"], "a word the workflow takes for it");
         assert_eq!(ids(r#"{"features":[{"id":"F1","test\u0065d":true}]}"#), ["F1"]);
         assert_eq!(ids(""), Vec::<String>::new());
         assert_eq!(ids(r#"{"features":[],"metadata":{"total":0}}"#), Vec::<String>::new());

@@ -1,6 +1,6 @@
 //! What texts mean: every vector in one matrix, and how near each is to a question.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use twining_embed::{Matrix, Packed, Vector};
@@ -87,7 +87,7 @@ impl Meanings {
     }
 
     /// Throws away the vectors of texts that nobody holds any more.
-    pub(super) fn shrink_to(&self, store: &Store, wanted: &std::collections::HashSet<u64>) -> Result<(), StoreError> {
+    pub(super) fn shrink_to(&self, store: &Store, wanted: &HashSet<u64>) -> Result<(), StoreError> {
         let Ok(model) = self.model.get() else { return Ok(()) };
         let mut kept: Vec<(u64, VectorBytes)> = Vec::new();
         let mut cursor = VectorCursor::default();

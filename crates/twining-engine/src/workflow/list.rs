@@ -86,14 +86,6 @@ impl FeatureList {
         self.features.iter().find(|feature| feature.id == id)
     }
 
-    /// Features that are tested here and were not in `before`, for whoever judges
-    /// a write: those that were tested all along are none of its business.
-    #[must_use]
-    pub fn newly_tested(&self, before: &Self) -> Vec<&Feature> {
-        let was = |feature: &&Feature| before.get(&feature.id).is_some_and(|old| old.tested);
-        self.features.iter().filter(|feature| feature.tested && !was(feature)).collect()
-    }
-
     /// The list with some fields of a feature set; everything else keeps its bytes.
     pub(crate) fn with_fields(&self, id: &str, fields: &[(&str, Value)]) -> Option<String> {
         let index = self.features.iter().position(|feature| feature.id == id)?;

@@ -49,7 +49,7 @@ pub use sense::{Card, Row, Sense, decision_text, entry_text};
 pub use sieve::EntryFilter;
 pub use tally::Tally;
 pub use view::{Page, Unreadable, View};
-pub use words::{is_stop_word, terms};
+pub use words::terms;
 
 /// The index over one project's files.
 pub struct Index {

@@ -44,8 +44,7 @@ pub fn terms(question: &str) -> Vec<Term> {
 }
 
 /// Whether a word stands everywhere.
-#[must_use]
-pub fn is_stop_word(word: &str) -> bool {
+fn is_stop_word(word: &str) -> bool {
     !word.contains(' ') && STOP_WORDS.contains(&format!(" {word} "))
 }
 

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use twining_engine::{CheckGatesInput, Evidence, Failure, GatesChecked, Standing};
 
+use super::tests_told::Tests;
 use super::{shown, words};
 use crate::desk::Desk;
 use crate::page::{Cell, Page, bad, dim, good, plain, warn};
@@ -42,18 +43,6 @@ pub struct Results {
     coverage: Option<f64>,
     #[arg(help = "The architecture review's score, to 100", long)]
     arch_score: Option<f64>,
-}
-
-/// How tests went.
-#[derive(Debug, Default, Deserialize, JsonSchema, Args)]
-#[serde(deny_unknown_fields, default)]
-pub struct Tests {
-    #[arg(help = "Tests that were run", long = "tests-run", value_name = "N")]
-    run: Option<u64>,
-    #[arg(help = "Tests that passed", long = "tests-passed", value_name = "N")]
-    passed: Option<u64>,
-    #[arg(help = "Tests that failed", long = "tests-failed", value_name = "N")]
-    failed: Option<u64>,
 }
 
 impl Verb for CheckGates {

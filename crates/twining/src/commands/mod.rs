@@ -41,6 +41,7 @@ mod shown;
 mod status;
 mod suggest_mode;
 mod summarize;
+mod tests_told;
 mod trace;
 mod turns;
 mod verify;

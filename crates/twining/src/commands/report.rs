@@ -6,6 +6,7 @@ use serde::Deserialize;
 use twining_engine::{EvidenceInput, Failure, ReportInput, ReportOutcome};
 
 use super::features::standing;
+use super::tests_told::Tests;
 use super::words::{self, OUTCOMES};
 use crate::desk::Desk;
 use crate::page::{Page, dim, plain, strong, warn};
@@ -66,18 +67,6 @@ pub struct Evidence {
     data: Vec<String>,
     #[arg(help = "When it ended; default now", long, value_name = "TIME")]
     finished_at: Option<String>,
-}
-
-/// How tests went.
-#[derive(Debug, Default, Deserialize, JsonSchema, Args)]
-#[serde(deny_unknown_fields, default)]
-pub struct Tests {
-    #[arg(help = "Tests that were run", long = "tests-run", value_name = "N")]
-    run: Option<u64>,
-    #[arg(help = "Tests that passed", long = "tests-passed", value_name = "N")]
-    passed: Option<u64>,
-    #[arg(help = "Tests that failed", long = "tests-failed", value_name = "N")]
-    failed: Option<u64>,
 }
 
 impl Verb for Report {

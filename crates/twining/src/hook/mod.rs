@@ -125,7 +125,8 @@ fn caller(heard: &Heard) -> Caller {
 }
 
 fn stop(project: &Project, work: &Workspace, heard: &Heard, notes: &mut Notes) -> Reply {
-    let on = |id: &str| guards(project).guards.iter().any(|guard| guard.id == id && guard.action == Level::Block);
+    let guards = guards(project);
+    let on = |id: &str| guards.guards.iter().any(|guard| guard.id == id && guard.action == Level::Block);
     let slipped = notes.slipped(&|path| work.text(path), &recorded(project)).filter(|_| on("tested-needs-evidence"));
     let empty = || notes.returns_empty(&heard.event).filter(|_| heard.event.moment == Moment::SubagentStop && on("return-needs-changes"));
     let Some(reason) = slipped.or_else(empty) else { return Reply::Silence };

@@ -119,11 +119,3 @@ fn a_new_feature_goes_where_the_others_are() {
         assert_eq!(read.problems, Vec::<String>::new(), "{after}");
     }
 }
-
-#[test]
-fn only_what_a_write_newly_marks_as_tested_is_its_business() {
-    let before = list(r#"[{"id": "A", "tested": true}, {"id": "B", "tested": false}]"#);
-    let after = list(r#"[{"id": "A", "tested": true, "note": "x"}, {"id": "B", "tested": true}, {"id": "C", "status": "verified"}]"#);
-    let newly: Vec<&str> = after.newly_tested(&before).into_iter().map(|feature| feature.id.as_str()).collect();
-    assert_eq!(newly, ["B", "C"]);
-}
