@@ -134,6 +134,11 @@ impl Store {
         Ok(traces)
     }
 
+    /// What tells this folder from every copy of it; none where there is none.
+    pub fn identity(&self) -> Result<Option<String>, StoreError> {
+        self.reading_room()?.map(|room| room.layout.local.identity()).transpose()
+    }
+
     /// The room, if what hooks leave may be written there.
     pub(crate) fn open_to_traces(&self) -> Result<Option<Arc<Room>>, StoreError> {
         match self.reading_room()? {

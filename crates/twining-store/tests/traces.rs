@@ -154,7 +154,8 @@ fn a_line_that_came_with_a_clone_is_known_to() {
     store.store_traces(&[trace(&store, "ours")]).expect("stores");
     let mut text = fs::read_to_string(project.file("traces.jsonl")).expect("is there");
     text.push_str("{\"id\":\"theirs\",\"type\":\"violation\",\"event\":{\"what_happened\":\"theirs\"},\"origin\":{\"via\":\"cli\",\"trust\":\"human\"}}\n");
-    text.push_str(&text.lines().next().expect("one").to_owned());
+    let doubled = text.lines().next().expect("one").to_owned();
+    text.push_str(&doubled);
     fs::write(project.file("traces.jsonl"), text).expect("writes");
     assert_eq!(seen(&store), [("ours".to_owned(), true), ("theirs".to_owned(), false)], "and a doubled line once");
 
