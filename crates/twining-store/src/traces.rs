@@ -57,10 +57,10 @@ pub struct TraceSeen<'a> {
 }
 
 impl TraceSeen<'_> {
-    /// The trace; none where the line is none.
+    /// The trace, without fields of other versions; none where the line is none.
     #[must_use]
     pub fn read(&self) -> Option<Trace> {
-        serde_json::from_slice(self.line).ok()
+        Trace::glance(self.line)
     }
 }
 

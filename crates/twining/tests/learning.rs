@@ -5,7 +5,6 @@ mod common;
 
 use std::fs;
 use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -58,7 +57,7 @@ fn at_terminal(project: &Project, words: &[&str], typed: &str, host: Option<&str
         command.env(host, "1");
     }
     let mut child = command.stdin(end()).stderr(end()).stdout(Stdio::piped()).spawn().expect("starts");
-    let mut terminal = fs::File::from(OwnedFd::from(master));
+    let mut terminal = fs::File::from(master);
     terminal.write_all(format!("{typed}\n").as_bytes()).expect("types");
     let mut stdout = String::new();
     child.stdout.take().expect("a pipe").read_to_string(&mut stdout).expect("prints UTF-8");

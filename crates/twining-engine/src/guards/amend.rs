@@ -85,7 +85,8 @@ pub(crate) fn promoted(text: &str, id: &str) -> Result<(String, Guard), String> 
             _ => {}
         }
     }
-    spots.sort_by(|a, b| b.0.cmp(&a.0));
+    // From the end: an edit must not move the places of the next.
+    spots.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for (at, word) in spots {

@@ -1,8 +1,7 @@
 //! Finding traces.
 //!
-//! The file is read from its start each time, line by line: a hundred thousand
-//! lines are read in a fraction of a second, which nobody notices beside a tool
-//! call, and there is nothing to keep in step with git. Words are weighed by
+//! The file is read from its start each time, line by line, in bounded memory:
+//! there is nothing to keep in step with git, and no hook waits for it. Words are weighed by
 //! BM25 over the lines that pass the filters; the best and the newest of them
 //! are then compared by meaning.
 

@@ -22,14 +22,15 @@ fn a_trace_is_found_by_its_words_its_type_its_guard_and_its_time() {
     let ids = |input: QueryTracesInput| -> Vec<String> {
         project.engine.query_traces(&input).expect("finds").traces.into_iter().map(|hit| hit.trace.id).collect()
     };
-    assert_eq!(ids(QueryTracesInput::default()), [second.clone(), first.clone()], "the newest first");
-    assert_eq!(ids(QueryTracesInput { query: Some("pushing main".into()), ..Default::default() }), [first.clone()]);
-    assert_eq!(ids(QueryTracesInput { kind: Some("violation".into()), ..Default::default() }), [second.clone()]);
-    assert_eq!(ids(QueryTracesInput { guard: Some("tested-needs-evidence".into()), ..Default::default() }), [second.clone()]);
-    assert_eq!(ids(QueryTracesInput { blocked: Some(false), ..Default::default() }), [first.clone()]);
+    let (first, second) = (first.as_str(), second.as_str());
+    assert_eq!(ids(QueryTracesInput::default()), [second, first], "the newest first");
+    assert_eq!(ids(QueryTracesInput { query: Some("pushing main".into()), ..Default::default() }), [first]);
+    assert_eq!(ids(QueryTracesInput { kind: Some("violation".into()), ..Default::default() }), [second]);
+    assert_eq!(ids(QueryTracesInput { guard: Some("tested-needs-evidence".into()), ..Default::default() }), [second]);
+    assert_eq!(ids(QueryTracesInput { blocked: Some(false), ..Default::default() }), [first]);
     assert_eq!(ids(QueryTracesInput { since: Some(later.clone()), ..Default::default() }), [second]);
     assert_eq!(ids(QueryTracesInput { until: Some(later), ..Default::default() }), [first]);
-    assert_eq!(ids(QueryTracesInput { agent: Some("nobody".into()), ..Default::default() }), [] as [String; 0]);
+    assert_eq!(ids(QueryTracesInput { agent: Some("nobody".into()), ..Default::default() }), [] as [&str; 0]);
 }
 
 #[test]
