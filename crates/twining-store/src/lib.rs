@@ -46,6 +46,7 @@ pub use knowledge::KnowledgeFile;
 pub use layout::Place;
 pub use lock::Held;
 pub use packs::Packs;
+pub use notes::BindingState;
 pub use policy::PolicyFile;
 pub use queue::DrainCount;
 pub use store::{Durability, Rebuilt, Store};

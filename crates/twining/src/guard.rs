@@ -4,29 +4,26 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use twining_engine::guards::{Facts, Guards, Level, Moment, NoClauses, Standing, Trial};
-use twining_store::PolicyFile;
+use twining_engine::guards::{Level, Standing};
 
 use crate::desk::Project;
-use crate::hook::{self, Workspace};
+use crate::hook::{self, Scene};
 use crate::out::{self, Style};
 use crate::page::{bad, dim, good, plain, strong, warn};
 use crate::problem::{Ending, Problem};
-use crate::user_policy;
 
 /// Runs `list`, `test` or `explain`.
 pub fn run(project: Option<PathBuf>, what: &str, style: Style) -> Result<Ending, Problem> {
     let project = Project::open(project)?;
     match what {
-        "explain" => explain(&project, style),
+        "explain" => explain(project, style),
         "test" => Ok(list(&project, style, true)),
         _ => Ok(list(&project, style, false)),
     }
 }
 
 fn list(project: &Project, style: Style, must_hold: bool) -> Ending {
-    let file = project.engine.store().policy().unwrap_or_else(|error| PolicyFile::Unusable(error.to_string()));
-    let all = Guards::load(&user_policy::read(), &file, &NoClauses, Trial::Tried);
+    let all = hook::guards_as_written(project);
     let dead = all.guards.iter().any(|guard| guard.standing != Standing::Alive);
     let ending = if must_hold && (dead || !all.mistakes.is_empty()) { Ending::FoundProblems } else { Ending::Done };
     let to_json = || {
@@ -62,10 +59,10 @@ fn level(level: Level) -> crate::page::Cell {
     }
 }
 
-fn explain(project: &Project, style: Style) -> Result<Ending, Problem> {
-    let heard = hook::listen(Moment::PreToolUse).map_err(Problem::misuse)?;
-    let work = Workspace::of(project);
-    let judged = hook::guards(project).explain(&heard.event, &Facts { root: &work.root, files: &work, evidence: &hook::recorded(project) });
+fn explain(project: Project, style: Style) -> Result<Ending, Problem> {
+    let heard = hook::listen_to_any().map_err(Problem::misuse)?;
+    let guards = hook::guards(&project);
+    let judged = Scene::of(project, heard).explain(&guards);
     Ok(out::answer(
         style,
         || json!(judged),

@@ -5,6 +5,9 @@ use crate::guards::event::Moment;
 use crate::guards::path::Paths;
 use crate::guards::rule::{Guard, Kind, Level, Standing, When, Who};
 
+/// The guard of Twining's own records.
+pub(crate) const STATE: &str = "protect-twining-state";
+
 /// Agents that are sent to change files.
 pub(crate) const CODERS: [&str; 6] = ["coding-agent", "coder", "coding", "implementer", "implementation-agent", "player"];
 
@@ -12,11 +15,22 @@ pub(crate) const CODERS: [&str; 6] = ["coding-agent", "coder", "coding", "implem
 /// Twining alone.
 const PEOPLES: [&str; 3] = ["**/.twining/policy.yml", "**/.twining/config.yml", "**/.twining/knowledge.dot"];
 
+/// Where hosts are told to call us.
+pub(crate) const WIRING: [&str; 7] = [
+    "**/.claude/settings.json",
+    "**/.claude/settings.local.json",
+    "**/.codex/hooks.json",
+    "**/.codex/config.toml",
+    "**/.gemini/settings.json",
+    "**/.cursor/hooks.json",
+    "**/.github/hooks/*.json",
+];
+
 /// Every built-in guard.
 pub(crate) fn guards() -> Vec<Guard> {
     let mut guards = vec![
         guard(
-            "protect-twining-state",
+            STATE,
             Kind::Declared,
             &[".twining", ".twining/**", "**/.twining/**"],
             Level::Block,
@@ -42,10 +56,18 @@ pub(crate) fn guards() -> Vec<Guard> {
         guard(
             "hooks-stay-wired",
             Kind::Wiring,
-            &["**/.claude/settings.json", "**/.claude/settings.local.json", "**/.codex/hooks.json", "**/.codex/config.toml"],
+            &WIRING,
             Level::Block,
             "this would stop the host from asking Twining before tools run",
             "leave the hooks as they are; a person removes them",
+        ),
+        guard(
+            "no-edit-under-anothers-claim",
+            Kind::Claimed,
+            &[],
+            Level::Block,
+            "somebody else works on this",
+            "work on something else, or ask whoever holds it with twining_post question; the claim ends by itself",
         ),
         guard(
             "read-logs-with-tools",
@@ -74,8 +96,9 @@ pub(crate) fn guards() -> Vec<Guard> {
     ];
     for guard in &mut guards {
         match guard.id.as_str() {
-            "protect-twining-state" => guard.except = paths(&PEOPLES),
-            "read-logs-with-tools" => guard.on_error = Level::Off,
+            STATE => guard.except = paths(&PEOPLES),
+            // A line that cannot be read is no reason to think that somebody is disturbed.
+            "read-logs-with-tools" | "no-edit-under-anothers-claim" => guard.on_error = Level::Off,
             "return-needs-changes" => guard.moments = vec![Moment::SubagentStop],
             "orchestrator-does-not-edit" => guard.when = When { by: vec![Who::Main], ..When::default() },
             _ => {}

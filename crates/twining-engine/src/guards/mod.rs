@@ -7,6 +7,9 @@
 
 mod builtin;
 mod change;
+mod claims;
+mod clause;
+mod compiled;
 mod event;
 mod features;
 mod host;
@@ -22,12 +25,14 @@ mod stop;
 mod tests;
 
 pub use change::Files;
+pub use claims::{Actor, ClaimsOfOthers};
+pub use clause::{globs_of, ruled_out};
 pub use event::{Action, Event, Moment, Replacement};
 pub use features::{NoList, tested};
-pub use host::{Heard, action, hear};
+pub use host::{Heard, Outcome, Told, action, hear, told};
 pub use judge::{Facts, Finding, Guards, Judgement, Trial};
 pub use path::{inside, normal};
 pub use rule::{Guard, Level, Standing};
-pub use seams::{Clause, Clauses, Evidence, NoClauses, NoEvidence, Proof};
-pub use shell::{Certainty, Unreadable};
-pub use stop::{Notes, Returned};
+pub use seams::{Claim, Claims, Clause, Clauses, Evidence, NoClaims, NoClauses, NoEvidence, Proof};
+pub use shell::{Certainty, TestCommand, Unreadable, test_command};
+pub use stop::{Accepted, Notes, Returned};

@@ -1,7 +1,7 @@
 //! A guard: what it looks at, when it speaks, and what it says.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::governance::policy::Source;
 use crate::guards::change::{Becomes, Proposal, Touched};
@@ -10,7 +10,7 @@ use crate::guards::path::Paths;
 use crate::guards::shell::{Certainty, Word};
 
 /// What a guard does, from lenient to strict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Nothing: it is off, or has nothing to say.
@@ -44,7 +44,7 @@ impl Level {
 }
 
 /// Who acts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Who {
     /// The main agent.
     Main,
@@ -65,7 +65,7 @@ impl Who {
 }
 
 /// Conditions beyond tool and path; all that are given must hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct When {
     /// One of these commands is run: its program, and its other words among the arguments.
     pub(crate) commands: Vec<Vec<String>>,
@@ -78,7 +78,7 @@ pub(crate) struct When {
 }
 
 /// What a guard judges by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
     /// Its paths and conditions alone.
     Declared,
@@ -92,6 +92,10 @@ pub(crate) enum Kind {
     Reads,
     /// A subagent that returns.
     Returns,
+    /// A file that another works on.
+    Claimed,
+    /// What a decision or the knowledge rules out.
+    Clause,
 }
 
 /// What a guard's own examples say of it.
