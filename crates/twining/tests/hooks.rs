@@ -67,7 +67,8 @@ fn a_run_that_the_host_saw_is_evidence() {
     let project = project();
     one_feature(&project);
     assert_eq!(decision(&mark_tested(&project)), "deny");
-    let ran = ran_tests(&project, "cargo test", json!({"stdout": "test result: ok. 3 passed; 0 failed", "stderr": "", "interrupted": false}));
+    let ran =
+        ran_tests(&project, "cargo test", json!({"stdout": "test result: ok. 3 passed; 0 failed", "stderr": "", "interrupted": false}));
     assert_eq!(answer(&ran), Value::Null);
     assert_eq!(decision(&mark_tested(&project)), Value::Null);
     // What changes afterwards was not tested.
@@ -75,7 +76,11 @@ fn a_run_that_the_host_saw_is_evidence() {
     assert_eq!(decision(&mark_tested(&project)), "deny");
     let runs = fs::read_to_string(project.path().join(".twining/local/runs.jsonl")).expect("is remembered");
     let run: Value = serde_json::from_str(runs.lines().next().expect("a line")).expect("JSON");
-    assert_eq!((run["source"].as_str(), run["exit_code"].as_i64(), run["tests"]["passed"].as_u64()), (Some("captured"), Some(0), Some(3)), "{run}");
+    assert_eq!(
+        (run["source"].as_str(), run["exit_code"].as_i64(), run["tests"]["passed"].as_u64()),
+        (Some("captured"), Some(0), Some(3)),
+        "{run}"
+    );
     assert!(run["tree"]["src/a.rs"]["hash"].is_string() && run["output"]["hash"].is_string(), "{run}");
 }
 
@@ -234,7 +239,10 @@ fn a_policy_made_milder_behind_our_back_is_told_at_the_end_with_the_way_back() {
     hook(&project, "SessionStart", json!({"source": "startup"}));
     write(&project, ".twining/policy.yml", "guards: []\n");
     let held = stop(&project, false);
-    assert!(reason(&held).contains("`no-push` would no longer hold") && reason(&held).contains("git restore .twining/policy.yml"), "{held}");
+    assert!(
+        reason(&held).contains("`no-push` would no longer hold") && reason(&held).contains("git restore .twining/policy.yml"),
+        "{held}"
+    );
     let task = hook(&project, "TaskCompleted", json!({"task_id": "1", "task_subject": "x"}));
     assert_eq!(task.code, 2);
     assert!(task.stderr.contains("no-push"), "{task:?}");
@@ -312,9 +320,14 @@ fn s19_a_status_edited_by_hand_lifts_no_guard() {
 fn reviewed_knowledge_rules_out_too() {
     let project = project();
     let node = |id: &str, path: &str| format!("{id} [type=component level=architecture status=current description=d path=\"{path}\"];");
-    let graph = format!("digraph {{ {} {} api -> legacy [relation=must_not_use note=\"since 2.0\"]; }}\n", node("api", "src/api"), node("legacy", "src/legacy"));
+    let graph = format!(
+        "digraph {{ {} {} api -> legacy [relation=must_not_use note=\"since 2.0\"]; }}\n",
+        node("api", "src/api"),
+        node("legacy", "src/legacy")
+    );
     write(&project, ".twining/knowledge.dot", &graph);
-    let told = |path: &str| json!({"tool_name": "Write", "tool_input": {"file_path": path, "content": "import { x } from '../legacy/db'\n"}});
+    let told =
+        |path: &str| json!({"tool_name": "Write", "tool_input": {"file_path": path, "content": "import { x } from '../legacy/db'\n"}});
     assert_eq!(decision(&hook(&project, "PreToolUse", told("src/api/a.ts"))), "deny");
     assert_eq!(decision(&hook(&project, "PreToolUse", told("src/ui/a.ts"))), Value::Null);
 }
@@ -348,4 +361,113 @@ fn an_agent_cannot_write_the_user_s_settings_or_what_is_kept_of_them() {
         let told = json!({"tool_name": "Write", "tool_input": {"file_path": path, "content": "{}"}});
         assert_eq!(decision(&hook(&project, "PreToolUse", told)), "deny", "{}", path.display());
     }
+}
+
+fn git(project: &Project, words: &[&str]) -> std::process::Output {
+    let mut git = std::process::Command::new("git");
+    git.current_dir(project.path()).args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]).args(words);
+    git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").output().expect("git runs")
+}
+
+#[test]
+fn a_commit_that_calls_a_feature_tested_without_a_run_is_refused() {
+    let project = project();
+    fs::remove_dir(project.path().join(".git")).expect("makes way");
+    assert!(git(&project, &["init", "-q"]).status.success());
+    one_feature(&project);
+    write(&project, ".twining/policy.yml", "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n");
+    git(&project, &["add", "-A"]);
+    let check = || project.run(&["hook", "--agent", "git", "pre-commit"]);
+    assert_eq!(check().code, 0, "as it is first recorded");
+    assert!(git(&project, &["commit", "-qm", "one"]).status.success());
+    // Written by a program that no hook saw.
+    let list = fs::read_to_string(project.path().join(LIST)).expect("is there").replace("\"tested\":false", "\"tested\":true");
+    write(&project, LIST, &list);
+    assert_eq!(check().code, 0, "nothing is staged");
+    git(&project, &["add", LIST]);
+    let refused = check();
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("F1 would become tested") && refused.stderr.contains("git restore --staged"), "{refused:?}");
+    // A run makes it right.
+    ran_tests(&project, "cargo test", json!({"stdout": "test result: ok. 3 passed; 0 failed"}));
+    assert_eq!(check().code, 0);
+    write(&project, ".twining/policy.yml", "guards: []\n");
+    git(&project, &["add", ".twining/policy.yml"]);
+    assert!(check().stderr.contains("`no-push` would no longer hold"));
+}
+
+fn wired(project: &Project, path: &str, settings: &Value) {
+    write(project, path, &settings.to_string());
+}
+
+fn guard_test(project: &Project) -> (i32, Value) {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_twining")).parent().expect("a folder");
+    let mut command = project.command(&["guard", "test", "--json"]);
+    let ran = command.env("PATH", program).output().expect("runs");
+    (ran.status.code().unwrap_or(-1), serde_json::from_slice(&ran.stdout).expect("JSON"))
+}
+
+#[test]
+fn a_hook_that_does_not_fire_is_found_out() {
+    let project = project();
+    write(
+        &project,
+        ".twining/policy.yml",
+        "guards:\n  - id: no-push\n    tools: [Bash]\n    when: {command: git push}\n    say: no\n    examples: {blocks: [git push], allows: [git pull]}\n",
+    );
+    let claude = |matcher: &str, command: &str| json!({"hooks": {"PreToolUse": [{"matcher": matcher, "hooks": [{"type": "command", "command": command, "timeout": 5, "onFailure": "block"}]}]}});
+    wired(&project, ".claude/settings.json", &claude("Write|Edit|Bash|Read", "twining hook --agent claude PreToolUse"));
+    wired(
+        &project,
+        ".gemini/settings.json",
+        &json!({"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "twining hook --agent gemini BeforeTool"}]}]}}),
+    );
+    wired(
+        &project,
+        ".cursor/hooks.json",
+        &json!({"version": 1, "hooks": {"preToolUse": [{"command": "twining hook --agent cursor preToolUse", "failClosed": true}]}}),
+    );
+    wired(
+        &project,
+        ".github/hooks/twining.json",
+        &json!({"version": 1, "hooks": {"preToolUse": [{"type": "command", "bash": "twining hook --agent copilot preToolUse"}]}}),
+    );
+    wired(&project, ".codex/hooks.json", &claude("", "twining hook --agent codex PreToolUse"));
+    let (code, told) = guard_test(&project);
+    assert_eq!(code, 0, "{told}");
+    let hosts: Vec<&str> = told["wiring"].as_array().expect("a list").iter().filter_map(|host| host["host"].as_str()).collect();
+    assert_eq!(hosts, ["claude", "codex", "gemini", "cursor", "copilot"]);
+    assert!(told["wiring"].as_array().expect("a list").iter().all(|host| host["tried"].as_u64() > Some(5)), "{told}");
+
+    for (matcher, command, says) in [
+        ("Write|Edit", "twining hook --agent claude PreToolUse", "no hook is called before `Bash`"),
+        ("*", "twining hook --agent claude Stop", "did not fire"),
+        ("*", "no-such-twining hook PreToolUse", "not plainly"),
+        ("*", "twining hook PreToolUse; touch ran-it", "needs a shell"),
+    ] {
+        wired(&project, ".claude/settings.json", &claude(matcher, command));
+        let (code, told) = guard_test(&project);
+        assert_eq!(code, 3, "{command}: {told}");
+        assert!(told["wiring"][0]["problems"].to_string().contains(says), "{command}: {told}");
+    }
+    assert!(!project.path().join("ran-it").exists(), "s9: nothing of a cloned repository is executed");
+    // The shape that hosts ignore without a word.
+    wired(&project, ".claude/settings.json", &json!({"hooks": {"PreToolUse": {"type": "command", "command": "twining hook PreToolUse"}}}));
+    let (code, told) = guard_test(&project);
+    assert_eq!(code, 3);
+    assert!(told["wiring"][0]["problems"].to_string().contains("nothing calls twining before a tool runs"), "{told}");
+}
+
+#[test]
+fn s9_a_program_that_comes_with_the_project_is_not_run() {
+    let project = project();
+    let program = project.path().join("twining");
+    write(&project, "twining", "#!/bin/sh\ntouch ran-it\n");
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("may run");
+    let settings = json!({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": program, "args": ["hook", "PreToolUse"]}]}]}});
+    wired(&project, ".claude/settings.json", &settings);
+    let (code, told) = guard_test(&project);
+    assert_eq!(code, 3);
+    assert!(told["wiring"][0]["problems"].to_string().contains("lies in the project"), "{told}");
+    assert!(!project.path().join("ran-it").exists());
 }

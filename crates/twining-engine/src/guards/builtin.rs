@@ -1,9 +1,12 @@
 //! The guards that are compiled in.
 
+use serde_json::{Value, json};
+
 use crate::governance::policy::Source;
-use crate::guards::event::Moment;
+use crate::guards::event::{Event, Moment};
+use crate::guards::host;
 use crate::guards::path::Paths;
-use crate::guards::rule::{Guard, Kind, Level, Standing, When, Who};
+use crate::guards::rule::{Example, Guard, Kind, Level, Standing, When, Who};
 
 /// The guard of Twining's own records.
 pub(crate) const STATE: &str = "protect-twining-state";
@@ -104,7 +107,42 @@ pub(crate) fn guards() -> Vec<Guard> {
             _ => {}
         }
     }
+    for guard in &mut guards {
+        guard.examples = examples(&guard.id);
+    }
     guards
+}
+
+/// Calls that show what a guard stops and what it lets through, so that its wiring
+/// can be tried like anybody's.
+fn examples(id: &str) -> Vec<Example> {
+    let shell = |line: &str| ("Bash", json!({ "command": line }), None);
+    let write =
+        |path: &str, before: Option<&str>, after: &str| ("Write", json!({"file_path": path, "content": after}), before.map(str::to_owned));
+    let read = |path: &str| ("Read", json!({ "file_path": path }), None);
+    let (blocks, allows) = match id {
+        STATE => (
+            vec![write(".twining/blackboard.jsonl", None, "{}"), shell("echo x >> .twining/decisions/index.json")],
+            vec![shell("cat .twining/blackboard.jsonl"), write("notes.md", None, "x")],
+        ),
+        "tested-needs-evidence" => (
+            vec![write("feature-list.json", Some(r#"[{"id":"F","tested":false}]"#), r#"[{"id":"F","tested":true}]"#)],
+            vec![write("feature-list.json", Some(r#"[{"id":"F","tested":true}]"#), r#"[{"id":"F","tested":true},{"id":"G"}]"#)],
+        ),
+        "hooks-stay-wired" => (
+            vec![write(".claude/settings.json", Some(r#"{"hooks":{"Stop":"twining"}}"#), "{}")],
+            vec![write(".claude/settings.json", Some("{}"), r#"{"model":"x"}"#)],
+        ),
+        "read-logs-with-tools" => (vec![read("logs/app.log")], vec![read("src/main.rs")]),
+        _ => (Vec::new(), Vec::new()),
+    };
+    let of = |is_stopped: bool| {
+        move |(tool, input, file): (&str, Value, Option<String>)| {
+            let event = Event::of_tool(tool, host::action(tool, &input), "/project");
+            Example { event, input, file, is_stopped }
+        }
+    };
+    blocks.into_iter().map(of(true)).chain(allows.into_iter().map(of(false))).collect()
 }
 
 fn guard(id: &str, kind: Kind, globs: &[&str], action: Level, say: &str, next_step: &str) -> Guard {

@@ -101,17 +101,15 @@ fn uses(text: &str, item: &str, path: &str) -> bool {
     let spelled = [module.replace('/', "::"), module.replace('/', "."), stem.replace('/', ".")];
     lines().any(|line| {
         let as_module = |spelling: &String| names(line, spelling) && !line.contains(&format!("/{spelling}")) && brings_in(line, spelling);
-        names(line, plain) || spelled.iter().any(as_module)
-            || brings_in(line, "") && reaches(line, stem, path)
+        names(line, plain) || spelled.iter().any(as_module) || brings_in(line, "") && reaches(line, stem, path)
     })
 }
 
 /// Whether a line names something, as a word of its own.
 fn names(line: &str, item: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-    line.match_indices(item).any(|(at, _)| {
-        !line[..at].chars().next_back().is_some_and(is_part) && !line[at + item.len()..].chars().next().is_some_and(is_part)
-    })
+    line.match_indices(item)
+        .any(|(at, _)| !line[..at].chars().next_back().is_some_and(is_part) && !line[at + item.len()..].chars().next().is_some_and(is_part))
 }
 
 /// Whether a line brings something in, in the languages and manifests in use.
@@ -166,7 +164,9 @@ mod tests {
         ] {
             assert!(uses(line, "moment", "src/a.ts"), "{line}");
         }
-        for line in ["// import moment", "const momentum = 1", "import x from 'moment-timezone'", "at this moment we stop", "let moment = 1;"] {
+        for line in
+            ["// import moment", "const momentum = 1", "import x from 'moment-timezone'", "at this moment we stop", "let moment = 1;"]
+        {
             assert!(!uses(line, "moment", "src/a.ts"), "{line}");
         }
     }

@@ -186,7 +186,9 @@ pub fn action(tool: &str, input: &Value) -> Action {
     let name = tool.to_lowercase();
     let name = name.rsplit("__").next().unwrap_or(&name);
     match (name, path) {
-        ("bash" | "shell" | "exec_command" | "run_terminal_cmd" | "run_shell_command" | "local_shell" | "powershell", _) => Action::Shell(command(input)),
+        ("bash" | "shell" | "exec_command" | "run_terminal_cmd" | "run_shell_command" | "local_shell" | "powershell", _) => {
+            Action::Shell(command(input))
+        }
         ("apply_patch", _) => Action::Patch(text(&["patch", "input", "command"]).unwrap_or_else(|| command(input))),
         ("read" | "read_file" | "view" | "view_file" | "notebookread", Some(path)) => Action::Read(path),
         ("write" | "write_file" | "create_file" | "create", Some(path)) => match text(&["content", "contents", "file_text"]) {

@@ -32,7 +32,7 @@ pub use features::{NoList, tested};
 pub use host::{Heard, Outcome, Told, action, hear, told};
 pub use judge::{Facts, Finding, Guards, Judgement, Trial};
 pub use path::{inside, normal};
-pub use rule::{Guard, Level, Standing};
+pub use rule::{Example, Guard, Level, Standing};
 pub use seams::{Claim, Claims, Clause, Clauses, Evidence, NoClaims, NoClauses, NoEvidence, Proof};
 pub use shell::{Certainty, TestCommand, Unreadable, test_command};
 pub use stop::{Accepted, Notes, Returned};

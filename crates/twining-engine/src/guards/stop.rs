@@ -52,8 +52,7 @@ pub struct Accepted {
 
 impl Accepted {
     /// Where feature lists usually are.
-    pub const LISTS: [&str; 4] =
-        [".claude/progress/feature-list.json", "feature-list.json", "feature_list.json", ".twining/features.json"];
+    pub const LISTS: [&str; 4] = [".claude/progress/feature-list.json", "feature-list.json", "feature_list.json", ".twining/features.json"];
     /// The other files that are compared.
     pub const TEXTS: [&str; 7] = [
         ".twining/policy.yml",

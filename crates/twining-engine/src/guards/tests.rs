@@ -445,7 +445,9 @@ fn another_s_claim_keeps_an_edit_away_and_not_a_reading() {
     assert!(denied.reason().contains("alice has `src/a.rs`") && denied.reason().contains("rewriting"), "{}", denied.reason());
     assert_eq!(said(bash("rm -rf src")).verdict, Level::Block);
     assert_eq!(said(bash("echo x > src/new.rs")).verdict, Level::Block);
-    for fine in [write("src/a.rs", "fn a() {}\n"), write("docs/a.md", "x"), bash("cat src/a.rs"), ("Read", json!({"file_path": "/p/src/a.rs"}))] {
+    for fine in
+        [write("src/a.rs", "fn a() {}\n"), write("docs/a.md", "x"), bash("cat src/a.rs"), ("Read", json!({"file_path": "/p/src/a.rs"}))]
+    {
         assert_eq!(said(fine.clone()).verdict, Level::Off, "{fine:?}");
     }
 }
@@ -477,7 +479,9 @@ fn guards_that_were_kept_judge_as_those_that_were_loaded() {
     let policy = "guards:\n  - {id: a, tools: [Bash], when: {command: git push, agent: main}, say: no, action: ask}\n  - {id: b, paths: ['m/{x,y}/**'], except: ['m/x/z'], say: no}\n  - {id: dead, paths: [q], say: no, examples: {blocks: [ls]}}\n";
     let loaded = loaded("", policy);
     let kept = Guards::from_compiled(&loaded.to_compiled(), &UserPolicy::default()).expect("reads");
-    let shown = |guards: &Guards| format!("{:?}", guards.guards.iter().map(|guard| Guard { examples: Vec::new(), ..guard.clone() }).collect::<Vec<_>>());
+    let shown = |guards: &Guards| {
+        format!("{:?}", guards.guards.iter().map(|guard| Guard { examples: Vec::new(), ..guard.clone() }).collect::<Vec<_>>())
+    };
     assert_eq!(shown(&kept), shown(&loaded));
     assert!(Guards::from_compiled(b"{}", &UserPolicy::default()).is_none());
 }

@@ -99,7 +99,8 @@ fn in_columns(line: &str) -> Option<TestCounts> {
     if let Some(run) = number_before(line, " examples,").or_else(|| number_before(line, " example,")) {
         return of(run, number_before(line, " failure")?);
     }
-    if let Some(run) = number_before(line, " runs, ").or_else(|| number_before(line, " tests, ").or_else(|| number_before(line, " test, "))) {
+    if let Some(run) = number_before(line, " runs, ").or_else(|| number_before(line, " tests, ").or_else(|| number_before(line, " test, ")))
+    {
         return of(run, number_before(line, " failure")?.saturating_add(number_before(line, " error").unwrap_or(0)));
     }
     if let Some(run) = number_before(line, " tests completed").or_else(|| number_before(line, " test completed")) {
@@ -165,7 +166,10 @@ mod tests {
             ("Ran 0 tests in 0.000s", counts(0, 0, 0)),
             ("ok  \texample.com/a\t0.01s\nFAIL\texample.com/b\t0.2s", counts(2, 1, 1)),
             ("?   \texample.com/a\t[no test files]", counts(0, 0, 0)),
-            ("[INFO] Tests run: 2, Failures: 0, Time elapsed: 1 s - in A\n[INFO] Tests run: 5, Failures: 1, Errors: 1, Skipped: 1", counts(4, 2, 2)),
+            (
+                "[INFO] Tests run: 2, Failures: 0, Time elapsed: 1 s - in A\n[INFO] Tests run: 5, Failures: 1, Errors: 1, Skipped: 1",
+                counts(4, 2, 2),
+            ),
             ("Passed!  - Failed:     0, Passed:     5, Skipped:     0, Total:     5", counts(5, 5, 0)),
             ("OK (5 tests, 9 assertions)", counts(5, 5, 0)),
             ("Tests: 5, Assertions: 9, Failures: 2.", counts(5, 3, 2)),

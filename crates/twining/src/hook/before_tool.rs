@@ -32,9 +32,7 @@ fn remember_asking(scene: &Scene) {
 /// The one file an event writes, from the project's root.
 pub fn path_of(scene: &Scene) -> Option<String> {
     match &scene.heard.event.action {
-        Action::Write { path, .. } | Action::Edit { path, .. } => {
-            Some(inside(&scene.work.root, &normal(&scene.heard.event.cwd, path)))
-        }
+        Action::Write { path, .. } | Action::Edit { path, .. } => Some(inside(&scene.work.root, &normal(&scene.heard.event.cwd, path))),
         _ => None,
     }
 }

@@ -63,7 +63,9 @@ fn role_told(scene: &Scene, role: &str) -> Option<String> {
     for (title, items) in [("You must", &role.must_do), ("You must not", &role.must_not_do), ("Ask before", &role.ask_before)] {
         if !items.is_empty() {
             lines.push(format!("{title}:"));
-            lines.extend(items.iter().take(MOST_ITEMS).map(|item| format!("- {}", text::excerpt(&text::visible(item).replace('\n', " "), 200))));
+            lines.extend(
+                items.iter().take(MOST_ITEMS).map(|item| format!("- {}", text::excerpt(&text::visible(item).replace('\n', " "), 200))),
+            );
         }
     }
     (lines.len() > 1).then(|| lines.join("\n"))

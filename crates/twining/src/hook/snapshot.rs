@@ -41,7 +41,8 @@ pub fn take(scene: &Scene) -> Reply {
     let caller = scene.caller();
     let list = engine.feature_list().ok().and_then(|(_, list)| list);
     let step = list.as_ref().and_then(|_| engine.next(&caller, &user_policy::read(), NextInput { prompt: Some(false) }).ok());
-    let in_progress = list.iter().flat_map(|list| &list.features).filter(|feature| matches!(feature.status, Status::InProgress | Status::Completed));
+    let in_progress =
+        list.iter().flat_map(|list| &list.features).filter(|feature| matches!(feature.status, Status::InProgress | Status::Completed));
     let question = AssembleInput {
         task: "what is open".to_owned(),
         scope: "project".to_owned(),
@@ -49,13 +50,17 @@ pub fn take(scene: &Scene) -> Reply {
         ..AssembleInput::default()
     };
     let context = engine.assemble_by_words(&caller, &question).ok();
-    let since = WhatChangedInput { since: notes.began.unwrap_or_default().to_string(), limit: Some(MOST_LINES), ..WhatChangedInput::default() };
+    let since =
+        WhatChangedInput { since: notes.began.unwrap_or_default().to_string(), limit: Some(MOST_LINES), ..WhatChangedInput::default() };
     let changed = engine.what_changed(&since).ok();
     let taken = Snapshot {
         session: scene.heard.session.clone(),
         at: Some(store.ids().now()),
         step: step.map(|step| line(&format!("{} ({})", step.next.say, step.next.why))),
-        in_progress: in_progress.take(MOST_LINES).map(|feature| line(&format!("{} [{}] {}", feature.id, feature.status.as_str(), feature.description))).collect(),
+        in_progress: in_progress
+            .take(MOST_LINES)
+            .map(|feature| line(&format!("{} [{}] {}", feature.id, feature.status.as_str(), feature.description)))
+            .collect(),
         open_needs: context
             .iter()
             .flat_map(|context| &context.open_needs)

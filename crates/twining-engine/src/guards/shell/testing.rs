@@ -140,7 +140,12 @@ fn runner(words: &[&str]) -> Option<(String, bool)> {
 }
 
 fn is_test(word: &&str) -> bool {
-    *word == "test" || *word == "tests" || word.starts_with("test:") || word.starts_with("test-") || word.ends_with("-test") || word.ends_with("Test")
+    *word == "test"
+        || *word == "tests"
+        || word.starts_with("test:")
+        || word.starts_with("test-")
+        || word.ends_with("-test")
+        || word.ends_with("Test")
 }
 
 /// Whether the line ends well only if this command did.
@@ -169,7 +174,11 @@ fn ends_the_line(node: Node<'_>, line: &str, keeps_failures: bool) -> bool {
 
 fn is_last(inner: Node<'_>, outer: Node<'_>) -> bool {
     let count = outer.named_child_count();
-    (0..count).rev().filter_map(|at| outer.named_child(at)).find(|child| child.kind() != "comment").is_some_and(|last| last.id() == inner.id())
+    (0..count)
+        .rev()
+        .filter_map(|at| outer.named_child(at))
+        .find(|child| child.kind() != "comment")
+        .is_some_and(|last| last.id() == inner.id())
 }
 
 fn is_in_background(inner: Node<'_>, line: &str) -> bool {

@@ -6,7 +6,7 @@ use twining_engine::guards::{Moment, Told, told};
 use super::Host;
 use crate::hook::reply::{Answer, Reply, cut};
 
-pub static HOST: Host = Host { name: "claude", events: &[], tell, say };
+pub static HOST: Host = Host { name: "claude", events: &[], tell, say, ask, tools: &[] };
 
 fn tell(_: &str, moment: Moment, json: &Value) -> Told {
     let mut told = told(moment, json);
@@ -15,6 +15,10 @@ fn tell(_: &str, moment: Moment, json: &Value) -> Told {
         told.exit_code = Some(0);
     }
     told
+}
+
+pub(super) fn ask(tool: &str, input: &Value, at: &str) -> Value {
+    json!({"session_id": "twining-guard-test", "cwd": at, "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input})
 }
 
 fn say(reply: &Reply, moment: Moment, event: &str) -> Answer {

@@ -7,7 +7,7 @@ use twining_engine::guards::{Moment, Told, told};
 use super::{Host, claude};
 use crate::hook::reply::{Answer, Reply};
 
-pub static HOST: Host = Host { name: "codex", events: &[], tell, say };
+pub static HOST: Host = Host { name: "codex", events: &[], tell, say, ask: claude::ask, tools: &[] };
 
 fn tell(_: &str, moment: Moment, json: &Value) -> Told {
     told(moment, json)

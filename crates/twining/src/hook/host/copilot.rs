@@ -22,6 +22,8 @@ pub static HOST: Host = Host {
     ],
     tell,
     say,
+    ask,
+    tools: &[("Bash", "bash"), ("Write", "create"), ("Edit", "edit"), ("Read", "view")],
 };
 
 fn tell(_: &str, moment: Moment, json: &Value) -> Told {
@@ -47,9 +49,12 @@ fn tell(_: &str, moment: Moment, json: &Value) -> Told {
     }
 }
 
+fn ask(tool: &str, input: &Value, at: &str) -> Value {
+    json!({"sessionId": "twining-guard-test", "cwd": at, "timestamp": 0, "toolName": tool, "toolArgs": input.to_string()})
+}
+
 fn say(reply: &Reply, moment: Moment, _: &str) -> Answer {
-    let decided =
-        |decision: &str, reason: &str| json!({"permissionDecision": decision, "permissionDecisionReason": cut(reason)});
+    let decided = |decision: &str, reason: &str| json!({"permissionDecision": decision, "permissionDecisionReason": cut(reason)});
     match (reply, moment) {
         (Reply::Silence, _) => Answer::silence(),
         // It is not said anywhere that an exit of 2 refuses, so the answer says it too.

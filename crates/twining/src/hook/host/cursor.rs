@@ -28,6 +28,8 @@ pub static HOST: Host = Host {
     ],
     tell,
     say,
+    ask,
+    tools: &[("Bash", "Shell")],
 };
 
 fn tell(event: &str, moment: Moment, json: &Value) -> Told {
@@ -63,6 +65,10 @@ fn tell(event: &str, moment: Moment, json: &Value) -> Told {
         source: text(json, &["source", "trigger", "reason"]),
         stop_hook_active: loops > 0,
     }
+}
+
+fn ask(tool: &str, input: &Value, at: &str) -> Value {
+    json!({"conversation_id": "twining-guard-test", "workspace_roots": [at], "cwd": at, "hook_event_name": "preToolUse", "tool_name": tool, "tool_input": input})
 }
 
 fn say(reply: &Reply, moment: Moment, _: &str) -> Answer {

@@ -17,6 +17,8 @@ pub static HOST: Host = Host {
     ],
     tell,
     say,
+    ask,
+    tools: &[("Write", "write_file"), ("Edit", "replace"), ("Bash", "run_shell_command"), ("Read", "read_file")],
 };
 
 fn tell(_: &str, _: Moment, json: &Value) -> Told {
@@ -35,6 +37,10 @@ fn tell(_: &str, _: Moment, json: &Value) -> Told {
     }
 }
 
+fn ask(tool: &str, input: &Value, at: &str) -> Value {
+    json!({"session_id": "twining-guard-test", "cwd": at, "hook_event_name": "BeforeTool", "tool_name": tool, "tool_input": input})
+}
+
 fn say(reply: &Reply, moment: Moment, _: &str) -> Answer {
     let takes_context = matches!(moment, Moment::SessionStart | Moment::UserPromptSubmit | Moment::PostToolUse);
     let told = |text: &str| Answer::json(json!({"hookSpecificOutput": {"additionalContext": cut(text)}}));
@@ -46,6 +52,8 @@ fn say(reply: &Reply, moment: Moment, _: &str) -> Answer {
         Reply::Hold(reason) => Answer::json(json!({"decision": "block", "reason": cut(reason)})),
         Reply::Context(text) if takes_context => told(text),
         Reply::Start { context, go } if takes_context => told(&format!("{go}\n\n{context}")),
-        Reply::Context(text) | Reply::Notice(text) | Reply::Start { context: text, .. } => Answer::json(json!({ "systemMessage": cut(text) })),
+        Reply::Context(text) | Reply::Notice(text) | Reply::Start { context: text, .. } => {
+            Answer::json(json!({ "systemMessage": cut(text) }))
+        }
     }
 }

@@ -26,6 +26,10 @@ pub struct Host {
     pub tell: fn(&str, Moment, &Value) -> Told,
     /// Answers an event.
     pub say: fn(&Reply, Moment, &str) -> Answer,
+    /// What it would send before this tool runs with this input in this folder.
+    pub ask: fn(&str, &Value, &str) -> Value,
+    /// Its own names of tools, beside Claude Code's.
+    pub tools: &'static [(&'static str, &'static str)],
 }
 
 /// Every host there is an adapter for.
@@ -46,9 +50,9 @@ impl Host {
         own.or_else(|| Moment::read(event))
     }
 
-    /// What this host calls a moment.
-    pub fn event_of(&self, moment: Moment) -> &'static str {
-        self.events.iter().find(|(_, known)| *known == moment).map_or(moment.as_str(), |(name, _)| name)
+    /// What this host calls a tool.
+    pub fn tool<'t>(&self, tool: &'t str) -> &'t str {
+        self.tools.iter().find(|(ours, _)| *ours == tool).map_or(tool, |(_, own)| own)
     }
 }
 

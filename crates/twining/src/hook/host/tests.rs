@@ -54,19 +54,48 @@ fn a_command_and_how_it_ended_are_found_in_every_host_s_answer() {
     };
     let ok = "test result: ok. 3 passed; 0 failed";
     for (name, event, json, exit_code) in [
-        ("claude", "PostToolUse", with(command("Bash"), "tool_response", json!({"stdout": ok, "stderr": "", "interrupted": false})), Some(0)),
+        (
+            "claude",
+            "PostToolUse",
+            with(command("Bash"), "tool_response", json!({"stdout": ok, "stderr": "", "interrupted": false})),
+            Some(0),
+        ),
         ("claude", "PostToolUse", with(command("Bash"), "tool_response", json!({"stdout": ok, "interrupted": true})), None),
         ("claude", "PostToolUse", with(command("Bash"), "tool_response", json!({"stdout": ok, "backgroundTaskId": "b1"})), None),
         ("claude", "PostToolUseFailure", with(command("Bash"), "error", json!(format!("Exit code 101\n{ok}"))), Some(101)),
-        ("codex", "PostToolUse", with(command("Bash"), "tool_response", json!(format!("Exit code: 0\nWall time: 1s\nOutput:\n{ok}"))), Some(0)),
+        (
+            "codex",
+            "PostToolUse",
+            with(command("Bash"), "tool_response", json!(format!("Exit code: 0\nWall time: 1s\nOutput:\n{ok}"))),
+            Some(0),
+        ),
         ("codex", "PostToolUse", with(command("Bash"), "tool_response", json!({"output": ok, "metadata": {"exit_code": 1}})), Some(1)),
         ("codex", "PostToolUse", with(command("Bash"), "tool_response", json!(ok)), None),
-        ("gemini", "AfterTool", with(command("run_shell_command"), "tool_response", json!({"llmContent": format!("Command: cargo test\nOutput: {ok}\nExit Code: 0")})), Some(0)),
+        (
+            "gemini",
+            "AfterTool",
+            with(
+                command("run_shell_command"),
+                "tool_response",
+                json!({"llmContent": format!("Command: cargo test\nOutput: {ok}\nExit Code: 0")}),
+            ),
+            Some(0),
+        ),
         ("cursor", "postToolUse", with(command("Shell"), "tool_output", json!(json!({"exitCode": 0, "stdout": ok}).to_string())), Some(0)),
         ("cursor", "postToolUseFailure", with(command("Shell"), "error_message", json!(ok)), Some(1)),
         ("cursor", "afterShellExecution", json!({"command": "cargo test", "output": ok, "cwd": "/p"}), None),
-        ("copilot", "postToolUse", json!({"toolName": "bash", "toolArgs": "{\"command\":\"cargo test\"}", "toolResult": {"resultType": "success", "textResultForLlm": ok}}), Some(0)),
-        ("copilot", "postToolUse", json!({"toolName": "bash", "toolArgs": {"command": "cargo test"}, "toolResult": {"resultType": "failure", "textResultForLlm": ok}}), Some(1)),
+        (
+            "copilot",
+            "postToolUse",
+            json!({"toolName": "bash", "toolArgs": "{\"command\":\"cargo test\"}", "toolResult": {"resultType": "success", "textResultForLlm": ok}}),
+            Some(0),
+        ),
+        (
+            "copilot",
+            "postToolUse",
+            json!({"toolName": "bash", "toolArgs": {"command": "cargo test"}, "toolResult": {"resultType": "failure", "textResultForLlm": ok}}),
+            Some(1),
+        ),
     ] {
         let heard = heard(name, event, &json);
         assert_eq!(heard.event.action, Action::Shell("cargo test".into()), "{name} {event}");
@@ -165,7 +194,11 @@ fn cursor_s_events_about_one_tool_are_that_tool() {
     assert_eq!(shell.event.action, Action::Shell("rm x".into()));
     let read = heard("cursor", "beforeReadFile", &json!({"file_path": "/p/a.log", "content": "…"}));
     assert_eq!(read.event.action, Action::Read("/p/a.log".into()));
-    let server = heard("cursor", "beforeMCPExecution", &json!({"tool_name": "MCP:write_file", "tool_input": "{\"path\":\"/p/a\",\"content\":\"x\"}"}));
+    let server = heard(
+        "cursor",
+        "beforeMCPExecution",
+        &json!({"tool_name": "MCP:write_file", "tool_input": "{\"path\":\"/p/a\",\"content\":\"x\"}"}),
+    );
     assert_eq!(server.event.action, Action::Write { path: "/p/a".into(), content: "x".into() });
 }
 
@@ -175,5 +208,15 @@ fn an_event_is_known_by_the_host_s_name_and_by_ours() {
     assert_eq!(host("gemini").moment("PreToolUse"), Some(Moment::PreToolUse));
     assert_eq!(host("copilot").moment("userPromptSubmitted"), Some(Moment::UserPromptSubmit));
     assert_eq!(host("claude").moment("BeforeTool"), None);
-    assert_eq!(host("cursor").event_of(Moment::PreToolUse), "preToolUse");
+    assert_eq!(host("cursor").tool("Bash"), "Shell");
+}
+
+#[test]
+fn what_a_host_would_ask_is_what_we_hear() {
+    for host in super::HOSTS {
+        let asked = (host.ask)(host.tool("Bash"), &json!({"command": "ls"}), "/p");
+        let event = host.events.iter().find(|(_, moment)| *moment == Moment::PreToolUse).map_or("PreToolUse", |(name, _)| name);
+        let heard = heard(host.name, event, &asked);
+        assert_eq!((heard.event.action, heard.event.cwd.as_str()), (Action::Shell("ls".into()), "/p"), "{}", host.name);
+    }
 }
