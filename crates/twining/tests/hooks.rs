@@ -332,24 +332,49 @@ fn reviewed_knowledge_rules_out_too() {
     assert_eq!(decision(&hook(&project, "PreToolUse", told("src/ui/a.ts"))), Value::Null);
 }
 
+fn hook_with_cache(project: &Project, cache: &std::path::Path, event: &str, mut told: Value) -> String {
+    told["session_id"] = json!("s-1");
+    told["cwd"] = json!(project.path());
+    let mut command = project.command(&["hook", event]);
+    command.env("XDG_CACHE_HOME", cache).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().expect("starts");
+    std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), told.to_string().as_bytes()).expect("takes it");
+    String::from_utf8(child.wait_with_output().expect("ends").stdout).expect("UTF-8")
+}
+
+fn no_push(project: &Project) -> Value {
+    write(project, ".twining/policy.yml", "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n");
+    json!({"tool_name": "Bash", "tool_input": {"command": "git push"}})
+}
+
 #[test]
 fn guards_that_come_with_a_clone_as_compiled_are_not_believed() {
     let project = project();
-    write(&project, ".twining/policy.yml", "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n");
-    let push = json!({"tool_name": "Bash", "tool_input": {"command": "git push"}});
+    let push = no_push(&project);
     let forged = project.path().join("cache");
-    let run = |told: &Value| {
-        let mut told = told.clone();
-        told["session_id"] = json!("s-1");
-        told["cwd"] = json!(project.path());
-        let mut command = project.command(&["hook", "PreToolUse"]);
-        command.env("XDG_CACHE_HOME", &forged).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
-        let mut child = command.spawn().expect("starts");
-        std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), told.to_string().as_bytes()).expect("takes it");
-        String::from_utf8(child.wait_with_output().expect("ends").stdout).expect("UTF-8")
-    };
-    assert!(run(&push).contains("deny"));
+    assert!(hook_with_cache(&project, &forged, "PreToolUse", push).contains("deny"));
     assert!(!forged.exists(), "nothing is kept inside the project, and nothing there is read");
+}
+
+#[test]
+fn compiled_guards_that_somebody_changed_are_found_out_at_the_next_stop() {
+    let (project, cache) = (project(), tempfile::tempdir().expect("a temporary directory"));
+    let push = no_push(&project);
+    let run = |event: &str, told: Value| hook_with_cache(&project, cache.path(), event, told);
+    assert!(run("PreToolUse", push.clone()).contains("deny"));
+    let kept = cache.path().join("twining/local");
+    let file = fs::read_dir(&kept)
+        .expect("is kept")
+        .flatten()
+        .find(|file| file.file_name().to_string_lossy().starts_with("guards-"))
+        .expect("guards")
+        .path();
+    let text = fs::read_to_string(&file).expect("reads");
+    fs::write(&file, text.replace("\"block\"", "\"off\"")).expect("writes");
+    assert_eq!(run("PreToolUse", push.clone()), "", "whoever may write there may do this");
+    let held = run("Stop", json!({"stop_hook_active": false}));
+    assert!(held.contains("changed behind Twining's back"), "{held}");
+    assert!(run("PreToolUse", push).contains("deny"), "and it is mended");
 }
 
 #[test]

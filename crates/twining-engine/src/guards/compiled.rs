@@ -20,21 +20,29 @@ struct Kept {
     guards: Vec<Row>,
 }
 
+/// What most guards do not have is left out: less to read is quicker to read.
 #[derive(Serialize, Deserialize)]
 struct Row {
     id: String,
     layer: u8,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     line: Option<u64>,
     action: Level,
     say: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     next: String,
     on_error: Level,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     dead: Option<String>,
     kind: Kind,
     moments: Vec<Moment>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tools: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     paths: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     except: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     when: Option<When>,
 }
 

@@ -310,11 +310,12 @@ fn finding(guard: &Guard, said: Said) -> Finding {
 
 /// Features that would be called tested and have no proof.
 pub(crate) fn untested(before: &str, after: &str, evidence: &dyn Evidence) -> Option<String> {
-    // A list that was broken before is no reason to trust what comes after it.
-    let was = features::tested(before).unwrap_or_default();
-    match features::tested(after) {
+    if before == after {
+        return None;
+    }
+    match features::newly_tested(before, after) {
         Err(why) => Some(why.to_string()),
-        Ok(will) => will.difference(&was).find_map(|feature| match evidence.proof_of(feature) {
+        Ok(new) => new.iter().find_map(|feature| match evidence.proof_of(feature) {
             Proof::Recorded(_) => None,
             Proof::Missing(why) => Some(format!("{} would become tested: {why}", twining_model::text::excerpt(feature, 60))),
         }),

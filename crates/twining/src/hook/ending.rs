@@ -10,6 +10,7 @@ use super::{auto_loop, rules};
 /// Whether the agent may stop.
 pub fn reply(scene: &Scene) -> Reply {
     let mut notes = scene.notes();
+    let is_forgotten = scene.heard.stop_hook_active && !scene.is_remembered();
     let (guards, forged) = rules::guards_checked(&scene.project);
     let reply = match reason(scene, &guards, forged, &notes) {
         Some(reason) => held(scene, &mut notes, &reason),
@@ -17,7 +18,11 @@ pub fn reply(scene: &Scene) -> Reply {
         None => Reply::Silence,
     };
     scene.keep_notes(&notes);
-    reply
+    match reply {
+        // Held before and nothing is known of it, or nothing can be kept: it would be held for ever.
+        Reply::Hold(reason) if is_forgotten || !scene.is_remembered() => Reply::Notice(reason),
+        reply => reply,
+    }
 }
 
 /// The session is over: nothing is left to hold, and its notes are of no use.

@@ -32,9 +32,15 @@ impl Texts {
 
     /// What tells them from any other, for this very program.
     fn name(&self) -> String {
-        let said = format!("{}\u{0}{:?}\u{0}{:?}\u{0}{}", self.user.name, self.user.file, self.project, program());
-        let (front, back) = (hash_of(said.as_bytes()), hash_of(format!("{}{said}", said.len()).as_bytes()));
-        format!("guards-{front:016x}{back:016x}.json")
+        fn seal(file: &PolicyFile) -> String {
+            match file {
+                PolicyFile::Missing => "none".to_owned(),
+                PolicyFile::Unusable(why) => format!("bad-{:016x}", hash_of(why.as_bytes())),
+                PolicyFile::Text(text) => format!("{:x}-{:016x}", text.len(), hash_of(text.as_bytes())),
+            }
+        }
+        let around = format!("{}\u{0}{}", self.user.name, program());
+        format!("guards-{}-{}-{:016x}.json", seal(&self.user.file), seal(&self.project), hash_of(around.as_bytes()))
     }
 
     fn load(&self) -> Guards {

@@ -86,6 +86,12 @@ impl Scene {
         notes
     }
 
+    /// Whether hooks remember the session at all. Where a disk takes no notes, nobody
+    /// could tell how often an agent was held.
+    pub fn is_remembered(&self) -> bool {
+        self.project.engine.store().has_note(&self.heard.session).unwrap_or(false)
+    }
+
     /// Remembers it. A note that cannot be left makes a later check weaker, never
     /// this answer wrong.
     pub fn keep_notes(&self, notes: &Notes) {
@@ -107,7 +113,9 @@ impl Scene {
     /// Makes sure that there is something to compare with later. Reads nothing if
     /// there is.
     pub fn accept_what_is_there(&self) {
-        if !self.project.engine.store().has_note(&self.accepted_name()).unwrap_or(false) {
+        let store = self.project.engine.store();
+        // Where there is no memory, nothing can be remembered.
+        if store.exists().unwrap_or(false) && !store.has_note(&self.accepted_name()).unwrap_or(true) {
             self.accepted();
         }
     }

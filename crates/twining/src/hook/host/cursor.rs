@@ -88,6 +88,9 @@ fn say(reply: &Reply, moment: Moment, _: &str) -> Answer {
         }
         (Reply::Start { context, go }, _) => Answer::json(json!({ "additional_context": cut(&format!("{go}\n\n{context}")) })),
         // A prompt's answer can stop it and add nothing; what is said is for the person.
+        (Reply::Context(text) | Reply::Notice(text), Moment::UserPromptSubmit) => {
+            Answer::json(json!({"continue": true, "user_message": cut(text)}))
+        }
         (Reply::Context(text) | Reply::Notice(text), _) => Answer::json(json!({ "user_message": cut(text) })),
     }
 }
