@@ -48,6 +48,7 @@ pub use keeper::{Keeper, step_back};
 pub use knowledge::KnowledgeFile;
 pub use layout::Place;
 pub use lock::Held;
+pub use notes::BindingState;
 pub use packs::Packs;
 pub use policy::PolicyFile;
 pub use queue::DrainCount;

@@ -172,10 +172,10 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                 Arg::new("event")
                     .required(true)
                     .value_name("EVENT")
-                    .help("PreToolUse, PostToolUse, Stop, SubagentStop, SessionStart, UserPromptSubmit"),
+                    .help("PreToolUse, PostToolUse, Stop, SubagentStop, SessionStart …, or the host's own name of it"),
             )
             .after_help(
-                "--agent names the host: claude (default) or codex\n\nExample:\n  twining hook --agent codex PreToolUse < event.json",
+                "--agent names the host: claude (default), codex, gemini, cursor, copilot or git\n\nExample:\n  twining hook --agent codex PreToolUse < event.json",
             ),
         "guard" => command
             .arg(
@@ -235,11 +235,16 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
 
 /// Answers a host. Its contract, not ours, says how this ends.
 fn hook(given: &ArgMatches) -> ExitCode {
-    let Some(host) = hook::Host::read(given.get_one::<String>("agent").map(String::as_str)) else {
-        return out::problem(Style::Words, &Problem::misuse("--agent names a host: claude or codex")).into();
-    };
+    let (agent, project) = (given.get_one::<String>("agent").map(String::as_str), given.get_one::<PathBuf>("project").cloned());
     let event = given.get_one::<String>("event").map_or("", String::as_str);
-    hook::run(given.get_one::<PathBuf>("project").cloned(), host, event)
+    if agent == Some("git") {
+        return hook::run_for_git(project, event);
+    }
+    let Some(host) = hook::Host::named(agent) else {
+        let known = hook::HOSTS.map(|host| host.name).join(", ");
+        return out::problem(Style::Words, &Problem::misuse(format!("--agent names a host: {known} or git"))).into();
+    };
+    hook::run(project, host, event)
 }
 
 /// Ends as git expects of a merge driver, and not as our commands do.

@@ -1,4 +1,4 @@
-//! What git knows of the project. The only file that starts a program.
+//! What git knows of the project. Only this file and `wiring.rs` start a program.
 //!
 //! A cloned repository is not trusted: no shell, no hooks, no pager, no
 //! monitor, no fetching, and every path stands behind `--`.
@@ -81,6 +81,45 @@ impl Git {
         let names = String::from_utf8_lossy(&out.stdout).split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect();
         out.status.success().then_some(names)
     }
+}
+
+/// Files of one commit that are looked at.
+const STAGED: usize = 10_000;
+/// Bytes of one of them.
+const STAGED_BYTES: usize = 16 * 1024 * 1024;
+
+impl Git {
+    /// What the commit that is being made would change, from the top of the working tree.
+    pub fn staged(&self) -> Vec<String> {
+        let words = ["diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
+        let printed = self.staging(&words).unwrap_or_default();
+        let names = String::from_utf8_lossy(&printed).into_owned();
+        names.split('\0').filter(|name| !name.is_empty()).take(STAGED).map(str::to_owned).collect()
+    }
+
+    /// A file as the commit that is being made would record it.
+    pub fn staged_text(&self, path: &str) -> Option<String> {
+        self.staging(&["cat-file", "blob", &format!(":{path}")]).and_then(in_words)
+    }
+
+    /// A file as it was recorded last.
+    pub fn committed_text(&self, path: &str) -> Option<String> {
+        self.printed(&["cat-file", "blob", &format!("HEAD:{path}")]).and_then(in_words)
+    }
+
+    /// Asks about the index git is committing from: `git commit -a` uses one of its own.
+    fn staging(&self, words: &[&str]) -> Option<Vec<u8>> {
+        let mut git = self.command();
+        if let Some(index) = std::env::var_os("GIT_INDEX_FILE") {
+            git.env("GIT_INDEX_FILE", index);
+        }
+        let out = git.args(words).stdout(Stdio::piped()).output().ok()?;
+        out.status.success().then_some(out.stdout)
+    }
+}
+
+fn in_words(bytes: Vec<u8>) -> Option<String> {
+    (bytes.len() <= STAGED_BYTES).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 impl History for Git {

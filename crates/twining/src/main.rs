@@ -34,6 +34,7 @@ mod show;
 mod tour;
 mod user_policy;
 mod verbs;
+mod wiring;
 mod world;
 
 fn main() -> std::process::ExitCode {

@@ -44,6 +44,8 @@ impl Project {
         }
         // A policy of whoever runs the tests must not change what they see.
         command.env("XDG_CONFIG_HOME", self.path().join("settings-of-nobody"));
+        // Outside the project, as a person's is: what lies inside is never taken for theirs.
+        command.env("XDG_CACHE_HOME", std::env::temp_dir().join("twining-test-cache"));
         command
     }
 
