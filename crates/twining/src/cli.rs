@@ -13,14 +13,15 @@ use twining_model::{Refused, limits};
 use crate::commands::VERBS;
 use crate::desk::{Project, caller_at_cli};
 use crate::import::Aim;
+use crate::init::{Reach, Wish};
 use crate::mcp::{self, Selection};
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
 use crate::verbs::{Effect, FAMILIES, Given, VerbEntry};
-use crate::{doctor, dot, guard, help, hook, import, merge_driver, misread, misuse, reindex, seed, show, tour};
+use crate::{completions, doctor, dot, guard, help, hook, import, init, merge_driver, misread, misuse, reindex, seed, show, tour};
 
 /// Commands that are no verbs: they serve people and hosts, not agents.
-const ONLY_CLI: [(&str, &str); 10] = [
+const ONLY_CLI: [(&str, &str); 14] = [
     ("mcp", "Serve the verbs to an MCP client over stdio"),
     ("hook", "Answer a host's hook: JSON on stdin, the host's answer on stdout"),
     ("guard", "Show, test and explain what stops an agent"),
@@ -31,6 +32,10 @@ const ONLY_CLI: [(&str, &str); 10] = [
     ("seed", "Write the default policy to .twining/policy.yml, to be edited"),
     ("import", "Take over another tool's settings as a policy"),
     ("tour", "Watch two agents share a memory, on a throwaway repository"),
+    ("init", "Wire this project up: memory, git, and the agents that work here"),
+    ("uninstall", "Take back what init wrote; the memory stays unless it is purged"),
+    ("completions", "Print completions for a shell"),
+    ("man", "Print the manual page, or write all of them into a folder"),
 ];
 
 /// Where a verb's JSON comes from when it is not given in flags.
@@ -216,6 +221,24 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                 }))
                 .after_help("Example:\n  git config merge.twining-knowledge.driver 'twining merge-driver knowledge %O %A %B %P'"),
         ),
+        "init" => init_command(command),
+        "uninstall" => command
+            .args([dry_run(), yes()])
+            .arg(Arg::new("purge").long("purge").action(ArgAction::SetTrue).help("Also remove .twining/ with everything recorded in it"))
+            .after_help("Example:\n  twining uninstall --dry-run"),
+        "completions" => command
+            .arg(Arg::new("shell").required(true).value_name("SHELL").value_parser(value_parser!(clap_complete::Shell)))
+            .after_help("Example:\n  twining completions bash > ~/.local/share/bash-completion/completions/twining"),
+        "man" => command
+            .arg(
+                Arg::new("dir")
+                    .long("dir")
+                    .value_name("DIR")
+                    .value_parser(value_parser!(PathBuf))
+                    .value_hint(ValueHint::DirPath)
+                    .help("Write a page for each command into this folder"),
+            )
+            .after_help("Example:\n  twining man | man -l -"),
         "seed" => command.after_help("Example:\n  twining seed && $EDITOR .twining/policy.yml"),
         "import" => command
             .arg(Arg::new("tool").required(true).value_name("TOOL").value_parser(["guardkit"]).help("Whose settings"))
@@ -223,6 +246,32 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
             .after_help("Example:\n  twining import guardkit --print"),
         _ => command.after_help("Example:\n  twining tour"),
     }
+}
+
+fn init_command(command: Command) -> Command {
+    let stealth = "Write nothing that git would track: your own settings only, and git is told to overlook the memory";
+    command
+        .args([dry_run(), yes()])
+        .arg(Arg::new("stealth").long("stealth").action(ArgAction::SetTrue).help(stealth))
+        .after_help(
+            "--agent names the hosts to wire up, separated by commas: claude, codex, gemini, cursor, opencode, or none;\ndefault: those that are found here\n\nExample:\n  twining init --agent claude,codex --dry-run",
+        )
+}
+
+fn dry_run() -> Arg {
+    Arg::new("dry-run").long("dry-run").action(ArgAction::SetTrue).help("Show every change as a diff and write nothing")
+}
+
+fn yes() -> Arg {
+    Arg::new("yes").long("yes").short('y').action(ArgAction::SetTrue).help("Ask nothing, also on a terminal")
+}
+
+/// What `init` and `uninstall` are asked for.
+fn wish(given: &ArgMatches, project: Option<PathBuf>, agent: Option<String>, style: Style) -> Result<Wish, Problem> {
+    let flag = |name: &str| given.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or_default();
+    let hosts = agent.map(|words| init::Host::list(&words)).transpose().map_err(Problem::misuse)?;
+    let reach = if flag("stealth") { Reach::Stealth } else { Reach::Team };
+    Ok(Wish { project, hosts, reach, dry_run: flag("dry-run"), yes: flag("yes"), purge: flag("purge"), style })
 }
 
 /// Answers a host. Its contract, not ours, says how this ends.
@@ -276,6 +325,13 @@ fn run(matches: &ArgMatches) -> Ending {
             Project::open(project).and_then(|project| import::guardkit(&project, aim, style))
         }
         "tour" => tour::play(),
+        "init" => wish(given, project, agent, style).and_then(|wish| init::install(&wish)),
+        "uninstall" => wish(given, project, agent, style).and_then(|wish| init::uninstall(&wish)),
+        "completions" => {
+            let shell = given.get_one::<clap_complete::Shell>("shell").copied().unwrap_or(clap_complete::Shell::Bash);
+            completions::shell(command(Shape::Flags), shell)
+        }
+        "man" => completions::manual(command(Shape::Flags), given.get_one::<PathBuf>("dir").map(PathBuf::as_path)),
         name => match VERBS.iter().find(|verb| verb.command_name() == name) {
             Some(verb) => run_verb(verb, given, project, agent, style),
             None => return Ending::Misused,

@@ -5,14 +5,17 @@
 
 mod cli;
 mod commands;
+mod completions;
 mod desk;
 mod doctor;
 mod dot;
+mod drivers;
 mod git;
 mod guard;
 mod help;
 mod hook;
 mod import;
+mod init;
 mod json;
 mod locate;
 mod mcp;
