@@ -25,7 +25,7 @@ const ONLY_CLI: [(&str, &str); 14] = [
     ("mcp", "Serve the verbs to an MCP client over stdio"),
     ("hook", "Answer a host's hook: JSON on stdin, the host's answer on stdout"),
     ("guard", "Show, test and explain what stops an agent"),
-    ("doctor", "Check that the memory is in order"),
+    ("doctor", "Prove that memory, git and agents work together"),
     ("reindex", "Build the index anew from the files"),
     ("dot", "Check DOT files: `dot check FILE…`"),
     ("merge-driver", "Merge versions of our files for git"),
@@ -190,7 +190,14 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                     .help("explain reads a hook's JSON from stdin"),
             )
             .after_help("Example:\n  twining guard explain < event.json"),
-        "doctor" => command.after_help("Example:\n  twining doctor --json"),
+        "doctor" => command
+            .arg(
+                Arg::new("fix")
+                    .long("fix")
+                    .action(ArgAction::SetTrue)
+                    .help("Mend what can be mended without asking, and tell what that was"),
+            )
+            .after_help("Example:\n  twining doctor --fix"),
         "reindex" => command
             .arg(
                 Arg::new("vectors")
@@ -312,7 +319,10 @@ fn run(matches: &ArgMatches) -> Ending {
                 .map_or_else(|problem| out::problem(Style::Words, &problem), |()| Ending::Done);
         }
         "guard" => guard::run(project, given.get_one::<String>("what").map_or("list", String::as_str), style),
-        "doctor" => Project::open(project).map(|project| doctor::examine(&project, style)),
+        "doctor" => {
+            let aim = if given.get_flag("fix") { doctor::Aim::Fix } else { doctor::Aim::Look };
+            Project::open(project).map(|project| doctor::examine(&project, aim, style))
+        }
         "reindex" => Project::open(project).and_then(|project| reindex::rebuild(&project, given.get_flag("vectors"), style)),
         "dot check" => {
             let files: Vec<PathBuf> = given.get_many::<PathBuf>("files").unwrap_or_default().cloned().collect();

@@ -1,39 +1,50 @@
-//! Which of our files git merges with which driver: one table for whoever
-//! installs them, checks them or runs them.
+//! The merge drivers: which kind of merge each of our files takes.
+//!
+//! One table for the program that merges, for whoever registers it with git, and
+//! for the help. Names are ours alone, so that they clash with nobody's settings.
 
-/// A way to merge, and the files it is for.
+/// A kind of merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Driver {
-    /// What `twining merge-driver` calls it.
+    /// The word for it: `twining merge-driver <kind>`.
     pub kind: &'static str,
-    /// What git shows to people.
+    /// What it does, in a sentence.
     pub about: &'static str,
-    /// Patterns below `.twining/`, as git's attributes write them.
+    /// Patterns for git's attributes, relative to the project. Of two that match
+    /// one file the later line counts, so the order of the table matters.
     pub files: &'static [&'static str],
 }
 
-/// Every driver. A later pattern wins over an earlier one, as git reads them:
-/// the list of decisions stands after the decisions.
+/// Every kind. `decision` stands before `array`: the list of decisions lies in their folder.
 pub const DRIVERS: [Driver; 5] = [
-    Driver { kind: "lines", about: "Twining: records, one a line", files: &["blackboard.jsonl", "traces.jsonl"] },
-    Driver { kind: "decision", about: "Twining: a decision", files: &["decisions/*.json"] },
+    Driver { kind: "decision", about: "Merge a decision that both sides amended, field by field", files: &[".twining/decisions/*.json"] },
+    Driver { kind: "lines", about: "Unite files of one record a line", files: &[".twining/blackboard.jsonl", ".twining/traces.jsonl"] },
     Driver {
         kind: "array",
-        about: "Twining: lists of records",
-        files: &["graph/entities.json", "graph/relations.json", "agents/registry.json", "decisions/index.json"],
+        about: "Merge JSON arrays by the ids of their elements",
+        files: &[
+            ".twining/decisions/index.json",
+            ".twining/graph/entities.json",
+            ".twining/graph/relations.json",
+            ".twining/agents/registry.json",
+        ],
     },
-    Driver { kind: "features", about: "Twining: the feature list", files: &["features.json"] },
-    Driver { kind: "knowledge", about: "Twining: reviewed knowledge", files: &["knowledge.dot"] },
+    Driver {
+        kind: "features",
+        about: "Merge feature lists; what is tested on one side only is not tested",
+        files: &[".twining/features.json"],
+    },
+    Driver { kind: "knowledge", about: "Merge the knowledge graph by meaning", files: &[".twining/knowledge.dot"] },
 ];
 
 impl Driver {
-    /// Its name in git's settings.
+    /// What git's settings and attributes call it.
     pub fn name(&self) -> String {
         format!("twining-{}", self.kind)
     }
 
-    /// What git runs.
-    pub fn command(&self) -> String {
-        format!("twining merge-driver {} %O %A %B %P", self.kind)
+    /// What git runs; `program` is how a shell calls us.
+    pub fn command(&self, program: &str) -> String {
+        format!("{program} merge-driver {} %O %A %B %P", self.kind)
     }
 }

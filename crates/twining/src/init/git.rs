@@ -82,10 +82,9 @@ impl GitGround {
     }
 
     fn attributes(&self) -> String {
-        let line = |pattern: &str, driver: &str| format!("{} merge={driver} -text", quoted(pattern));
-        let ours = DRIVERS
-            .iter()
-            .flat_map(|driver| driver.files.iter().map(move |file| line(&format!("{}.twining/{file}", self.prefix), &driver.name())));
+        let line = |pattern: &str, driver: &str| format!("{} merge={driver} -text", quoted(&format!("/{pattern}")));
+        let ours =
+            DRIVERS.iter().flat_map(|driver| driver.files.iter().map(move |file| line(&format!("{}{file}", self.prefix), &driver.name())));
         let elsewhere = self.knowledge.iter().map(|path| line(&format!("{}{path}", self.prefix), "twining-knowledge"));
         ours.chain(elsewhere).collect::<Vec<_>>().join("\n")
     }
@@ -179,8 +178,9 @@ fn is_shell(script: &str) -> bool {
 }
 
 fn drivers() -> String {
-    let sections =
-        DRIVERS.iter().map(|driver| format!("[merge \"{}\"]\n\tname = {}\n\tdriver = {}", driver.name(), driver.about, driver.command()));
+    let sections = DRIVERS
+        .iter()
+        .map(|driver| format!("[merge \"{}\"]\n\tname = \"{}\"\n\tdriver = {}", driver.name(), driver.about, driver.command("twining")));
     sections.collect::<Vec<_>>().join("\n")
 }
 

@@ -13,6 +13,7 @@ mod jsonc;
 mod piece;
 mod receipt;
 mod sheet;
+mod state;
 
 use std::ffi::OsStr;
 use std::io::{BufRead, IsTerminal, Write};
@@ -23,7 +24,9 @@ use twining_model::knowledge::DEFAULT_GRAPH;
 use twining_store::SCAFFOLD;
 
 pub use self::hosts::{Ground, Host, Reach};
+pub use self::jsonc::Settings;
 use self::piece::{Part, Piece};
+pub use self::state::{Wired, git_drift, mend, wired};
 
 use self::git::GitGround;
 use self::receipt::{Original, Receipt};
@@ -177,7 +180,8 @@ pub fn ground(project: &Project, reach: Reach) -> Ground {
     Ground { checkout: project.located.checkout.clone(), home: home(), programs, inside_claude, reach }
 }
 
-fn home() -> Option<PathBuf> {
+/// The user's home.
+pub fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_dir()).and_then(|home| std::fs::canonicalize(home).ok())
 }
 
