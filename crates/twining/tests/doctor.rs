@@ -46,6 +46,10 @@ fn a_wired_project_is_proven_to_work() {
     assert_eq!(said(&told, "index", "says what the files say").0, "ok");
     assert_eq!(said(&told, "secrets", "").0, "not_checked", "nobody claims what was not looked at");
     assert_eq!(said(&told, "trust", "codex is not on PATH").0, "not_checked");
+    assert_eq!(said(&told, "trust", "claude").0, "not_checked");
+    fs::create_dir(shop.path("home/.claude")).expect("makes a folder");
+    fs::write(shop.path("home/.claude/settings.json"), r#"{"enabledMcpjsonServers":["twining"]}"#).expect("writes");
+    assert_eq!(said(&examined(&shop, &[]), "trust", "claude").0, "ok");
 }
 
 #[test]
@@ -74,6 +78,16 @@ fn a_hook_that_does_not_stop_anything_is_found_out() {
     assert!(told["fixed"].to_string().contains(".claude/settings.json"), "{told}");
     assert_eq!(said(&told, "hook", "claude").0, "ok");
     assert_eq!(examined(&shop, &["--fix"])["fixed"], serde_json::json!([]), "nothing is mended twice");
+}
+
+#[test]
+fn a_host_without_hooks_is_told() {
+    let shop = wired("claude,opencode");
+    fs::remove_file(shop.file(".claude/settings.json")).expect("removes");
+    let told = examined(&shop, &[]);
+    assert_eq!(said(&told, "hook", "nothing asks us").0, "fail");
+    assert_eq!(said(&told, "hook", "opencode").0, "not_checked");
+    assert_eq!(said(&told, "server", "opencode").0, "ok");
 }
 
 #[test]

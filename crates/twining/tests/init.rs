@@ -212,6 +212,27 @@ fn a_hook_that_somebody_put_to_sleep_is_not_woken() {
 }
 
 #[test]
+fn a_hook_that_is_no_text_is_kept_and_told() {
+    let shop = Repository::new();
+    fs::write(shop.file(".git/hooks/pre-commit"), b"\x7fELF\xff\xfe").expect("writes");
+    fs::set_permissions(shop.file(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755)).expect("sets");
+    let before = shop.tree();
+    let told = shop.told(&["init", "--agent", "none"]);
+    assert!(told["notes"].to_string().contains("is no text"), "{told}");
+    shop.told(&["uninstall", "--purge", "--yes"]);
+    assert_eq!(changed(&before, &shop.tree()), [""; 0]);
+}
+
+#[test]
+fn stealth_is_refused_where_git_cannot_be_asked() {
+    let shop = Repository::new();
+    shop.write(".git/config", "this is no config\n");
+    let ran = shop.run(&["init", "--stealth", "--agent", "claude"]);
+    assert!(ran.code == 1 && ran.stderr.contains("nothing can be hidden"), "{ran:?}");
+    assert!(!shop.file(".claude").exists() && !shop.file(".twining").exists());
+}
+
+#[test]
 fn hooks_go_where_git_looks_for_them() {
     let shop = Repository::new();
     shop.git(&["config", "core.hooksPath", "tools/hooks"]);

@@ -35,10 +35,19 @@ pub fn checks(project: &Project) -> Vec<Check> {
     let mut checks = Vec::new();
     for wiring in &wired {
         checks.push(settings(wiring));
-        checks.extend(wiring.gate.as_ref().map(|words| hook(wiring.host, words)));
+        checks.push(match (&wiring.gate, wiring.host) {
+            (Some(words), host) => hook(host, words),
+            (None, Host::OpenCode) => Check::new("hook", Finding::NotChecked, "opencode: its plugin runs inside of it and was not tried"),
+            (None, host) => {
+                Check::new("hook", Finding::Fail, format!("{}: nothing asks us before a tool runs, so no rule holds", host.name()))
+                    .hinted("twining init writes the hooks anew")
+            }
+        });
         checks.extend(wiring.server.as_ref().map(|words| server(project, wiring.host, words)));
-        if wiring.host == Host::Codex {
-            checks.push(codex_trust(project));
+        match wiring.host {
+            Host::Claude => checks.extend(claude_consent(project)),
+            Host::Codex => checks.push(codex_trust(project)),
+            _ => {}
         }
     }
     checks.extend(switches(project));
@@ -173,6 +182,31 @@ fn codex_trust(project: &Project) -> Check {
         (all, 0) => Check::new("trust", Finding::Ok, format!("codex trusts all {all} hooks")),
         (all, some) => Check::new("trust", Finding::Fail, format!("codex does not trust {some} of {all} hooks")).hinted(hint),
     }
+}
+
+/// Claude Code starts a server of `.mcp.json` only when a person said yes.
+fn claude_consent(project: &Project) -> Option<Check> {
+    let checkout = &project.located.checkout;
+    if entries(&checkout.join(".mcp.json"), &["mcpServers"]).is_empty() {
+        return None;
+    }
+    let home = init::home();
+    let here = checkout.display().to_string();
+    let in_home = |file: &str| home.as_ref().map(|home| home.join(file));
+    let said_yes = |file: Option<PathBuf>, above: &[&str]| {
+        let get = |key: &str| open(file.as_deref()?)?.get(&[above, &[key]].concat());
+        get("enableAllProjectMcpServers") == Some(json!(true))
+            || get("enabledMcpjsonServers").is_some_and(|list| list.as_array().is_some_and(|list| list.contains(&json!("twining"))))
+    };
+    let yes = said_yes(in_home(".claude.json"), &["projects", &here])
+        || said_yes(in_home(".claude/settings.json"), &[])
+        || said_yes(Some(checkout.join(".claude/settings.local.json")), &[]);
+    Some(if yes {
+        Check::new("trust", Finding::Ok, "claude may start the server in .mcp.json")
+    } else {
+        Check::new("trust", Finding::NotChecked, "claude: nobody is on record for letting it start the server in .mcp.json")
+            .hinted("start claude here once and say yes; `claude mcp list` shows it")
+    })
 }
 
 /// Hooks of ours anywhere in an answer, each with how far it is trusted.

@@ -124,7 +124,10 @@ impl GitGround {
             return Ok(());
         }
         let body = format!("if command -v twining >/dev/null 2>&1; then\n  {call} </dev/null || {refused}\nfi");
-        let there = sheet.text(&file, &within)?;
+        let Ok(there) = sheet.text(&file, &within) else {
+            sheet.note(format!("`{}` is no text, so it was left as it is; have it start `{call}` yourself", sheet.shown(&file)));
+            return Ok(());
+        };
         let torn = |torn: block::Torn| unfit(&file.display().to_string(), &torn.to_string());
         let text = match there.as_deref() {
             None => block::put("#!/bin/sh\n", Marks::Hash, Spot::Second, &body).map_err(torn)?,
@@ -144,7 +147,7 @@ impl GitGround {
         if file.is_symlink() {
             return Ok(());
         }
-        let Some(script) = sheet.text(&file, &within)? else { return Ok(()) };
+        let Ok(Some(script)) = sheet.text(&file, &within) else { return Ok(()) };
         if !block::is_there(&script, Marks::Hash) {
             return Ok(());
         }

@@ -234,6 +234,10 @@ fn leave_other_reach(project: &Project, sheet: &mut Sheet, reach: Reach, git: Op
 
 /// In stealth: only files that git does not track, and git is told to overlook them.
 fn put_unseen(project: &Project, sheet: &mut Sheet, pieces: &[Piece], git: Option<&GitGround>) -> Result<(), Problem> {
+    if git.is_none() && project.located.place.git_dir.is_some() {
+        let problem = Problem::unavailable("GIT", "git could not be asked what it tracks here, so nothing can be hidden from it");
+        return Err(problem.with_hint("`git status` tells what is wrong; nothing was written"));
+    }
     let checkout = &project.located.checkout;
     let relative = |piece: &Piece| piece.file.strip_prefix(checkout).ok().map(|file| file.to_string_lossy().into_owned());
     let files: Vec<String> = pieces.iter().filter_map(relative).chain([FOLDER.to_owned()]).collect();
