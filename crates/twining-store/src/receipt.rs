@@ -1,12 +1,13 @@
 //! The receipt of an installation: what was written outside of the memory, and
-//! how to take it back. It belongs to one machine, so it lies in `local/`.
+//! how to take it back. It belongs to one machine, so it lies in `local/`, and its
+//! first line says in which one: nobody who wrote a repository can know that.
 
 use crate::disk::Dir;
 use crate::error::StoreError;
 use crate::layout::{FOLDER, SCAFFOLD};
 use crate::store::Store;
 
-const RECEIPT: &str = "installed.json";
+const RECEIPT: &str = "receipt";
 /// Bytes of a receipt; it holds pieces of settings files, never whole projects.
 const MOST_BYTES: usize = 32 * 1024 * 1024;
 
@@ -28,14 +29,21 @@ impl Store {
     /// The receipt, as it was kept; none where there is none.
     pub fn receipt(&self) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(room) = self.reading_room()? else { return Ok(None) };
-        room.layout.local.open(RECEIPT)?.map(|handle| handle.read_all(MOST_BYTES)).transpose()
+        let local = &room.layout.local;
+        let kept = local.open(RECEIPT)?.map(|handle| handle.read_all(MOST_BYTES)).transpose()?;
+        // One that came with a clone would tell us what to write over people's settings.
+        let seal = local.identity()?;
+        Ok(kept.and_then(|bytes| bytes.strip_prefix(seal.as_bytes())?.strip_prefix(b"\n").map(<[u8]>::to_vec)))
     }
 
     /// Keeps a receipt in place of the one before, or none.
     pub fn keep_receipt(&self, receipt: Option<&[u8]>) -> Result<(), StoreError> {
         let Some(room) = self.reading_room()? else { return Ok(()) };
         match receipt {
-            Some(bytes) => room.layout.replace(&room.layout.local, RECEIPT, bytes, true),
+            Some(bytes) => {
+                let sealed = [room.layout.local.identity()?.as_bytes(), b"\n", bytes].concat();
+                room.layout.replace(&room.layout.local, RECEIPT, &sealed, true)
+            }
             None => room.layout.local.remove(RECEIPT).map(drop),
         }
     }

@@ -13,7 +13,6 @@ use twining_model::{Refused, limits};
 use crate::commands::VERBS;
 use crate::desk::{Project, caller_at_cli};
 use crate::import::Aim;
-use crate::init::{Reach, Wish};
 use crate::mcp::{self, Selection};
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
@@ -228,11 +227,8 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                 }))
                 .after_help("Example:\n  git config merge.twining-knowledge.driver 'twining merge-driver knowledge %O %A %B %P'"),
         ),
-        "init" => init_command(command),
-        "uninstall" => command
-            .args([dry_run(), yes()])
-            .arg(Arg::new("purge").long("purge").action(ArgAction::SetTrue).help("Also remove .twining/ with everything recorded in it"))
-            .after_help("Example:\n  twining uninstall --dry-run"),
+        "init" => init::flags::install(command),
+        "uninstall" => init::flags::uninstall(command),
         "completions" => command
             .arg(Arg::new("shell").required(true).value_name("SHELL").value_parser(value_parser!(clap_complete::Shell)))
             .after_help("Example:\n  twining completions bash > ~/.local/share/bash-completion/completions/twining"),
@@ -253,32 +249,6 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
             .after_help("Example:\n  twining import guardkit --print"),
         _ => command.after_help("Example:\n  twining tour"),
     }
-}
-
-fn init_command(command: Command) -> Command {
-    let stealth = "Write nothing that git would track: your own settings only, and git is told to overlook the memory";
-    command
-        .args([dry_run(), yes()])
-        .arg(Arg::new("stealth").long("stealth").action(ArgAction::SetTrue).help(stealth))
-        .after_help(
-            "--agent names the hosts to wire up, separated by commas: claude, codex, gemini, cursor, opencode, or none;\ndefault: those that are found here\n\nExample:\n  twining init --agent claude,codex --dry-run",
-        )
-}
-
-fn dry_run() -> Arg {
-    Arg::new("dry-run").long("dry-run").action(ArgAction::SetTrue).help("Show every change as a diff and write nothing")
-}
-
-fn yes() -> Arg {
-    Arg::new("yes").long("yes").short('y').action(ArgAction::SetTrue).help("Ask nothing, also on a terminal")
-}
-
-/// What `init` and `uninstall` are asked for.
-fn wish(given: &ArgMatches, project: Option<PathBuf>, agent: Option<String>, style: Style) -> Result<Wish, Problem> {
-    let flag = |name: &str| given.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or_default();
-    let hosts = agent.map(|words| init::Host::list(&words)).transpose().map_err(Problem::misuse)?;
-    let reach = if flag("stealth") { Reach::Stealth } else { Reach::Team };
-    Ok(Wish { project, hosts, reach, dry_run: flag("dry-run"), yes: flag("yes"), purge: flag("purge"), style })
 }
 
 /// Answers a host. Its contract, not ours, says how this ends.
@@ -335,8 +305,8 @@ fn run(matches: &ArgMatches) -> Ending {
             Project::open(project).and_then(|project| import::guardkit(&project, aim, style))
         }
         "tour" => tour::play(),
-        "init" => wish(given, project, agent, style).and_then(|wish| init::install(&wish)),
-        "uninstall" => wish(given, project, agent, style).and_then(|wish| init::uninstall(&wish)),
+        "init" => init::flags::wish(given, project, agent, style).and_then(|wish| init::install(&wish)),
+        "uninstall" => init::flags::wish(given, project, agent, style).and_then(|wish| init::uninstall(&wish)),
         "completions" => {
             let shell = given.get_one::<clap_complete::Shell>("shell").copied().unwrap_or(clap_complete::Shell::Bash);
             completions::shell(command(Shape::Flags), shell)

@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use common::repository::{Repository, changed};
@@ -40,139 +41,6 @@ fn a_dry_run_shows_the_diff_and_writes_nothing() {
         assert!(ran.stdout.lines().any(|printed| printed == line), "{line} in {}", ran.stdout);
     }
     assert!(shop.told(&["init", "--agent", "claude", "--dry-run"])["diff"].as_str().expect("a diff").contains("+++ b/.mcp.json"));
-}
-
-/// Settings as people have them: comments, other people's hooks, other indents,
-/// other line ends, nothing at the end.
-const FIXTURES: [&[(&str, &str)]; 6] = [
-    &[],
-    &[
-        (
-            ".claude/settings.json",
-            "{\n    // checked by ops\n    \"permissions\": { \"allow\": [\"Bash(ls)\"] }, /* more */\n    \"hooks\": {\n        \"PreToolUse\": [\n            { \"matcher\": \"Bash\", \"hooks\": [{ \"type\": \"command\", \"command\": \"./lint.sh\" }] }, // last\n        ]\n    }\n}",
-        ),
-        (".mcp.json", "{\"mcpServers\":{\"github\":{\"command\":\"gh-mcp\",\"args\":[]}}}"),
-        ("CLAUDE.md", "# House rules\n\nBe kind."),
-    ],
-    &[
-        (
-            ".codex/config.toml",
-            "# mine\nmodel = \"o9\"   # fast\n\n[mcp_servers.github]\ncommand = \"gh-mcp\"\n\n[tui]\ntheme = \"dark\"\n",
-        ),
-        (".codex/hooks.json", "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"say done\"}]}]}}\n"),
-        ("AGENTS.md", "# Agents\r\n\r\nRead this.\r\n"),
-    ],
-    &[
-        (".gemini/settings.json", "\u{feff}{\n\t\"theme\": \"x\",\n\t\"hooks\": {},\n\t\"mcpServers\": {}\n}\n"),
-        (".cursor/hooks.json", "{\n  \"version\": 1,\n  \"hooks\": { \"stop\": [{ \"command\": \"./stop.sh\" }] }\n}\n"),
-        (".cursor/mcp.json", "{}"),
-        ("opencode.jsonc", "{\n  // schema first\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"mcp\": {},\n}\n"),
-    ],
-    &[(".git/hooks/pre-commit", "#!/usr/bin/env bash\nset -e\necho checked\nexit 0\n"), ("GEMINI.md", "")],
-    &[
-        (".git/info/attributes", "*.png binary"),
-        (".git/hooks/post-commit", "#!/usr/bin/env python3\nprint('hello')\n"),
-        (".claude/settings.json", ""),
-    ],
-];
-
-#[test]
-fn uninstall_restores_every_byte() {
-    for fixture in FIXTURES {
-        for reach in [&[][..], &["--stealth"]] {
-            let shop = Repository::new();
-            fs::write(shop.path("home/.claude.json"), "{\"numStartups\": 7, \"projects\": {}}").expect("writes");
-            for (name, text) in fixture {
-                if name.contains("/hooks/") { shop.write_program(name, text) } else { shop.write(name, text) }
-            }
-            let before = shop.tree();
-            let init: Vec<&str> = ["init", "--agent", ALL].into_iter().chain(reach.iter().copied()).collect();
-            assert!(!files(&shop.told(&init)).is_empty());
-            // Once more, for what is remembered of the first time.
-            shop.told(&init);
-            let dry = shop.tree();
-            shop.told(&["uninstall", "--dry-run"]);
-            assert_eq!(changed(&dry, &shop.tree()), [""; 0], "a dry run writes nothing");
-            shop.told(&["uninstall", "--purge", "--yes"]);
-            assert_eq!(changed(&before, &shop.tree()), [""; 0], "{fixture:?} {reach:?}");
-        }
-    }
-}
-
-#[test]
-fn what_others_wrote_since_stays_and_ours_goes() {
-    let shop = Repository::new();
-    shop.write(".claude/settings.json", "{\n  // keep me\n  \"model\": \"opus\"\n}\n");
-    shop.write("CLAUDE.md", "# Rules\n");
-    shop.told(&["init", "--agent", "claude,codex"]);
-    let settings = shop.read(".claude/settings.json").replace("\"opus\"", "\"haiku\"");
-    shop.write(".claude/settings.json", &settings);
-    shop.write("CLAUDE.md", &(shop.read("CLAUDE.md") + "\nLater.\n"));
-    shop.write(".codex/config.toml", &(shop.read(".codex/config.toml") + "\n[tui]\ntheme = \"x\"\n"));
-    shop.told(&["uninstall"]);
-    assert_eq!(shop.read(".claude/settings.json"), "{\n  // keep me\n  \"model\": \"haiku\"\n}\n");
-    assert_eq!(shop.read("CLAUDE.md"), "# Rules\n\n\nLater.\n");
-    assert!(!shop.read(".codex/config.toml").contains("twining") && shop.read(".codex/config.toml").contains("theme"));
-    assert!(shop.file(".twining/config.yml").exists(), "the memory stays");
-    assert!(!shop.file(".mcp.json").exists());
-}
-
-#[test]
-fn a_colleague_without_a_receipt_can_uninstall_too() {
-    let shop = Repository::new();
-    shop.write(".mcp.json", "{\n  \"mcpServers\": {\n    \"github\": { \"command\": \"gh-mcp\" }\n  }\n}\n");
-    let before = shop.read(".mcp.json");
-    shop.told(&["init", "--agent", ALL]);
-    fs::remove_dir_all(shop.file(".twining/local")).expect("removes");
-    shop.told(&["uninstall"]);
-    assert_eq!(shop.read(".mcp.json"), before);
-    for gone in [
-        ".claude/settings.json",
-        ".claude/agents/twining-worker.md",
-        "CLAUDE.md",
-        "AGENTS.md",
-        ".codex/config.toml",
-        ".cursor/hooks.json",
-        "opencode.json",
-        ".git/hooks/pre-commit",
-    ] {
-        assert!(!shop.file(gone).exists(), "{gone}");
-    }
-    assert!(!shop.read(".git/config").contains("twining"));
-}
-
-#[test]
-fn stealth_leaves_nothing_for_git_to_see() {
-    let shop = Repository::new();
-    shop.write("CLAUDE.md", "# Rules\n");
-    shop.write(".codex/config.toml", "model = \"x\"\n");
-    shop.commit("start");
-    let told = shop.told(&["init", "--stealth", "--agent", ALL]);
-    assert!(told["notes"].to_string().contains(".codex/config.toml"), "{told}");
-    assert_eq!(shop.git(&["status", "--porcelain"]), "");
-    shop.run(&["post", "finding", "seen by nobody"]);
-    assert_eq!(shop.git(&["status", "--porcelain"]), "");
-    let user: Value = serde_json::from_str(&fs::read_to_string(shop.path("home/.claude.json")).expect("is there")).expect("is JSON");
-    let place = shop.path("shop").display().to_string();
-    assert_eq!(user["projects"][&place]["mcpServers"]["twining"]["args"], json!(["mcp", "--project", place]));
-    // The memory that stays is still nobody's business.
-    shop.told(&["uninstall"]);
-    assert_eq!(shop.git(&["status", "--porcelain"]), "");
-    assert!(!shop.path("home/.claude.json").exists());
-    shop.told(&["uninstall", "--purge", "--yes"]);
-    assert!(!shop.read(".git/info/exclude").contains("twining"));
-}
-
-#[test]
-fn a_team_that_comes_out_of_stealth_runs_no_hook_twice() {
-    let shop = Repository::new();
-    shop.told(&["init", "--stealth", "--agent", "claude"]);
-    shop.told(&["init", "--agent", "claude"]);
-    assert!(!shop.file(".claude/settings.local.json").exists() && !shop.file("CLAUDE.local.md").exists());
-    assert!(!shop.read(".git/info/exclude").contains("twining"));
-    assert!(shop.git(&["status", "--porcelain"]).contains(".twining/"));
-    shop.told(&["init", "--stealth", "--agent", "claude"]);
-    assert_eq!(shop.git(&["status", "--porcelain"]), "");
 }
 
 #[test]
@@ -221,15 +89,6 @@ fn a_hook_that_is_no_text_is_kept_and_told() {
     assert!(told["notes"].to_string().contains("is no text"), "{told}");
     shop.told(&["uninstall", "--purge", "--yes"]);
     assert_eq!(changed(&before, &shop.tree()), [""; 0]);
-}
-
-#[test]
-fn stealth_is_refused_where_git_cannot_be_asked() {
-    let shop = Repository::new();
-    shop.write(".git/config", "this is no config\n");
-    let ran = shop.run(&["init", "--stealth", "--agent", "claude"]);
-    assert!(ran.code == 1 && ran.stderr.contains("nothing can be hidden"), "{ran:?}");
-    assert!(!shop.file(".claude").exists() && !shop.file(".twining").exists());
 }
 
 #[test]
@@ -403,6 +262,28 @@ fn each_host_gets_the_format_it_reads() {
 }
 
 #[test]
+fn the_plugin_of_opencode_stops_what_the_hooks_of_others_stop() {
+    let shop = Repository::new();
+    shop.twining_on_path();
+    shop.told(&["init", "--agent", "opencode"]);
+    shop.write(
+        "try.mjs",
+        "import { Twining } from './.opencode/plugin/twining.js'\n\
+         const hooks = await Twining({ directory: process.cwd() })\n\
+         const call = (tool, args) => hooks['tool.execute.before']({ tool, sessionID: 's' }, { args }).then(() => 'let through', (why) => why.message)\n\
+         console.log(await call('write', { filePath: '.twining/blackboard.jsonl', content: 'x' }))\n\
+         console.log(await call('bash', { command: 'echo x >> .twining/blackboard.jsonl' }))\n\
+         console.log(await call('write', { filePath: 'a.txt', content: 'x' }))\n",
+    );
+    let Some(ran) = shop.program_ran("node", &["try.mjs"]) else {
+        let _ = writeln!(std::io::stderr(), "skipped: there is no node on this machine");
+        return;
+    };
+    let told: Vec<bool> = ran.stdout.lines().map(|line| line.contains("[protect-twining-state]")).collect();
+    assert_eq!(told, [true, true, false], "{ran:?}");
+}
+
+#[test]
 fn hosts_are_found_by_their_traces_and_their_programs() {
     let shop = Repository::new();
     let agents = |shop: &Repository| shop.told(&["init", "--dry-run"])["agents"].clone();
@@ -424,15 +305,6 @@ fn a_memory_of_another_program_is_completed_and_nothing_in_it_replaced() {
     assert_eq!(shop.read(".twining/config.yml"), "version: 1\nproject_name: theirs\n");
     assert!(!shop.file(".twining/knowledge.dot").exists(), "theirs is used in place");
     assert!(shop.git(&["check-attr", "merge", ".maestro/knowledge.dot"]).ends_with("twining-knowledge\n"));
-}
-
-#[test]
-fn purging_is_not_done_behind_a_persons_back() {
-    let shop = Repository::new();
-    shop.told(&["init", "--agent", "none"]);
-    let ran = shop.run(&["uninstall", "--purge"]);
-    assert!(ran.code == 2 && ran.stderr.contains("--yes"), "{ran:?}");
-    assert!(shop.file(".twining/config.yml").exists());
 }
 
 #[test]

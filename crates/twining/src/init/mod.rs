@@ -7,6 +7,7 @@
 mod apply;
 mod block;
 mod codex_toml;
+pub mod flags;
 mod git;
 mod hosts;
 mod jsonc;
@@ -14,13 +15,12 @@ mod piece;
 mod receipt;
 mod sheet;
 mod state;
+mod telling;
 
 use std::ffi::OsStr;
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
-use twining_model::knowledge::DEFAULT_GRAPH;
 use twining_store::SCAFFOLD;
 
 pub use self::hosts::{Ground, Host, Reach};
@@ -31,10 +31,10 @@ pub use self::state::{Wired, git_drift, mend, wired};
 use self::git::GitGround;
 use self::receipt::{Original, Receipt};
 use self::sheet::{Edit, Sheet};
+use self::telling::{Outcome, agreed, tell};
 use crate::desk::Project;
 use crate::locate::FOLDER;
-use crate::out::{self, Style};
-use crate::page::{Page, dim, good, plain, strong, warn};
+use crate::out::Style;
 use crate::problem::{Ending, Problem};
 
 /// What is asked for.
@@ -54,18 +54,6 @@ pub struct Wish {
     pub purge: bool,
     /// How it is told.
     pub style: Style,
-}
-
-/// What came of it.
-struct Outcome {
-    edits: Vec<Edit>,
-    /// Files of the memory that are made.
-    memory: Vec<String>,
-    hosts: Vec<Host>,
-    notes: Vec<String>,
-    advice: Vec<String>,
-    /// The words that close the answer.
-    close: String,
 }
 
 /// Wires the project up.
@@ -335,74 +323,4 @@ fn restore(sheet: &mut Sheet, receipt: &Receipt) -> Result<(), Problem> {
         }
     }
     Ok(())
-}
-
-/// Whether a person at a terminal agrees. Where there is none, the command itself
-/// is the answer.
-fn agreed(wish: &Wish, outcome: &Outcome, question: &str) -> Result<bool, Problem> {
-    if wish.yes || wish.style == Style::Json || !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
-        return Ok(true);
-    }
-    let mut page = out::page();
-    files(&mut page, outcome);
-    let fail = |error: std::io::Error| Problem::of_error("OUTPUT", &error);
-    anstream::stdout().write_all(page.as_str().as_bytes()).map_err(fail)?;
-    loop {
-        write!(anstream::stdout(), "{question} [Y/n, d for the diff] ").and_then(|()| std::io::stdout().flush()).map_err(fail)?;
-        let mut answer = String::new();
-        std::io::stdin().lock().read_line(&mut answer).map_err(fail)?;
-        match answer.trim().to_lowercase().as_str() {
-            "" if answer.is_empty() => return Ok(false),
-            "" | "y" | "yes" => return Ok(true),
-            "d" | "diff" => anstream::stdout().write_all(diff(outcome).as_bytes()).map_err(fail)?,
-            _ => return Ok(false),
-        }
-    }
-}
-
-fn diff(outcome: &Outcome) -> String {
-    let memory = outcome.memory.iter().filter_map(|shown| {
-        let name = shown.strip_prefix(FOLDER)?.trim_start_matches('/');
-        let known = SCAFFOLD.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);
-        let after = known.or((name == "knowledge.dot").then_some(DEFAULT_GRAPH))?;
-        Some(Edit { path: PathBuf::new(), shown: shown.clone(), before: None, after: Some(after.to_owned()), executable: false }.diff())
-    });
-    twining_model::text::visible(&memory.chain(outcome.edits.iter().map(Edit::diff)).collect::<String>())
-}
-
-fn files(page: &mut Page, outcome: &Outcome) {
-    let memory = outcome.memory.iter().map(|file| {
-        let what = if file.ends_with('/') { "remove" } else { "create" };
-        vec![good(what), plain(file)]
-    });
-    let edits = outcome.edits.iter().map(|edit| vec![good(edit.what()), plain(&edit.shown)]);
-    page.table(0, &memory.chain(edits).collect::<Vec<_>>());
-}
-
-fn tell(wish: &Wish, outcome: &Outcome) -> Ending {
-    let to_json = || {
-        let memory = outcome.memory.iter().map(|file| json!({"file": file, "what": if file.ends_with('/') { "remove" } else { "create" }}));
-        let edits = outcome.edits.iter().map(|edit| json!({"file": edit.shown, "what": edit.what()}));
-        let mut told = json!({
-            "dry_run": wish.dry_run,
-            "files": memory.chain(edits).collect::<Vec<_>>(),
-            "agents": outcome.hosts.iter().map(|host| host.name()).collect::<Vec<_>>(),
-            "notes": outcome.notes,
-            "next_steps": outcome.advice,
-        });
-        if wish.dry_run {
-            told["diff"] = json!(diff(outcome));
-        }
-        told
-    };
-    let show = |page: &mut Page| {
-        if wish.dry_run {
-            page.verbatim(&diff(outcome));
-        }
-        files(page, outcome);
-        outcome.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
-        outcome.advice.iter().for_each(|advice| page.line([dim("next"), plain(advice)]));
-        page.line([strong(&outcome.close)]);
-    };
-    out::answer(wish.style, to_json, show, Ending::Done)
 }

@@ -111,6 +111,14 @@ impl Repository {
         Ran::of(child.wait_with_output().expect("ends"))
     }
 
+    /// Runs another program in the repository, if this machine has it.
+    pub fn program_ran(&self, name: &str, words: &[&str]) -> Option<Ran> {
+        let mut command = Command::new(name);
+        command.args(words);
+        self.at_home(&mut command, &self.path("shop"));
+        command.output().ok().map(Ran::of)
+    }
+
     pub fn git_ran(&self, words: &[&str]) -> Ran {
         let mut git = Command::new("git");
         git.args(words);
