@@ -3,6 +3,7 @@
 //! The verbs are defined once, in [`commands`], and reached through two doors:
 //! the command line ([`cli`]) and MCP ([`mcp`]).
 
+mod allowed;
 mod cli;
 mod commands;
 mod completions;
@@ -17,6 +18,7 @@ mod hook;
 mod import;
 mod init;
 mod json;
+mod lift;
 mod locate;
 mod mcp;
 mod merge_driver;
@@ -25,6 +27,7 @@ mod misuse;
 mod model;
 mod out;
 mod page;
+mod person;
 mod problem;
 mod progress;
 mod reindex;
