@@ -1,12 +1,12 @@
 //! The engine: every verb, each one line of words into types, one transaction,
 //! and the outcome.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use twining_model::{Authority, limits};
+use twining_model::{Authority, Time, limits};
 use twining_store::{Archived, Durability, PolicyFile, Store};
 
 use crate::blackboard::{self, *};
@@ -25,6 +25,8 @@ pub struct Engine {
     store: Arc<Store>,
     /// Agents that assembled context in this process.
     assembled: Mutex<HashSet<String>>,
+    /// When we last said that an agent is there.
+    beats: Mutex<HashMap<String, Time>>,
     meanings: Arc<Meanings>,
     study: Arc<Study>,
     patience: Duration,
@@ -51,6 +53,7 @@ impl Engine {
         Self {
             store,
             assembled: Mutex::new(HashSet::new()),
+            beats: Mutex::new(HashMap::new()),
             meanings,
             study,
             patience: Duration::ZERO,
@@ -90,6 +93,7 @@ impl Engine {
         let draft = PostDraft::parse(input, self.store.root())?;
         let (entry, posted) = plan_post(&draft, &self.stamp(&caller))?;
         self.store.post(&[entry])?;
+        self.beat(&caller);
         Ok(posted)
     }
 
@@ -123,7 +127,9 @@ impl Engine {
         let caller = caller.called(input.agent_id.as_deref())?;
         let mut draft = Draft::parse(input, self.store.root())?;
         draft.assembled_before = Some(assembled_before || self.has_assembled(&caller.agent));
-        self.store.transact(Durability::Strict, |view| plan_decide(view, &draft, &self.stamp(&caller)))
+        let decided = self.store.transact(Durability::Strict, |view| plan_decide(view, &draft, &self.stamp(&caller)))?;
+        self.beat(&caller);
+        Ok(decided)
     }
 
     /// Explains a scope by its decisions.
@@ -236,6 +242,9 @@ impl Engine {
         let model = self.model_state()?;
         let mut report = self.store.view(|view| lifecycle::status(view, self.store.project_name(), &config, rejected, &model))?;
         report.warnings.extend(self.knowledge_warning());
+        if let Ok(shelf) = self.store.agents() {
+            report.tell_of_agents(&shelf, &config, self.store.ids().now());
+        }
         Ok(report)
     }
 
@@ -269,12 +278,29 @@ impl Engine {
         ask: impl FnOnce(&str) -> Result<Question<'m>, Failure>,
     ) -> Result<AssembledContext, Failure> {
         let caller = caller.called(input.agent_id.as_deref())?;
+        let context = self.gather(&caller, input, ask)?;
+        self.remember_assembly(caller.agent);
+        Ok(context)
+    }
+
+    /// What a task needs, by words, for nobody in particular to have read.
+    pub(crate) fn gather_for(&self, caller: &Caller, input: &AssembleInput) -> Result<AssembledContext, Failure> {
+        self.gather(caller, input, |text| Ok(Question::of_task(text, None)))
+    }
+
+    fn gather<'m>(
+        &self,
+        caller: &Caller,
+        input: &AssembleInput,
+        ask: impl FnOnce(&str) -> Result<Question<'m>, Failure>,
+    ) -> Result<AssembledContext, Failure> {
         let config = self.store.config()?;
         let draft = AssembleDraft::parse(input, self.store.root(), &config)?;
         let question = ask(&draft.question())?;
-        let context = self.store.view(|view| context::assemble(view, &draft, &question, &config))?;
-        self.remember_assembly(caller.agent);
-        Ok(context)
+        // Who works here is worth knowing and no reason to know nothing else.
+        let others = self.store.agents().ok();
+        let others = others.as_ref().map(|shelf| Others::of(shelf, draft.scope(), caller, self.store.folding(), self.store.ids().now()));
+        self.store.view(|view| context::assemble(view, &draft, &question, &config, others.unwrap_or_default()))
     }
 
     /// Sums a scope up.
@@ -374,6 +400,10 @@ impl Engine {
 
     pub(crate) fn stamp<'a>(&'a self, caller: &'a Caller) -> Stamp<'a> {
         Stamp { at: self.store.ids().now(), ids: self.store.ids(), caller }
+    }
+
+    pub(crate) fn last_beats(&self) -> MutexGuard<'_, HashMap<String, Time>> {
+        self.beats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn has_assembled(&self, agent: &str) -> bool {

@@ -4,6 +4,7 @@
 //! pure function plans the change on a view of what is there; one transaction
 //! carries it out. Nothing here knows the disk, the clock, MCP or a terminal.
 
+pub mod agents;
 mod answer;
 pub mod blackboard;
 mod caller;
@@ -20,17 +21,22 @@ mod prompting;
 pub mod search;
 #[cfg(test)]
 mod testing;
+mod together;
 mod words;
 pub mod workflow;
 mod working;
 
+pub use agents::{
+    AcknowledgeInput, AgentFound, AgentShown, AgentsInput, AgentsOutcome, ClaimInput, ClaimOutcome, DelegateInput, Delegated,
+    DiscoverInput, DiscoverOutcome, HandedOver, HandoffInput, HandoffShown, Liveness, OfferFound, RegisterInput, Registered,
+};
 pub use blackboard::{
     DismissInput, DismissOutcome, EntryHit, PostInput, Posted, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome,
 };
 pub use caller::{Caller, Stamp};
 pub use context::{
-    AssembleInput, AssembledContext, ChangedDecision, ContextDecision, ContextEntity, ContextEntry, EndedDecision, NewEntry, Omitted,
-    SummarizeInput, Summary, WhatChangedInput, WhatChangedOutcome,
+    AssembleInput, AssembledContext, ChangedDecision, ContextClaim, ContextDecision, ContextEntity, ContextEntry, ContextHandoff,
+    EndedDecision, NewEntry, Omitted, SummarizeInput, Summary, WhatChangedInput, WhatChangedOutcome,
 };
 pub use decisions::{
     CommitDecision, CommitsInput, CommitsOutcome, Conflict, Contested, DecideInput, Decided, DecisionHit, Dependent, Impact, ImpactInput,

@@ -36,6 +36,10 @@ pub struct Config {
     pub tools: Tools,
     /// How features are worked through.
     pub workflow: Workflow,
+    /// When an agent counts as there.
+    pub agents: Agents,
+    /// How long a delegation waits.
+    pub delegations: Delegations,
     /// `shared` or `separate`: whether linked worktrees share one memory.
     pub worktrees: String,
     /// What was odd about the file, for `status`.
@@ -101,6 +105,64 @@ pub struct Workflow {
     pub max_test_failures: u32,
 }
 
+/// When an agent counts as there, and how long it may hold a part of the project.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Agents {
+    /// When it counts as there.
+    pub liveness: Liveness,
+    /// How long a claim holds when it says nothing, in seconds.
+    pub claim_seconds: u64,
+}
+
+/// When an agent counts as there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Liveness {
+    /// After so many milliseconds without a call it is idle.
+    pub idle_after_ms: u64,
+    /// After so many it is gone.
+    pub gone_after_ms: u64,
+}
+
+/// How long a delegation waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Delegations {
+    /// By urgency.
+    pub timeouts: Timeouts,
+}
+
+/// How long a delegation waits, by its urgency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Timeouts {
+    /// `high`.
+    pub high_ms: u64,
+    /// `normal`.
+    pub normal_ms: u64,
+    /// `low`.
+    pub low_ms: u64,
+}
+
+impl Default for Agents {
+    fn default() -> Self {
+        Self { liveness: Liveness::default(), claim_seconds: 30 * 60 }
+    }
+}
+
+impl Default for Liveness {
+    fn default() -> Self {
+        Self { idle_after_ms: 5 * 60 * 1000, gone_after_ms: 30 * 60 * 1000 }
+    }
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { high_ms: 5 * 60 * 1000, normal_ms: 30 * 60 * 1000, low_ms: 4 * 60 * 60 * 1000 }
+    }
+}
+
 impl Default for Workflow {
     fn default() -> Self {
         Self { auto: false, max_test_failures: 2 }
@@ -119,6 +181,8 @@ impl Default for Config {
             conflict_resolution: "human".to_owned(),
             tools: Tools::default(),
             workflow: Workflow::default(),
+            agents: Agents::default(),
+            delegations: Delegations::default(),
             worktrees: "shared".to_owned(),
             notes: Vec::new(),
         }

@@ -28,6 +28,10 @@ pub const POLICY: &str = "policy.yml";
 pub const TURNS: &str = "turns";
 /// What is to be built, and how far it is.
 pub const FEATURES: &str = "features.json";
+/// Who is there.
+pub const AGENTS: &str = "agents";
+/// One file a handoff.
+pub const HANDOFFS: &str = "handoffs";
 /// Entries that were moved off the board.
 pub const ARCHIVE: &str = "archive";
 
@@ -67,6 +71,7 @@ traces.jsonl merge=union -text
 decisions/index.json merge=union -text
 graph/*.json merge=union -text
 agents/*.json merge=union -text
+handoffs/index.jsonl merge=union -text
 *.json -text
 *.jsonl -text
 ";

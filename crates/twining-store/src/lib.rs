@@ -5,6 +5,7 @@
 //! the index (SQLite) may be deleted at any moment. Reads never take the write
 //! lock, and nothing here knows the clock, the environment or MCP.
 
+mod agents;
 mod apply;
 mod archive;
 pub mod array;
@@ -34,6 +35,7 @@ mod turns;
 mod vectors;
 mod watch;
 
+pub use agents::{AgentChange, AgentShelf, claims_path};
 pub use archive::{Archival, Archived};
 pub use config::Config;
 pub use error::StoreError;

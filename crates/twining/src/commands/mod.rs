@@ -2,18 +2,24 @@
 
 use crate::verbs::VerbEntry;
 
+mod acknowledge;
 mod add_entity;
 mod add_relation;
+mod agents;
 mod archive;
 mod assemble;
 mod check_gates;
+mod claim;
 mod commits;
 mod decide;
+mod delegate;
+mod discover;
 mod dismiss;
 mod export;
 mod features;
 mod gates;
 mod graph_query;
+mod handoff;
 mod impact;
 mod knowledge_check;
 mod knowledge_pack;
@@ -33,6 +39,7 @@ mod read;
 mod recent;
 mod reconsider;
 mod record_turn;
+mod register;
 mod report;
 mod review_context;
 mod role;
@@ -50,7 +57,7 @@ mod why;
 mod words;
 
 /// Every verb, group by group, in the order people read them.
-pub static VERBS: [VerbEntry; 43] = [
+pub static VERBS: [VerbEntry; 50] = [
     VerbEntry::of::<assemble::Assemble>(),
     VerbEntry::of::<summarize::Summarize>(),
     VerbEntry::of::<what_changed::WhatChanged>(),
@@ -90,6 +97,13 @@ pub static VERBS: [VerbEntry; 43] = [
     VerbEntry::of::<features::Features>(),
     VerbEntry::of::<next::Next>(),
     VerbEntry::of::<report::Report>(),
+    VerbEntry::of::<register::Register>(),
+    VerbEntry::of::<agents::Agents>(),
+    VerbEntry::of::<discover::Discover>(),
+    VerbEntry::of::<delegate::Delegate>(),
+    VerbEntry::of::<handoff::Handoff>(),
+    VerbEntry::of::<acknowledge::Acknowledge>(),
+    VerbEntry::of::<claim::Claim>(),
     VerbEntry::of::<archive::Archive>(),
     VerbEntry::of::<status::Status>(),
     VerbEntry::of::<verify::Verify>(),

@@ -168,6 +168,11 @@ mod tests {
             "record_turn",
             "features",
             "report",
+            "register",
+            "delegate",
+            "handoff",
+            "acknowledge",
+            "claim",
         ];
         for verb in &VERBS {
             assert_eq!(verb.effect == Effect::Reads, !writes.contains(&verb.name), "{}", verb.name);
