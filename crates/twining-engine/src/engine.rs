@@ -16,6 +16,7 @@ use crate::decisions::{self, *};
 use crate::failure::Failure;
 use crate::governance::{self, *};
 use crate::graph::{self, *};
+use crate::hygiene::{Recent, clean};
 use crate::knowledge::Shelf;
 use crate::lifecycle::{self, *};
 use crate::search::{LoadModel, Meanings, ModelState, Nearness, Question, Study};
@@ -27,6 +28,8 @@ pub struct Engine {
     assembled: Mutex<HashSet<String>>,
     /// When we last said that an agent is there.
     beats: Mutex<HashMap<String, Time>>,
+    /// What was said lately.
+    recent: Mutex<Recent>,
     meanings: Arc<Meanings>,
     study: Arc<Study>,
     patience: Duration,
@@ -54,6 +57,7 @@ impl Engine {
             store,
             assembled: Mutex::new(HashSet::new()),
             beats: Mutex::new(HashMap::new()),
+            recent: Mutex::default(),
             meanings,
             study,
             patience: Duration::ZERO,
@@ -87,14 +91,27 @@ impl Engine {
         &self.store
     }
 
-    /// Posts an entry.
+    /// Posts an entry, unless somebody said the same a moment ago.
     pub fn post(&self, caller: &Caller, input: &PostInput) -> Result<Posted, Failure> {
+        let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let draft = PostDraft::parse(input, self.store.root())?;
+        let draft = PostDraft::parse(&input, self.store.root())?;
+        if let Some(said) = self.said_before(&draft).filter(|_| !input.force) {
+            return Ok(Posted::repeats(said));
+        }
         let (entry, posted) = plan_post(&draft, &self.stamp(&caller))?;
         self.store.post(&[entry])?;
         self.beat(&caller);
-        Ok(posted)
+        Ok(Posted { redacted, ..posted })
+    }
+
+    /// The entry that says this already. Without the index, and never a reason to
+    /// fail: what cannot be compared is posted.
+    fn said_before(&self, draft: &PostDraft) -> Option<(String, String)> {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let (lines, afresh) = self.store.read_on(&mut recent.tail).ok()?;
+        recent.take_in(&lines, afresh);
+        recent.says(&draft.saying(), self.store.folding(), self.store.ids().now())
     }
 
     /// Reads entries by filter.
@@ -116,20 +133,23 @@ impl Engine {
 
     /// Closes entries that need no answer.
     pub fn dismiss(&self, caller: &Caller, input: &DismissInput) -> Result<DismissOutcome, Failure> {
+        let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let draft = DismissDraft::parse(input)?;
-        self.store.transact(Durability::Normal, |view| plan_dismiss(view, &draft, &self.stamp(&caller)))
+        let draft = DismissDraft::parse(&input)?;
+        let outcome = self.store.transact(Durability::Normal, |view| plan_dismiss(view, &draft, &self.stamp(&caller)))?;
+        Ok(DismissOutcome { redacted, ..outcome })
     }
 
     /// Records a decision.
     pub fn decide(&self, caller: &Caller, input: &DecideInput) -> Result<Decided, Failure> {
+        let (input, redacted) = clean(input);
         let assembled_before = self.has_assembled(&caller.agent);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let mut draft = Draft::parse(input, self.store.root())?;
+        let mut draft = Draft::parse(&input, self.store.root())?;
         draft.assembled_before = Some(assembled_before || self.has_assembled(&caller.agent));
         let decided = self.store.transact(Durability::Strict, |view| plan_decide(view, &draft, &self.stamp(&caller)))?;
         self.beat(&caller);
-        Ok(decided)
+        Ok(Decided { redacted, ..decided })
     }
 
     /// Explains a scope by its decisions.
@@ -144,15 +164,19 @@ impl Engine {
 
     /// Puts a decision back on the table.
     pub fn reconsider(&self, caller: &Caller, input: &ReconsiderInput) -> Result<Reconsidered, Failure> {
+        let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let draft = ReconsiderDraft::parse(input)?;
-        self.store.transact(Durability::Strict, |view| plan_reconsider(view, &draft, &self.stamp(&caller)))
+        let draft = ReconsiderDraft::parse(&input)?;
+        let outcome = self.store.transact(Durability::Strict, |view| plan_reconsider(view, &draft, &self.stamp(&caller)))?;
+        Ok(Reconsidered { redacted, ..outcome })
     }
 
     /// Rejects a decision, with the authority that the rim established.
     pub fn override_decision(&self, caller: &Caller, authority: Authority, input: &OverrideInput) -> Result<Overridden, Failure> {
-        let draft = OverrideDraft::parse(input, authority)?;
-        self.store.transact(Durability::Strict, |view| plan_override(view, &draft, &self.stamp(caller)))
+        let (input, redacted) = clean(input);
+        let draft = OverrideDraft::parse(&input, authority)?;
+        let outcome = self.store.transact(Durability::Strict, |view| plan_override(view, &draft, &self.stamp(caller)))?;
+        Ok(Overridden { redacted, ..outcome })
     }
 
     /// Puts provisional decisions in force.
@@ -170,7 +194,7 @@ impl Engine {
 
     /// Links a commit with the decision it carries out.
     pub fn link_commit(&self, caller: &Caller, input: &LinkCommitInput) -> Result<LinkCommitOutcome, Failure> {
-        let draft = LinkCommitDraft::parse(input)?;
+        let draft = LinkCommitDraft::parse(&clean(input).0)?;
         self.store.transact(Durability::Strict, |view| plan_link_commit(view, &draft, &self.stamp(caller)))
     }
 
@@ -186,14 +210,19 @@ impl Engine {
 
     /// Adds an entity, or what is newly known of one.
     pub fn add_entity(&self, caller: &Caller, input: &AddEntityInput) -> Result<EntityAdded, Failure> {
-        let draft = EntityDraft::parse(input, self.store.root())?;
-        self.store.transact(Durability::Normal, |view| plan_add_entity(view, &draft, &self.stamp(caller)))
+        let (input, redacted) = clean(input);
+        let draft = EntityDraft::parse(&input, self.store.root())?;
+        let added = self.store.transact(Durability::Normal, |view| plan_add_entity(view, &draft, &self.stamp(caller)))?;
+        Ok(EntityAdded { redacted, ..added })
     }
 
     /// Adds a relation.
     pub fn add_relation(&self, caller: &Caller, input: &AddRelationInput) -> Result<RelationAdded, Failure> {
-        let draft = RelationDraft::parse(input)?;
-        self.store.transact(Durability::Normal, |view| plan_add_relation(view, &draft, self.store.root(), &self.stamp(caller)))
+        let (input, redacted) = clean(input);
+        let draft = RelationDraft::parse(&input)?;
+        let added =
+            self.store.transact(Durability::Normal, |view| plan_add_relation(view, &draft, self.store.root(), &self.stamp(caller)))?;
+        Ok(RelationAdded { redacted, ..added })
     }
 
     /// Finds who is near an entity.
@@ -352,9 +381,11 @@ impl Engine {
 
     /// Records a turn.
     pub fn record_turn(&self, caller: &Caller, input: &RecordTurnInput) -> Result<TurnRecorded, Failure> {
+        let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let draft = governance::turns::TurnDraft::parse(input, self.store.root())?;
-        self.store.transact_turns(|shelf| governance::turns::plan_record(shelf, &draft, &self.stamp(&caller)))
+        let draft = governance::turns::TurnDraft::parse(&input, self.store.root())?;
+        let recorded = self.store.transact_turns(|shelf| governance::turns::plan_record(shelf, &draft, &self.stamp(&caller)))?;
+        Ok(TurnRecorded { redacted, ..recorded })
     }
 
     /// Lists the turns of a feature.

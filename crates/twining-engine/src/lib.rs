@@ -15,6 +15,7 @@ mod failure;
 pub mod governance;
 pub mod graph;
 pub mod guards;
+pub mod hygiene;
 pub mod knowledge;
 pub mod lifecycle;
 mod prompting;
@@ -54,6 +55,7 @@ pub use graph::{
     AddEntityInput, AddRelationInput, Direction, EntityAdded, GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput,
     NeighborsOutcome, PathInput, PathOutcome, PruneInput, PruneOutcome, PrunedEntity, RelationAdded, Step,
 };
+pub use hygiene::{Redaction, SecretFound, SecretsScan};
 pub use knowledge::{
     Changes, Finding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgeCreated, KnowledgeMetrics, KnowledgePack, KnowledgePackInput,
     KnowledgeRetrieveInput, KnowledgeUpdateInput, KnowledgeUpdated, Operation, Retrieved, ReviewContext, ReviewContextInput,

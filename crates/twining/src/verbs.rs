@@ -10,7 +10,7 @@ use twining_engine::Failure;
 use twining_model::{Refused, limits, text};
 
 use crate::desk::Desk;
-use crate::page::Page;
+use crate::page::{Page, dim, plain, warn};
 use crate::problem::{Ending, Problem};
 use crate::{json, misread, schema};
 
@@ -227,6 +227,10 @@ impl<V: Verb> Answer for Answered<V> {
 
     fn show(&self, page: &mut Page) {
         V::show(&self.0, page);
+        for taken in self.to_json()["redacted"].as_array().into_iter().flatten() {
+            let word = |name: &str| plain(taken[name].as_str().unwrap_or_default());
+            page.line([warn("redacted before writing:"), word("kind"), dim("in"), word("field")]);
+        }
     }
 
     fn ending(&self) -> Ending {

@@ -10,6 +10,7 @@ use crate::agents::registry::{AgentFound, DiscoverInput, capabilities, discover}
 use crate::blackboard::note;
 use crate::caller::Stamp;
 use crate::failure::Failure;
+use crate::hygiene::Redaction;
 use crate::words;
 
 /// Offers that are looked at, the newest; and how many are told.
@@ -64,6 +65,9 @@ pub struct Delegated {
     /// Who offered it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub offers: Vec<OfferFound>,
+    /// Secrets that were taken out before anything was written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 #[derive(Clone, Copy)]
@@ -139,6 +143,7 @@ pub(crate) fn delegate(
         timestamp: entry.timestamp.clone(),
         expires_at,
         suggested_agents: suggested,
+        redacted: Vec::new(),
         offers: offers(view, &draft.wanted, &stamp.caller.agent)?,
     };
     Ok((entry, delegated))

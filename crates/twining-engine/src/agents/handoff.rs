@@ -9,6 +9,7 @@ use twining_store::{AgentChange, AgentShelf, StoreError};
 use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
 use crate::failure::Failure;
+use crate::hygiene::Redaction;
 use crate::words;
 
 /// The tag of entries about handoffs.
@@ -47,6 +48,9 @@ pub struct HandedOver {
     pub entry: String,
     /// What held then.
     pub context_snapshot: Snapshot,
+    /// Secrets that were taken out before anything was written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// Which handoff is taken, and by whom.
@@ -163,6 +167,7 @@ pub(crate) fn plan_handoff(draft: &HandoffDraft, snapshot: Snapshot, stamp: &Sta
         created_at: handoff.created_at.clone(),
         path: format!("handoffs/{id}.json"),
         entry: entry.id.clone(),
+        redacted: Vec::new(),
         context_snapshot: handoff.context_snapshot.clone(),
     };
     let line = listed(&handoff, draft.result_status(), false);

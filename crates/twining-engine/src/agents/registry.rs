@@ -12,6 +12,7 @@ use crate::agents::presence::{Liveness, Presence};
 use crate::agents::{HandoffShown, claims_on, open_handoffs};
 use crate::caller::Stamp;
 use crate::failure::Failure;
+use crate::hygiene::Redaction;
 use crate::words;
 
 /// What an agent says of itself.
@@ -41,6 +42,9 @@ pub struct Registered {
     /// What a person should look at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Secrets that were taken out before anything was written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// Which agents to list.
@@ -188,6 +192,7 @@ pub(crate) fn plan_register(shelf: &AgentShelf, input: &RegisterInput, stamp: &S
         capabilities: all,
         registered_at,
         updated: known.is_some(),
+        redacted: Vec::new(),
         notes: resembling(name, agents.keys()).into_iter().collect(),
     };
     Ok((AgentChange { registry: [(name.clone(), element)].into(), presence: Some(presence), ..AgentChange::default() }, outcome))

@@ -28,7 +28,7 @@ impl Verb for Acknowledge {
     const GROUP: Group = Group::Agents;
     const TITLE: &'static str = "Take over";
     const ABOUT: &'static str = "Take over a handoff; the reply has its results and context.";
-    const EXAMPLE: &'static str = "twining --agent bob acknowledge 01M7EB3QWY4C5CPJF6982ZJQ18";
+    const EXAMPLE: &'static str = "twining acknowledge 01M7EB3QWY4C5CPJF6982ZJQ18";
     const EFFECT: Effect = Effect::Changes;
 
     type Input = Input;

@@ -33,7 +33,7 @@ impl Verb for Register {
     const GROUP: Group = Group::Agents;
     const TITLE: &'static str = "Register";
     const ABOUT: &'static str = "Say what you can do, so that others find you; again as a sign of life.";
-    const EXAMPLE: &'static str = "twining --agent ada register --can rust,testing --role tester";
+    const EXAMPLE: &'static str = "twining register --can rust,testing --role tester";
     const EFFECT: Effect = Effect::AddsOnce;
 
     type Input = Input;
