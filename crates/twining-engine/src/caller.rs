@@ -14,8 +14,14 @@ pub struct Caller {
 impl Caller {
     /// This caller under the name it gives itself in one call.
     pub fn called(&self, agent_id: Option<&str>) -> Result<Self, Refused> {
-        let agent = agent_id.map_or_else(|| Ok(self.agent.clone()), |name| text::name("agent_id", name))?;
+        let agent = agent_id.map_or_else(|| Ok(self.agent.clone()), |name| Self::name("agent_id", name))?;
         Ok(Self { agent, origin: self.origin.clone() })
+    }
+
+    /// Takes an agent's name. What cannot be seen in it is spelled out: two names
+    /// that differ by nothing a person can see would be one agent to everybody.
+    pub(crate) fn name(field: &'static str, given: &str) -> Result<String, Refused> {
+        text::name(field, given).map(|name| text::visible(&name))
     }
 }
 

@@ -1,12 +1,12 @@
 //! The engine: every verb, each one line of words into types, one transaction,
 //! and the outcome.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use twining_model::{Authority, limits};
+use twining_model::{Authority, Time, limits};
 use twining_store::{Archived, Durability, PolicyFile, Store};
 
 use crate::blackboard::{self, *};
@@ -16,6 +16,7 @@ use crate::decisions::{self, *};
 use crate::failure::Failure;
 use crate::governance::{self, *};
 use crate::graph::{self, *};
+use crate::hygiene::{Recent, clean};
 use crate::knowledge::Shelf;
 use crate::lifecycle::{self, *};
 use crate::search::{LoadModel, Meanings, ModelState, Nearness, Question, Study};
@@ -25,6 +26,10 @@ pub struct Engine {
     store: Arc<Store>,
     /// Agents that assembled context in this process.
     assembled: Mutex<HashSet<String>>,
+    /// When we last said that an agent is there.
+    beats: Mutex<HashMap<String, Time>>,
+    /// What was said lately.
+    recent: Mutex<Recent>,
     meanings: Arc<Meanings>,
     study: Arc<Study>,
     patience: Duration,
@@ -51,6 +56,8 @@ impl Engine {
         Self {
             store,
             assembled: Mutex::new(HashSet::new()),
+            beats: Mutex::new(HashMap::new()),
+            recent: Mutex::default(),
             meanings,
             study,
             patience: Duration::ZERO,
@@ -84,13 +91,27 @@ impl Engine {
         &self.store
     }
 
-    /// Posts an entry.
+    /// Posts an entry, unless somebody said the same a moment ago.
     pub fn post(&self, caller: &Caller, input: &PostInput) -> Result<Posted, Failure> {
+        let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let draft = PostDraft::parse(input, self.store.root())?;
+        let draft = PostDraft::parse(&input, self.store.root())?;
+        if let Some(said) = self.said_before(&draft).filter(|_| !input.force) {
+            return Ok(Posted::repeats(said));
+        }
         let (entry, posted) = plan_post(&draft, &self.stamp(&caller))?;
         self.store.post(&[entry])?;
-        Ok(posted)
+        self.beat(&caller);
+        Ok(Posted { redacted, ..posted })
+    }
+
+    /// The entry that says this already. Without the index, and never a reason to
+    /// fail: what cannot be compared is posted.
+    fn said_before(&self, draft: &PostDraft) -> Option<(String, String)> {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let (lines, afresh) = self.store.read_on(&mut recent.tail).ok()?;
+        recent.take_in(&lines, afresh);
+        recent.says(&draft.saying(), self.store.folding(), self.store.ids().now())
     }
 
     /// Reads entries by filter.
@@ -112,18 +133,23 @@ impl Engine {
 
     /// Closes entries that need no answer.
     pub fn dismiss(&self, caller: &Caller, input: &DismissInput) -> Result<DismissOutcome, Failure> {
+        let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let draft = DismissDraft::parse(input)?;
-        self.store.transact(Durability::Normal, |view| plan_dismiss(view, &draft, &self.stamp(&caller)))
+        let draft = DismissDraft::parse(&input)?;
+        let outcome = self.store.transact(Durability::Normal, |view| plan_dismiss(view, &draft, &self.stamp(&caller)))?;
+        Ok(DismissOutcome { redacted, ..outcome })
     }
 
     /// Records a decision.
     pub fn decide(&self, caller: &Caller, input: &DecideInput) -> Result<Decided, Failure> {
+        let (input, redacted) = clean(input);
         let assembled_before = self.has_assembled(&caller.agent);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let mut draft = Draft::parse(input, self.store.root())?;
+        let mut draft = Draft::parse(&input, self.store.root())?;
         draft.assembled_before = Some(assembled_before || self.has_assembled(&caller.agent));
-        self.store.transact(Durability::Strict, |view| plan_decide(view, &draft, &self.stamp(&caller)))
+        let decided = self.store.transact(Durability::Strict, |view| plan_decide(view, &draft, &self.stamp(&caller)))?;
+        self.beat(&caller);
+        Ok(Decided { redacted, ..decided })
     }
 
     /// Explains a scope by its decisions.
@@ -138,15 +164,19 @@ impl Engine {
 
     /// Puts a decision back on the table.
     pub fn reconsider(&self, caller: &Caller, input: &ReconsiderInput) -> Result<Reconsidered, Failure> {
+        let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let draft = ReconsiderDraft::parse(input)?;
-        self.store.transact(Durability::Strict, |view| plan_reconsider(view, &draft, &self.stamp(&caller)))
+        let draft = ReconsiderDraft::parse(&input)?;
+        let outcome = self.store.transact(Durability::Strict, |view| plan_reconsider(view, &draft, &self.stamp(&caller)))?;
+        Ok(Reconsidered { redacted, ..outcome })
     }
 
     /// Rejects a decision, with the authority that the rim established.
     pub fn override_decision(&self, caller: &Caller, authority: Authority, input: &OverrideInput) -> Result<Overridden, Failure> {
-        let draft = OverrideDraft::parse(input, authority)?;
-        self.store.transact(Durability::Strict, |view| plan_override(view, &draft, &self.stamp(caller)))
+        let (input, redacted) = clean(input);
+        let draft = OverrideDraft::parse(&input, authority)?;
+        let outcome = self.store.transact(Durability::Strict, |view| plan_override(view, &draft, &self.stamp(caller)))?;
+        Ok(Overridden { redacted, ..outcome })
     }
 
     /// Puts provisional decisions in force.
@@ -164,7 +194,7 @@ impl Engine {
 
     /// Links a commit with the decision it carries out.
     pub fn link_commit(&self, caller: &Caller, input: &LinkCommitInput) -> Result<LinkCommitOutcome, Failure> {
-        let draft = LinkCommitDraft::parse(input)?;
+        let draft = LinkCommitDraft::parse(&clean(input).0)?;
         self.store.transact(Durability::Strict, |view| plan_link_commit(view, &draft, &self.stamp(caller)))
     }
 
@@ -180,14 +210,19 @@ impl Engine {
 
     /// Adds an entity, or what is newly known of one.
     pub fn add_entity(&self, caller: &Caller, input: &AddEntityInput) -> Result<EntityAdded, Failure> {
-        let draft = EntityDraft::parse(input, self.store.root())?;
-        self.store.transact(Durability::Normal, |view| plan_add_entity(view, &draft, &self.stamp(caller)))
+        let (input, redacted) = clean(input);
+        let draft = EntityDraft::parse(&input, self.store.root())?;
+        let added = self.store.transact(Durability::Normal, |view| plan_add_entity(view, &draft, &self.stamp(caller)))?;
+        Ok(EntityAdded { redacted, ..added })
     }
 
     /// Adds a relation.
     pub fn add_relation(&self, caller: &Caller, input: &AddRelationInput) -> Result<RelationAdded, Failure> {
-        let draft = RelationDraft::parse(input)?;
-        self.store.transact(Durability::Normal, |view| plan_add_relation(view, &draft, self.store.root(), &self.stamp(caller)))
+        let (input, redacted) = clean(input);
+        let draft = RelationDraft::parse(&input)?;
+        let added =
+            self.store.transact(Durability::Normal, |view| plan_add_relation(view, &draft, self.store.root(), &self.stamp(caller)))?;
+        Ok(RelationAdded { redacted, ..added })
     }
 
     /// Finds who is near an entity.
@@ -236,6 +271,9 @@ impl Engine {
         let model = self.model_state()?;
         let mut report = self.store.view(|view| lifecycle::status(view, self.store.project_name(), &config, rejected, &model))?;
         report.warnings.extend(self.knowledge_warning());
+        if let Ok(shelf) = self.store.agents() {
+            report.tell_of_agents(&shelf, &config, self.store.ids().now());
+        }
         Ok(report)
     }
 
@@ -269,12 +307,29 @@ impl Engine {
         ask: impl FnOnce(&str) -> Result<Question<'m>, Failure>,
     ) -> Result<AssembledContext, Failure> {
         let caller = caller.called(input.agent_id.as_deref())?;
+        let context = self.gather(&caller, input, ask)?;
+        self.remember_assembly(caller.agent);
+        Ok(context)
+    }
+
+    /// What a task needs, by words, for nobody in particular to have read.
+    pub(crate) fn gather_for(&self, caller: &Caller, input: &AssembleInput) -> Result<AssembledContext, Failure> {
+        self.gather(caller, input, |text| Ok(Question::of_task(text, None)))
+    }
+
+    fn gather<'m>(
+        &self,
+        caller: &Caller,
+        input: &AssembleInput,
+        ask: impl FnOnce(&str) -> Result<Question<'m>, Failure>,
+    ) -> Result<AssembledContext, Failure> {
         let config = self.store.config()?;
         let draft = AssembleDraft::parse(input, self.store.root(), &config)?;
         let question = ask(&draft.question())?;
-        let context = self.store.view(|view| context::assemble(view, &draft, &question, &config))?;
-        self.remember_assembly(caller.agent);
-        Ok(context)
+        // Who works here is worth knowing and no reason to know nothing else.
+        let others = self.store.agents().ok();
+        let others = others.as_ref().map(|shelf| Others::of(shelf, draft.scope(), caller, self.store.folding(), self.store.ids().now()));
+        self.store.view(|view| context::assemble(view, &draft, &question, &config, others.unwrap_or_default()))
     }
 
     /// Sums a scope up.
@@ -326,9 +381,11 @@ impl Engine {
 
     /// Records a turn.
     pub fn record_turn(&self, caller: &Caller, input: &RecordTurnInput) -> Result<TurnRecorded, Failure> {
+        let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let draft = governance::turns::TurnDraft::parse(input, self.store.root())?;
-        self.store.transact_turns(|shelf| governance::turns::plan_record(shelf, &draft, &self.stamp(&caller)))
+        let draft = governance::turns::TurnDraft::parse(&input, self.store.root())?;
+        let recorded = self.store.transact_turns(|shelf| governance::turns::plan_record(shelf, &draft, &self.stamp(&caller)))?;
+        Ok(TurnRecorded { redacted, ..recorded })
     }
 
     /// Lists the turns of a feature.
@@ -383,6 +440,10 @@ impl Engine {
 
     pub(crate) fn stamp<'a>(&'a self, caller: &'a Caller) -> Stamp<'a> {
         Stamp { at: self.store.ids().now(), ids: self.store.ids(), caller }
+    }
+
+    pub(crate) fn last_beats(&self) -> MutexGuard<'_, HashMap<String, Time>> {
+        self.beats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn has_assembled(&self, agent: &str) -> bool {

@@ -83,6 +83,18 @@ pub enum Failure {
         /// What is wrong with it, as the end of a sentence.
         why: String,
     },
+    /// Another agent holds it.
+    #[error("`{what}` is held by `{by}` until {until}: {reason}")]
+    Claimed {
+        /// The path or feature.
+        what: String,
+        /// Who holds it.
+        by: String,
+        /// Until when.
+        until: String,
+        /// What for.
+        reason: String,
+    },
     /// The store could not do its part.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -100,6 +112,7 @@ impl Failure {
             Self::OutOfStep { .. } => "OUT_OF_STEP",
             Self::NoEvidence { .. } => "NO_EVIDENCE",
             Self::UnreadableList { .. } => "UNREADABLE_LIST",
+            Self::Claimed { .. } => "CLAIMED",
             Self::Store(error) => error.code(),
         }
     }
@@ -116,6 +129,9 @@ impl Failure {
             Self::OutOfStep { next_step, .. } | Self::NoEvidence { next_step, .. } => Some(next_step.clone()),
             Self::UnreadableList { path, .. } => {
                 Some(format!("mend `{path}` by hand, or bring back its last version with git; nothing is written over it"))
+            }
+            Self::Claimed { by, .. } => {
+                Some(format!("work elsewhere, wait until it ends, or ask `{by}` on the board to let it go (twining_claim, action release)"))
             }
             Self::Store(error) => error.hint(),
         }

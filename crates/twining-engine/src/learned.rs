@@ -52,14 +52,14 @@ impl Engine {
     /// Finds what keeps happening.
     pub fn extract_patterns(&self, user: &UserPolicy, input: &PatternsInput) -> Result<PatternsOutcome, Failure> {
         let draft = PatternsDraft::parse(input)?;
-        Ok(self.gather(&draft)?.patterns(&draft, &self.guards(user).guards))
+        Ok(self.gather_traces(&draft)?.patterns(&draft, &self.guards(user).guards))
     }
 
     /// Proposes a guard from a pattern, tried on every recorded call.
     pub fn create_guard(&self, caller: &Caller, user: &UserPolicy, input: &CreateGuardInput) -> Result<GuardCreated, Failure> {
         let caller = caller.called(input.agent_id.as_deref())?;
         let draft = PatternsDraft::parse(&PatternsInput::default())?;
-        let pattern = self.gather(&draft)?.pattern(input.pattern.trim(), &draft, &self.guards(user).guards).ok_or_else(|| {
+        let pattern = self.gather_traces(&draft)?.pattern(input.pattern.trim(), &draft, &self.guards(user).guards).ok_or_else(|| {
             let hint = "twining_extract_patterns lists the patterns there are".to_owned();
             Failure::NotFound { what: "pattern", id: text::excerpt(&input.pattern, 40), hint }
         })?;
@@ -115,7 +115,7 @@ impl Engine {
         Guards::load(user, &file, &NoClauses, Trial::Tried)
     }
 
-    fn gather(&self, draft: &PatternsDraft) -> Result<Gathering, Failure> {
+    fn gather_traces(&self, draft: &PatternsDraft) -> Result<Gathering, Failure> {
         self.take_in_traces();
         let mut gathering = Gathering::default();
         self.store().each_trace(&mut |seen| {

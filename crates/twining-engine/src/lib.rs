@@ -4,6 +4,7 @@
 //! pure function plans the change on a view of what is there; one transaction
 //! carries it out. Nothing here knows the disk, the clock, MCP or a terminal.
 
+pub mod agents;
 mod answer;
 mod binding;
 pub mod blackboard;
@@ -16,6 +17,7 @@ mod failure;
 pub mod governance;
 pub mod graph;
 pub mod guards;
+pub mod hygiene;
 pub mod knowledge;
 mod learned;
 pub mod learning;
@@ -24,18 +26,23 @@ mod prompting;
 pub mod search;
 #[cfg(test)]
 mod testing;
+mod together;
 mod words;
 pub mod workflow;
 mod working;
 
+pub use agents::{
+    AcknowledgeInput, AgentFound, AgentShown, AgentsInput, AgentsOutcome, ClaimInput, ClaimOutcome, DelegateInput, Delegated,
+    DiscoverInput, DiscoverOutcome, HandedOver, HandoffInput, HandoffShown, Liveness, OfferFound, RegisterInput, Registered,
+};
 pub use blackboard::{
     DismissInput, DismissOutcome, EntryHit, PostInput, Posted, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome,
 };
 pub use caller::{Caller, Stamp};
 pub use capturing::Captured;
 pub use context::{
-    AssembleInput, AssembledContext, ChangedDecision, ContextDecision, ContextEntity, ContextEntry, EndedDecision, NewEntry, Omitted,
-    SummarizeInput, Summary, WhatChangedInput, WhatChangedOutcome,
+    AssembleInput, AssembledContext, ChangedDecision, ContextClaim, ContextDecision, ContextEntity, ContextEntry, ContextHandoff,
+    EndedDecision, NewEntry, Omitted, SummarizeInput, Summary, WhatChangedInput, WhatChangedOutcome,
 };
 pub use decisions::{
     CommitDecision, CommitsInput, CommitsOutcome, Conflict, Contested, DecideInput, Decided, DecisionHit, Dependent, Impact, ImpactInput,
@@ -53,6 +60,7 @@ pub use graph::{
     AddEntityInput, AddRelationInput, Direction, EntityAdded, GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput,
     NeighborsOutcome, PathInput, PathOutcome, PruneInput, PruneOutcome, PrunedEntity, RelationAdded, Step,
 };
+pub use hygiene::{Redaction, SecretFound, SecretsScan};
 pub use knowledge::{
     Changes, Finding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgeCreated, KnowledgeMetrics, KnowledgePack, KnowledgePackInput,
     KnowledgeRetrieveInput, KnowledgeUpdateInput, KnowledgeUpdated, Operation, Retrieved, ReviewContext, ReviewContextInput,

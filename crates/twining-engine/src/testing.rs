@@ -111,7 +111,8 @@ impl Project {
 
     pub(crate) fn post_in(&self, scope: &str, kind: &str, summary: &str) -> String {
         self.clock.advance_ms(1);
-        let input = PostInput { entry_type: kind.into(), summary: summary.into(), scope: Some(scope.into()), ..PostInput::default() };
+        let input =
+            PostInput { entry_type: kind.into(), summary: summary.into(), scope: Some(scope.into()), force: true, ..PostInput::default() };
         self.engine.post(&caller("ada"), &input).expect("posts").id
     }
 

@@ -10,13 +10,15 @@ use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::{PromptInput, UserPolicy, reports};
+use crate::hygiene::clean;
 use crate::workflow::{self, *};
 
 impl Engine {
     /// Lists features, adds one, or changes one through the rules.
     pub fn features(&self, caller: &Caller, checkout: &Path, input: &FeaturesInput) -> Result<FeaturesOutcome, Failure> {
+        let (input, _) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let draft = FeaturesDraft::parse(input, self.store().root())?;
+        let draft = FeaturesDraft::parse(&input, self.store().root())?;
         if let FeaturesDraft::List { status, id, limit } = &draft {
             return workflow::read_features(&self.store().features()?, *status, id.as_deref(), *limit);
         }
@@ -54,14 +56,16 @@ impl Engine {
     /// Takes a report on a feature; reports and files are read in `checkout`, the
     /// working tree the caller stands in.
     pub fn report(&self, caller: &Caller, checkout: &Path, input: &ReportInput) -> Result<ReportOutcome, Failure> {
+        let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let draft = ReportDraft::parse(input, self.store().root(), self.store().ids().now())?;
+        let draft = ReportDraft::parse(&input, self.store().root(), self.store().ids().now())?;
         let run = self.run_of(&caller, checkout, &draft, &input.evidence)?;
         let most = self.max_test_failures()?;
-        self.store().transact_features(|shelf| {
+        let outcome = self.store().transact_features(|shelf| {
             let states = |feature: &Feature| file_states(checkout, &feature.files);
             workflow::plan_report(shelf, &draft, run, states, most, &self.stamp(&caller))
-        })
+        })?;
+        Ok(ReportOutcome { redacted, ..outcome })
     }
 
     /// Remembers a run that somebody saw happen, such as a hook; it then counts as

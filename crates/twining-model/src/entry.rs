@@ -1,7 +1,7 @@
 //! Entries: one line each on the blackboard, written once and never changed.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::limits::Refused;
@@ -103,6 +103,26 @@ pub enum Channel {
     Hook,
     /// An import.
     Import,
+    /// With the repository: nobody told us who wrote it.
+    Repository,
+    /// In a way that a newer version knows.
+    #[serde(other)]
+    Unknown,
+}
+
+impl Channel {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mcp => "mcp",
+            Self::Cli => "cli",
+            Self::Hook => "hook",
+            Self::Import => "import",
+            Self::Repository => "repository",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// How far a record is to be believed.
@@ -119,6 +139,19 @@ pub enum Trust {
     Human,
 }
 
+impl Trust {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Imported => "imported",
+            Self::Tool => "tool",
+            Self::Agent => "agent",
+            Self::Human => "human",
+        }
+    }
+}
+
 /// Who wrote a record, as the server knows it; beside `agent_id`, which is what
 /// the author calls itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -131,8 +164,22 @@ pub struct Origin {
     pub session: Option<String>,
     /// How it came.
     pub via: Channel,
-    /// How far to believe it.
+    /// How far to believe it; a word that only a newer version knows is believed least.
+    #[serde(deserialize_with = "known_trust")]
     pub trust: Trust,
+}
+
+fn known_trust<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Trust, D::Error> {
+    let word = String::deserialize(deserializer)?;
+    Ok([Trust::Tool, Trust::Agent, Trust::Human].into_iter().find(|trust| trust.as_str() == word).unwrap_or(Trust::Imported))
+}
+
+impl Origin {
+    /// Of a record that says nothing of its origin: it came with the repository.
+    #[must_use]
+    pub fn elsewhere() -> Self {
+        Self { client: None, session: None, via: Channel::Repository, trust: Trust::Imported }
+    }
 }
 
 /// One line of the blackboard.
@@ -196,6 +243,13 @@ mod tests {
         let back: Value = serde_json::to_value(&entry).expect("writes");
         assert_eq!(back["mood"]["x"][0], 1);
         assert_eq!(back, serde_json::from_str::<Value>(line).expect("is JSON"));
+    }
+
+    #[test]
+    fn an_origin_of_a_newer_version_hides_no_record() {
+        let line = r#"{"id":"x","entry_type":"need","origin":{"via":"web","trust":"signed","session":"s"}}"#;
+        let entry: Entry = serde_json::from_str(line).expect("reads");
+        assert_eq!(entry.origin.map(|origin| (origin.via, origin.trust)), Some((Channel::Unknown, Trust::Imported)));
     }
 
     #[test]

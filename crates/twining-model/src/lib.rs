@@ -5,6 +5,7 @@
 //! limit on size lives in [`limits`]. Records read from files keep the fields
 //! they do not know, because a newer Twining, or the TypeScript server, may.
 
+pub mod agent;
 pub mod change;
 pub mod decision;
 pub mod document;
@@ -19,6 +20,7 @@ pub mod time;
 pub mod trace;
 pub mod turn;
 
+pub use agent::{Agent, Claim, Claims, Handoff, HandoffResult, Snapshot};
 pub use change::{Amendment, Change};
 pub use decision::{Alternative, Authority, CommitLink, Confidence, Decision, Status, StatusChange};
 pub use document::Document;

@@ -70,6 +70,22 @@ pub const CALLS: usize = 10_000;
 pub const CALLS_BYTES: usize = 8 * 1024 * 1024;
 /// Minutes a bypass may last.
 pub const BYPASS_MINUTES: usize = 24 * 60;
+/// Agents in the registry.
+pub const AGENTS: usize = 1000;
+/// Bytes of the registry, and of what is known of agents on this machine.
+pub const AGENTS_BYTES: usize = 4 * 1024 * 1024;
+/// Agents whose last call is remembered on this machine.
+pub const PRESENCE: usize = 256;
+/// Claims that hold at one time.
+pub const CLAIMS: usize = 256;
+/// Paths of one claim.
+pub const CLAIM_PATHS: usize = 64;
+/// The longest a claim may hold, in seconds.
+pub const CLAIM_SECONDS: usize = 24 * 60 * 60;
+/// Results one handoff may tell.
+pub const HANDOFF_RESULTS: usize = 64;
+/// Handoffs that are looked at, the newest.
+pub const HANDOFFS: usize = 200;
 /// Nesting of JSON in a request.
 pub const JSON_DEPTH: usize = 64;
 /// Steps a graph walk may take from its centre.

@@ -1,6 +1,9 @@
 //! Text that may be stored: trimmed, bounded, free of NUL; and text that may be
 //! shown: nothing in it can move a cursor, recolour a terminal or hide.
 
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
 use crate::limits::{self, Refused};
 
 /// Takes a one-line summary: white space folded, 1 to 200 characters.
@@ -114,11 +117,77 @@ pub fn acts(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
         c if c.is_control() => true,
-        '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}' | '\u{061C}' => true,
-        '\u{E0000}'..='\u{E007F}' => true,
+        '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{061C}' => true,
+        '\u{00AD}' | '\u{034F}' | '\u{180E}' | '\u{FFF9}'..='\u{FFFB}' => true,
+        // Letters without a shape, and variations that can carry hidden bytes; those of emoji stay.
+        '\u{115F}' | '\u{1160}' | '\u{3164}' | '\u{FFA0}' | '\u{FE00}'..='\u{FE0D}' => true,
+        '\u{E0000}'..='\u{E0FFF}' => true,
         _ => false,
     }
 }
+
+/// Whether a name has letters of more than one of the alphabets that share
+/// shapes: Latin, Greek, Cyrillic.
+#[must_use]
+pub fn mixes_scripts(name: &str) -> bool {
+    let scripts = [
+        |c: char| matches!(c, 'a'..='z' | 'A'..='Z' | '\u{C0}'..='\u{24F}' | '\u{FF21}'..='\u{FF5A}'),
+        |c: char| matches!(c, '\u{370}'..='\u{3FF}' | '\u{1F00}'..='\u{1FFF}'),
+        |c: char| matches!(c, '\u{400}'..='\u{52F}'),
+    ];
+    scripts.into_iter().filter(|script| name.chars().any(script)).count() > 1
+}
+
+/// Whether two names would be taken for one another by a person.
+#[must_use]
+pub fn look_alike(a: &str, b: &str) -> bool {
+    shape(a) == shape(b)
+}
+
+/// What a name looks like: without case, marks and blanks, each letter as the
+/// Latin one of its shape.
+fn shape(name: &str) -> String {
+    let plain = name.nfkd().filter(|c| !acts(*c) && !is_combining_mark(*c) && c.is_alphanumeric());
+    plain.flat_map(char::to_lowercase).map(|c| TWINS.iter().find(|(other, _)| *other == c).map_or(c, |(_, latin)| *latin)).collect()
+}
+
+/// Letters of other alphabets that look like a Latin one, and digits that do.
+const TWINS: [(char, char); 34] = [
+    ('а', 'a'),
+    ('в', 'b'),
+    ('с', 'c'),
+    ('ԁ', 'd'),
+    ('е', 'e'),
+    ('һ', 'h'),
+    ('н', 'h'),
+    ('і', 'l'),
+    ('ј', 'j'),
+    ('к', 'k'),
+    ('м', 'm'),
+    ('о', 'o'),
+    ('р', 'p'),
+    ('ԛ', 'q'),
+    ('ѕ', 's'),
+    ('т', 't'),
+    ('у', 'y'),
+    ('х', 'x'),
+    ('ԝ', 'w'),
+    ('α', 'a'),
+    ('β', 'b'),
+    ('ε', 'e'),
+    ('ι', 'l'),
+    ('κ', 'k'),
+    ('ν', 'v'),
+    ('ο', 'o'),
+    ('ρ', 'p'),
+    ('τ', 't'),
+    ('υ', 'u'),
+    ('χ', 'x'),
+    ('0', 'o'),
+    ('1', 'l'),
+    ('i', 'l'),
+    ('ı', 'l'),
+];
 
 #[cfg(test)]
 mod tests {
@@ -144,6 +213,21 @@ mod tests {
         assert_eq!(visible("\u{1b}]52;c;aGk=\u{7}"), "U+001B]52;c;aGk=U+0007");
         assert_eq!(visible("ab\u{202E}cd\r"), "abU+202EcdU+000D");
         assert_eq!(visible("plain\n\ttext é"), "plain\n\ttext é");
+    }
+
+    #[test]
+    fn what_carries_hidden_bytes_is_shown_and_emoji_stay() {
+        for hidden in ['\u{206A}', '\u{AD}', '\u{180E}', '\u{FFF9}', '\u{3164}', '\u{FE01}', '\u{E0041}', '\u{E0101}', '\u{9b}', '\u{85}'] {
+            assert!(visible(&format!("a{hidden}b")).starts_with("aU+"), "{hidden:?}");
+        }
+        assert_eq!(visible("fine ⚠\u{FE0F} 日本語 é"), "fine ⚠\u{FE0F} 日本語 é");
+    }
+
+    #[test]
+    fn a_name_made_to_be_taken_for_another_is_noticed() {
+        assert!(look_alike("аda", "ada") && look_alike("adа\u{200b}", "Ada") && look_alike("l0g", "log"));
+        assert!(!look_alike("ada", "bob") && !look_alike("alice", "alicia"));
+        assert!(mixes_scripts("аdа-bot") && !mixes_scripts("ada") && !mixes_scripts("дева") && !mixes_scripts("größe-日本"));
     }
 
     #[test]

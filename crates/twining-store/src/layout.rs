@@ -30,6 +30,10 @@ pub const TURNS: &str = "turns";
 pub const TRACES: &str = "traces.jsonl";
 /// What is to be built, and how far it is.
 pub const FEATURES: &str = "features.json";
+/// Who is there.
+pub const AGENTS: &str = "agents";
+/// One file a handoff.
+pub const HANDOFFS: &str = "handoffs";
 /// Entries that were moved off the board.
 pub const ARCHIVE: &str = "archive";
 
@@ -69,6 +73,7 @@ traces.jsonl merge=union -text
 decisions/index.json merge=union -text
 graph/*.json merge=union -text
 agents/*.json merge=union -text
+handoffs/index.jsonl merge=union -text
 *.json -text
 *.jsonl -text
 *.dot -text

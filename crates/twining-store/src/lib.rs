@@ -5,6 +5,7 @@
 //! the index (SQLite) may be deleted at any moment. Reads never take the write
 //! lock, and nothing here knows the clock, the environment or MCP.
 
+mod agents;
 mod apply;
 mod archive;
 pub mod array;
@@ -28,6 +29,7 @@ mod notes;
 mod packs;
 mod policy;
 mod queue;
+mod read_on;
 mod receipt;
 mod record;
 mod room;
@@ -38,6 +40,7 @@ mod turns;
 mod vectors;
 mod watch;
 
+pub use agents::{AgentChange, AgentShelf, claims_path};
 pub use archive::{Archival, Archived};
 pub use config::Config;
 pub use error::StoreError;
@@ -53,6 +56,7 @@ pub use notes::BindingState;
 pub use packs::Packs;
 pub use policy::PolicyFile;
 pub use queue::DrainCount;
+pub use read_on::Tail;
 pub use store::{Durability, Rebuilt, Store};
 pub use traces::{Left, TraceSeen};
 pub use turns::{Listing, Shelf, Slot, TurnChange};

@@ -25,6 +25,17 @@ fn written(value: &impl Serialize, formatter: impl Formatter) -> String {
     String::from_utf8(bytes).expect("serde_json writes UTF-8")
 }
 
+/// The same with every character that acts spelled out: a client takes our
+/// escapes off again before a model reads the fields.
+pub fn visible(value: Value) -> Value {
+    match value {
+        Value::String(said) if said.chars().any(text::acts) => Value::String(text::visible(&said)),
+        Value::Array(items) => Value::Array(items.into_iter().map(visible).collect()),
+        Value::Object(fields) => Value::Object(fields.into_iter().map(|(name, value)| (text::visible(&name), visible(value))).collect()),
+        other => other,
+    }
+}
+
 /// How deep the deepest list or object of a value lies; a plain value has depth 0.
 ///
 /// Walks a list of its own: on the call stack a hostile depth would be a crash.

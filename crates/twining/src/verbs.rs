@@ -10,7 +10,7 @@ use twining_engine::Failure;
 use twining_model::{Refused, limits, text};
 
 use crate::desk::Desk;
-use crate::page::Page;
+use crate::page::{Page, dim, plain, warn};
 use crate::problem::{Ending, Problem};
 use crate::{json, misread, schema};
 
@@ -36,13 +36,15 @@ pub enum Group {
     Workflow,
     /// What rules stopped, and the rules made from it.
     Learning,
+    /// Who works here, and on what.
+    Agents,
     /// The health of the memory.
     Lifecycle,
 }
 
 impl Group {
     /// Every group, in the order people read them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Context,
         Self::Blackboard,
         Self::Decisions,
@@ -51,6 +53,7 @@ impl Group {
         Self::Governance,
         Self::Workflow,
         Self::Learning,
+        Self::Agents,
         Self::Lifecycle,
     ];
 
@@ -65,6 +68,7 @@ impl Group {
             Self::Governance => "governance",
             Self::Workflow => "workflow",
             Self::Learning => "learning",
+            Self::Agents => "agents",
             Self::Lifecycle => "lifecycle",
         }
     }
@@ -80,6 +84,7 @@ impl Group {
             Self::Governance => "what is asked of agents, and whether it was met",
             Self::Workflow => "what is to be built, and what to do now",
             Self::Learning => "what rules stopped, and the rules made from it",
+            Self::Agents => "who works here, and on what",
             Self::Lifecycle => "the health of the memory",
         }
     }
@@ -227,6 +232,10 @@ impl<V: Verb> Answer for Answered<V> {
 
     fn show(&self, page: &mut Page) {
         V::show(&self.0, page);
+        for taken in self.to_json()["redacted"].as_array().into_iter().flatten() {
+            let word = |name: &str| plain(taken[name].as_str().unwrap_or_default());
+            page.line([warn("redacted before writing:"), word("kind"), dim("in"), word("field")]);
+        }
     }
 
     fn ending(&self) -> Ending {

@@ -223,7 +223,7 @@ fn only_a_limit_that_was_too_small_is_to_be_raised() {
     let mut server = project.server(&[]);
     server.initialize();
     for _ in 0..20 {
-        server.call("twining_post", &json!({"entry_type": "finding", "summary": "long", "detail": "x".repeat(60_000)}));
+        server.call("twining_post", &json!({"entry_type": "finding", "summary": "long", "detail": "x".repeat(60_000), "force": true}));
     }
     let cut = project.run(&["read", "--limit", "500"]).stdout;
     let last = cut.lines().last().unwrap_or_default();

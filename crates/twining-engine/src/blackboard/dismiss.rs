@@ -8,6 +8,7 @@ use twining_store::View;
 use crate::blackboard::note;
 use crate::caller::Stamp;
 use crate::failure::Failure;
+use crate::hygiene::Redaction;
 use crate::words;
 
 /// The tag of an entry that dismisses others.
@@ -36,6 +37,9 @@ pub struct DismissOutcome {
     /// The entry that closes them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    /// Secrets that were taken out before anything was written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// A dismissal to be, every rule checked.
@@ -58,7 +62,7 @@ impl DismissDraft {
 
 /// Plans one status entry that closes everything still open among the ids.
 pub fn plan_dismiss(view: &View<'_>, draft: &DismissDraft, stamp: &Stamp<'_>) -> Result<(Change, DismissOutcome), Failure> {
-    let mut outcome = DismissOutcome { dismissed: vec![], already_closed: vec![], not_found: vec![], id: None };
+    let mut outcome = DismissOutcome { dismissed: vec![], already_closed: vec![], not_found: vec![], id: None, redacted: vec![] };
     let mut closing: Vec<Entry> = Vec::new();
     for id in &draft.ids {
         match view.entries().get(id)? {

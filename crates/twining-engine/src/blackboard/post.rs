@@ -6,6 +6,7 @@ use twining_model::{Entry, EntryType, Refused, Root, Scope, limits, text};
 
 use crate::blackboard::note;
 use crate::caller::Stamp;
+use crate::hygiene::{Redaction, Saying};
 use crate::words;
 
 /// What to post, in the caller's words.
@@ -25,15 +26,26 @@ pub struct PostInput {
     pub relates_to: Vec<String>,
     /// Who posts; the caller by default.
     pub agent_id: Option<String>,
+    /// Whether to post what somebody said a moment ago.
+    pub force: bool,
 }
 
 /// What was posted.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Posted {
-    /// The new entry.
+    /// The new entry, or the one that says this already.
     pub id: String,
     /// When.
     pub timestamp: String,
+    /// The entry that says this already; nothing was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate_of: Option<String>,
+    /// What that means, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Secrets that were taken out before anything was written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// An entry to be, every rule checked.
@@ -48,6 +60,11 @@ pub struct PostDraft {
 }
 
 impl PostDraft {
+    /// What is about to be said.
+    pub(crate) fn saying(&self) -> Saying<'_> {
+        Saying { kind: self.kind, scope: &self.scope, relates_to: &self.relates_to, summary: &self.summary, detail: &self.detail }
+    }
+
     /// Checks every word.
     pub fn parse(input: &PostInput, root: &Root) -> Result<Self, Refused> {
         let word = input.entry_type.trim();
@@ -68,6 +85,14 @@ impl PostDraft {
     }
 }
 
+impl Posted {
+    /// The answer to a post that was not written.
+    pub(crate) fn repeats((id, timestamp): (String, String)) -> Self {
+        let note = "nothing was written: this entry says it already; give force to post it all the same".to_owned();
+        Self { duplicate_of: Some(id.clone()), note: Some(note), id, timestamp, redacted: Vec::new() }
+    }
+}
+
 /// Plans an entry. The board is not read, so that posting costs the same on any.
 pub fn plan_post(draft: &PostDraft, stamp: &Stamp<'_>) -> Result<(Entry, Posted), Refused> {
     let entry = Entry {
@@ -79,7 +104,7 @@ pub fn plan_post(draft: &PostDraft, stamp: &Stamp<'_>) -> Result<(Entry, Posted)
     // Escaped control characters take six bytes each: within every limit of its
     // own, an entry can still be a line that no reader would take.
     words::fits("entry", &entry, limits::RECORD_BYTES / 2)?;
-    let posted = Posted { id: entry.id.clone(), timestamp: entry.timestamp.clone() };
+    let posted = Posted { id: entry.id.clone(), timestamp: entry.timestamp.clone(), ..Posted::default() };
     Ok((entry, posted))
 }
 

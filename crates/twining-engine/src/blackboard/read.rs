@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Entry, EntryType, Refused, Root, Scope, Time, limits, text};
+use twining_model::{Entry, EntryType, Origin, Refused, Root, Scope, Time, limits, text};
 use twining_store::{DecisionFilter, EntryFilter, Row, StoreError, View, meaning_of};
 
 use crate::answer::{is_false, is_zero, within_answer};
@@ -115,6 +115,7 @@ pub fn read(view: &View<'_>, input: &ReadInput, root: &Root) -> Result<ReadOutco
     let page = view.entries().newest(&filter, words::page("limit", input.limit, 50)?)?;
     let (mut entries, truncated) = within_answer(page.items);
     entries.reverse();
+    entries.iter_mut().for_each(tell_origin);
     Ok(ReadOutcome { entries, total_count: page.total, truncated })
 }
 
@@ -122,8 +123,14 @@ pub fn read(view: &View<'_>, input: &ReadInput, root: &Root) -> Result<ReadOutco
 pub fn recent(view: &View<'_>, input: &RecentInput) -> Result<RecentOutcome, Failure> {
     let filter = EntryFilter { types: entry_types(&input.entry_types)?, ..EntryFilter::default() };
     let page = view.entries().newest(&filter, words::page("n", input.n, 20)?)?;
-    let (entries, truncated) = within_answer(page.items);
+    let (mut entries, truncated) = within_answer(page.items);
+    entries.iter_mut().for_each(tell_origin);
     Ok(RecentOutcome { entries, truncated })
+}
+
+/// Says of an entry that says nothing of its origin that it came with the repository.
+fn tell_origin(entry: &mut Entry) {
+    entry.origin.get_or_insert_with(Origin::elsewhere);
 }
 
 /// A search, every rule checked.
@@ -190,7 +197,8 @@ pub(crate) fn query(view: &View<'_>, draft: &QueryDraft, question: &Question<'_>
             hits.push(EntryHit { entry, relevance: why.relevance(), why: why.rounded() });
         }
     }
-    let (results, truncated) = within_answer(hits);
+    let (mut results, truncated) = within_answer(hits);
+    results.iter_mut().for_each(|hit| tell_origin(&mut hit.entry));
     Ok(QueryOutcome { results, mode: entries.mode, not_yet_embedded: question.waiting, truncated })
 }
 

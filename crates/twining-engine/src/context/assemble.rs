@@ -7,6 +7,7 @@ use twining_store::{Config, View};
 
 use crate::context::budget::fill;
 use crate::context::gather::gather;
+use crate::context::others::{ContextClaim, ContextHandoff, Others};
 use crate::context::score::Weights;
 use crate::context::told::{ContextDecision, ContextEntry};
 use crate::failure::Failure;
@@ -87,6 +88,12 @@ pub struct AssembledContext {
     pub recent_questions: Vec<ContextEntry>,
     /// Entities nearby.
     pub related_entities: Vec<ContextEntity>,
+    /// What others hold here: leave it to them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<ContextClaim>,
+    /// Work that waits for you, or for anyone here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub handoffs: Vec<ContextHandoff>,
     /// What did not fit, as far as it could be named.
     pub omitted: Vec<Omitted>,
     /// How many did not fit.
@@ -113,6 +120,11 @@ impl AssembleDraft {
         })
     }
 
+    /// Where it is to be done.
+    pub(crate) fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
     /// What is searched for.
     pub(crate) fn question(&self) -> String {
         words::clip(&self.task, QUESTION_BYTES)
@@ -125,6 +137,7 @@ pub(crate) fn assemble(
     draft: &AssembleDraft,
     question: &Question<'_>,
     config: &Config,
+    others: Others,
 ) -> Result<AssembledContext, Failure> {
     let weights = Weights::from(&config.context_assembly.priority_weights);
     let gathered = gather(view, draft, question, &weights)?;
@@ -140,8 +153,10 @@ pub(crate) fn assemble(
         recent_questions: Vec::new(),
         recent_findings: Vec::new(),
         related_entities: Vec::new(),
+        claims: Vec::new(),
+        handoffs: Vec::new(),
         omitted: Vec::new(),
         omitted_count: 0,
     };
-    Ok(fill(frame, gathered, draft.max_tokens, question.nearness.as_ref())?)
+    Ok(fill(frame, gathered, others, draft.max_tokens, question.nearness.as_ref())?)
 }

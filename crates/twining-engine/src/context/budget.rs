@@ -13,6 +13,7 @@ use twining_model::{EntryType, Refused, Status};
 
 use crate::context::assemble::{AssembledContext, Omitted};
 use crate::context::gather::{Candidate, Gathered, Record};
+use crate::context::others::Others;
 use crate::context::told::{Level, Told, tell};
 use crate::search::Nearness;
 use crate::words;
@@ -30,6 +31,9 @@ const ASKED: usize = 8;
 const ENTITIES: usize = 6;
 /// Characters that no record is told in fewer of.
 const SMALLEST: usize = 100;
+const OTHERS: usize = 15;
+/// Characters of the name of a list that is left out when it is empty.
+const LIST: usize = 16;
 /// Two texts this much alike say the same.
 const SAME: f64 = 0.95;
 /// The `t` is that of "don't".
@@ -41,6 +45,7 @@ const LINE: usize = 80;
 pub(super) fn fill(
     frame: AssembledContext,
     gathered: Gathered,
+    others: Others,
     max_tokens: usize,
     nearness: Option<&Nearness<'_>>,
 ) -> Result<AssembledContext, Refused> {
@@ -52,6 +57,9 @@ pub(super) fn fill(
     }
     let room = budget - bare;
     let mut filling = Filling { context: frame, room, spent: 0, told: Vec::new(), nearness };
+    let mut share = room * OTHERS / 100;
+    filling.context.claims = filling.take_some(others.claims, &mut share);
+    filling.context.handoffs = filling.take_some(others.handoffs, &mut share);
     let mut waiting = gathered.candidates;
     // Stable: what is decided for this very place comes first, the best of it before the rest.
     waiting.sort_by_key(|candidate| !candidate.governs);
@@ -59,14 +67,7 @@ pub(super) fn fill(
         waiting = filling.take_share(waiting, room * share / 100, wanted);
     }
     let mut share = room * ENTITIES / 100;
-    for entity in gathered.entities {
-        let cost = chars(&entity) + 1;
-        if cost <= share && filling.spent + cost <= room {
-            share -= cost;
-            filling.spent += cost;
-            filling.context.related_entities.push(entity);
-        }
-    }
+    filling.context.related_entities = filling.take_some(gathered.entities, &mut share);
     filling.take_the_rest(waiting);
     Ok(filling.finish())
 }
@@ -93,6 +94,20 @@ struct Filling<'n> {
 }
 
 impl Filling<'_> {
+    /// As many as fit into their share, and into the room.
+    fn take_some<T: Serialize>(&mut self, some: Vec<T>, share: &mut usize) -> Vec<T> {
+        let mut taken = Vec::new();
+        for one in some {
+            let cost = chars(&one) + 1 + if taken.is_empty() { LIST } else { 0 };
+            if cost <= *share && self.spent + cost <= self.room {
+                *share -= cost;
+                self.spent += cost;
+                taken.push(one);
+            }
+        }
+        taken
+    }
+
     /// Tells of the wanted ones in full, as long as they fit into `most`
     /// characters; gives back the others. The first of those that lie here is told
     /// in any case: a share of a small budget would hold none.

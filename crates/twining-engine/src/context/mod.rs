@@ -7,6 +7,7 @@ mod assemble;
 mod budget;
 mod changes;
 mod gather;
+mod others;
 mod score;
 mod summarize;
 #[cfg(test)]
@@ -16,5 +17,7 @@ mod told;
 pub(crate) use assemble::assemble;
 pub use assemble::{AssembleDraft, AssembleInput, AssembledContext, ContextEntity, Omitted};
 pub use changes::{ChangedDecision, EndedDecision, NewEntry, WhatChangedDraft, WhatChangedInput, WhatChangedOutcome, what_changed};
+pub(crate) use others::Others;
+pub use others::{ContextClaim, ContextHandoff};
 pub use summarize::{SummarizeInput, Summary, summarize};
 pub use told::{ContextDecision, ContextEntry};

@@ -11,6 +11,7 @@ use crate::caller::Stamp;
 use crate::decisions::amend::{amendment, move_to};
 use crate::decisions::{Draft, notices, unreadable};
 use crate::failure::Failure;
+use crate::hygiene::Redaction;
 use crate::{graph, words};
 
 /// Conflicts that are named one by one; the rest are counted. A decision about
@@ -50,6 +51,9 @@ pub struct Decided {
     /// The decision it replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded: Option<Id>,
+    /// Secrets that were taken out before anything was written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// Plans a decision, and names the active decisions it disagrees with.
@@ -93,6 +97,7 @@ pub(crate) fn record(change: &mut Change, view: &View<'_>, draft: &Draft, stamp:
         notices::conflict(change, &decision, &rivals, omitted, stamp);
     }
     let decided = Decided {
+        redacted: Vec::new(),
         id: decision.id.clone(),
         timestamp: decision.timestamp.clone(),
         status,

@@ -13,6 +13,7 @@ use crate::decisions::amend::{amendment, move_to};
 use crate::decisions::decide::{record, supersede};
 use crate::decisions::{Draft, find, notices};
 use crate::failure::Failure;
+use crate::hygiene::Redaction;
 
 /// What to override, in the caller's words.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +40,9 @@ pub struct Overridden {
     /// The decision in its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Id>,
+    /// Secrets that were taken out before anything was written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// An override to be, every rule checked.
@@ -96,7 +100,7 @@ pub fn plan_override(view: &View<'_>, draft: &OverrideDraft, stamp: &Stamp<'_>) 
         change.amendments.push(amendment(&before, &after)?);
     }
     let authority = after.override_authority.unwrap_or(draft.authority);
-    Ok((change, Overridden { overridden, old_summary: before.summary, authority, replacement }))
+    Ok((change, Overridden { overridden, old_summary: before.summary, authority, replacement, redacted: Vec::new() }))
 }
 
 /// The decision in place of the rejected one: its domain and scope, the

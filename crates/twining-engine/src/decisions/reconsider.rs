@@ -9,6 +9,7 @@ use crate::caller::Stamp;
 use crate::decisions::amend::{amendment, move_to};
 use crate::decisions::{find, notices, retired};
 use crate::failure::Failure;
+use crate::hygiene::Redaction;
 
 /// What to reconsider, in the caller's words.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +34,9 @@ pub struct Reconsidered {
     /// Why there was nothing to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Secrets that were taken out before anything was written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// A reconsideration to be, every rule checked.
@@ -70,5 +74,5 @@ pub fn plan_reconsider(view: &View<'_>, draft: &ReconsiderDraft, stamp: &Stamp<'
         notices::reconsider(&mut change, &before, &draft.why, &dependents, stamp);
     }
     dependents.truncate(limits::WALK_NODES);
-    Ok((change, Reconsidered { flagged, decision_summary: before.summary, dependents, note }))
+    Ok((change, Reconsidered { flagged, decision_summary: before.summary, dependents, note, redacted: Vec::new() }))
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Confidence, Decision, Id, Root, Scope, Status};
+use twining_model::{Confidence, Decision, Id, Origin, Root, Scope, Status};
 use twining_store::{Affecting, StoreError, Via, View};
 
 use crate::answer::within_answer;
@@ -49,6 +49,10 @@ pub struct WhyDecision {
     pub status: Status,
     /// When it was made.
     pub timestamp: String,
+    /// Who made it, by their own word.
+    pub agent_id: String,
+    /// Who made it, as the server knows.
+    pub origin: Origin,
     /// How many options were not taken.
     pub alternatives_count: u64,
     /// What it governs.
@@ -149,6 +153,8 @@ fn tell(via: Via, decision: Decision, contested_by: Vec<Id>) -> WhyDecision {
         confidence: decision.confidence,
         status: decision.status,
         timestamp: decision.timestamp,
+        agent_id: decision.agent_id,
+        origin: decision.origin.unwrap_or_else(Origin::elsewhere),
         alternatives_count: decision.alternatives.len() as u64,
         scope: decision.scope,
         matched: word(via).to_owned(),

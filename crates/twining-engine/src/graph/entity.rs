@@ -11,6 +11,7 @@ use twining_store::View;
 use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::graph::resolve::{merged, properties};
+use crate::hygiene::Redaction;
 
 /// Which entity to add, in the caller's words.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +31,9 @@ pub struct EntityAdded {
     pub id: String,
     /// False if it was there already.
     pub created: bool,
+    /// Secrets that were taken out before anything was written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// An entity to be, every rule checked.
@@ -64,13 +68,13 @@ pub fn plan_add_entity(view: &View<'_>, draft: &EntityDraft, stamp: &Stamp<'_>) 
         Some(old) => {
             let properties = merged(&old.properties, &draft.properties)?;
             if properties == old.properties {
-                return Ok((change, EntityAdded { id: old.id, created: false }));
+                return Ok((change, EntityAdded { id: old.id, created: false, redacted: Vec::new() }));
             }
             (Entity { properties, updated_at: now, ..old }, false)
         }
         None => (new_entity(&draft.name, draft.kind, draft.properties.clone(), stamp), true),
     };
-    let added = EntityAdded { id: entity.id.clone(), created };
+    let added = EntityAdded { id: entity.id.clone(), created, redacted: Vec::new() };
     change.entities.push(entity);
     Ok((change, added))
 }

@@ -11,6 +11,7 @@ use twining_store::View;
 use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::graph::resolve::{merged, properties, resolve};
+use crate::hygiene::Redaction;
 
 /// Which relation to add, in the caller's words.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +33,9 @@ pub struct RelationAdded {
     pub id: String,
     /// False if it was there already.
     pub created: bool,
+    /// Secrets that were taken out before anything was written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// A relation to be; its ends are looked up when it is planned.
@@ -70,13 +74,13 @@ pub fn plan_add_relation(
         Some(old) => {
             let properties = merged(&old.properties, &draft.properties)?;
             if properties == old.properties {
-                return Ok((change, RelationAdded { id: old.id, created: false }));
+                return Ok((change, RelationAdded { id: old.id, created: false, redacted: Vec::new() }));
             }
             (Relation { properties, ..old }, false)
         }
         None => (new_relation(&source.id, &target.id, draft.kind, draft.properties.clone(), stamp), true),
     };
-    let added = RelationAdded { id: relation.id.clone(), created };
+    let added = RelationAdded { id: relation.id.clone(), created, redacted: Vec::new() };
     change.relations.push(relation);
     Ok((change, added))
 }

@@ -10,6 +10,7 @@ use twining_store::Config;
 
 use crate::blackboard::{PostDraft, PostInput, plan_post};
 use crate::caller::{Caller, Stamp};
+use crate::hygiene;
 use crate::lifecycle::History;
 
 /// What came out of the queues.
@@ -111,7 +112,10 @@ pub(crate) fn pending_post(line: &str, root: &Root, stamp: &Stamp<'_>) -> Result
         scope: post.scope,
         relates_to: post.relates_to,
         agent_id: post.agent_id,
+        // A queue is taken exactly once; what stands in it was meant.
+        force: true,
     };
+    let (input, _) = hygiene::clean(&input);
     let checked = || {
         let caller = stamp.caller.called(input.agent_id.as_deref())?;
         let (entry, _) = plan_post(&PostDraft::parse(&input, root)?, &Stamp { caller: &caller, ..*stamp })?;

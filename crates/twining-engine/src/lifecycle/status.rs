@@ -2,10 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::Time;
+use twining_model::{Claim, Time, limits};
 use twining_store::config::VERSION;
-use twining_store::{Config, EntryFilter, Tally, View};
+use twining_store::{AgentShelf, Config, EntryFilter, Tally, View};
 
+use crate::agents::{self, AgentShown, Liveness};
 use crate::failure::Failure;
 use crate::knowledge::KnowledgeMetrics;
 use crate::search::{ModelState, SearchMode};
@@ -13,6 +14,8 @@ use crate::words::{self, DAY_MS};
 
 /// Unreadable files that are listed.
 const UNREADABLE_LISTED: usize = 20;
+/// Names that look like others that are told of.
+const SUSPICIONS: usize = 5;
 /// Days a decision may be provisional before someone should look.
 const STALE_DAYS: i64 = 7;
 
@@ -83,6 +86,15 @@ pub struct StatusReport {
     pub store: String,
     /// Format version of the folder.
     pub format_version: u32,
+    /// Agents in the registry.
+    pub registered_agents: u64,
+    /// Agents at work.
+    pub active_agents: u64,
+    /// Handoffs that nobody took.
+    pub open_handoffs: u64,
+    /// Parts of the project that somebody holds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
     /// What knowledge is used for and costs, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<KnowledgeMetrics>,
@@ -125,8 +137,33 @@ pub fn status(view: &View<'_>, project: String, config: &Config, rejected: u64, 
         search: if *model == ModelState::Ready { SearchMode::Hybrid } else { SearchMode::Keyword },
         store: ".twining".to_owned(),
         format_version: config.version,
+        registered_agents: 0,
+        active_agents: 0,
+        open_handoffs: 0,
+        claims: Vec::new(),
         metrics: None,
     })
+}
+
+impl StatusReport {
+    /// Adds who is there and who holds what.
+    pub(crate) fn tell_of_agents(&mut self, shelf: &AgentShelf, config: &Config, now: Time) {
+        let everyone = agents::everyone(shelf, config, now);
+        let count = |wanted: fn(&&AgentShown) -> bool| everyone.iter().filter(wanted).count() as u64;
+        self.registered_agents = count(|agent| agent.registered_at.is_some());
+        self.active_agents = count(|agent| agent.liveness == Liveness::Active);
+        self.open_handoffs = agents::open_handoffs(shelf, limits::HANDOFFS, |_| true).map_or(0, |open| open.len() as u64);
+        self.claims = agents::claims_on(shelf, now);
+        let mut notices = Notices(Vec::new());
+        if let Some((line, why)) = shelf.registered().unreadable.first() {
+            let message = format!("agents/registry.json, line {line}: {why}");
+            notices.add(Pressing::Yes, "unreadable_registry", message, "mend it by hand; nothing is written over it");
+        }
+        for why in everyone.iter().filter_map(|agent| agent.suspicious.clone()).take(SUSPICIONS) {
+            notices.add(Pressing::No, "look_alike_agents", why, "make sure that it is who you think");
+        }
+        self.warnings.extend(notices.0.into_iter().map(|notice| notice.warning));
+    }
 }
 
 /// What the warnings are drawn from.

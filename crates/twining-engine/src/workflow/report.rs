@@ -11,6 +11,7 @@ use crate::blackboard::note;
 use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::governance::TestCounts;
+use crate::hygiene::Redaction;
 use crate::words;
 use crate::workflow::edit::no_feature;
 use crate::workflow::evidence::{Verdict, judge_evidence};
@@ -82,6 +83,9 @@ pub struct ReportOutcome {
     /// What was taken for something else.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Secrets that were taken out before anything was written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// A report, every rule checked.
@@ -339,6 +343,7 @@ pub(crate) fn plan_report(
     let outcome = ReportOutcome {
         feature: after.get(&feature.id).cloned().ok_or_else(|| no_feature(&feature.id))?,
         was: before.status,
+        redacted: Vec::new(),
         run,
         need: moved.need,
         next: NextBrief::of(&next(Some(after))),

@@ -7,7 +7,7 @@ use twining_engine::{AssembleInput, AssembledContext, ContextEntry, Failure};
 
 use super::{shown, words};
 use crate::desk::Desk;
-use crate::page::{Cell, Page, bad, count, dim, place, plain, standing, strong, warn};
+use crate::page::{Cell, Page, bad, count, dim, place, plain, standing, strong, warn, when};
 use crate::verbs::{Effect, Group, Verb};
 
 /// The verb.
@@ -77,6 +77,13 @@ impl Verb for Assemble {
             "Entities",
             context.related_entities.iter().map(|entity| vec![strong(&entity.name), dim(&entity.kind), dim(entity.relations.join(", "))]),
         );
+        let held = context.claims.iter().map(|claim| {
+            let held = claim.feature.iter().chain(&claim.paths).cloned().collect::<Vec<_>>().join(" ");
+            vec![strong(&claim.agent_id), place(held), dim("until"), when(&claim.until), plain(&claim.reason)]
+        });
+        shown::section(page, "Held by others", held);
+        let waiting = context.handoffs.iter().map(|handoff| vec![dim(&handoff.id), plain(&handoff.source_agent), strong(&handoff.summary)]);
+        shown::section(page, "Waiting to be taken over", waiting);
         if context.omitted_count > 0 {
             page.heading(format!("{} left out for want of room", count(context.omitted_count, "record")));
             page.table(2, &context.omitted.iter().map(|left| vec![dim(&left.id), dim(&left.summary)]).collect::<Vec<_>>());

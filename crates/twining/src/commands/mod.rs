@@ -2,14 +2,19 @@
 
 use crate::verbs::VerbEntry;
 
+mod acknowledge;
 mod add_entity;
 mod add_relation;
+mod agents;
 mod archive;
 mod assemble;
 mod check_gates;
+mod claim;
 mod commits;
 mod create_guard;
 mod decide;
+mod delegate;
+mod discover;
 mod dismiss;
 mod export;
 mod extract_patterns;
@@ -17,6 +22,7 @@ mod features;
 mod gates;
 mod graph_query;
 mod guards;
+mod handoff;
 mod impact;
 mod knowledge_check;
 mod knowledge_pack;
@@ -37,6 +43,7 @@ mod read;
 mod recent;
 mod reconsider;
 mod record_turn;
+mod register;
 mod report;
 mod review_context;
 mod role;
@@ -55,7 +62,7 @@ mod why;
 mod words;
 
 /// Every verb, group by group, in the order people read them.
-pub static VERBS: [VerbEntry; 48] = [
+pub static VERBS: [VerbEntry; 55] = [
     VerbEntry::of::<assemble::Assemble>(),
     VerbEntry::of::<summarize::Summarize>(),
     VerbEntry::of::<what_changed::WhatChanged>(),
@@ -100,6 +107,13 @@ pub static VERBS: [VerbEntry; 48] = [
     VerbEntry::of::<extract_patterns::ExtractPatterns>(),
     VerbEntry::of::<create_guard::CreateGuard>(),
     VerbEntry::of::<guards::Guards>(),
+    VerbEntry::of::<register::Register>(),
+    VerbEntry::of::<agents::Agents>(),
+    VerbEntry::of::<discover::Discover>(),
+    VerbEntry::of::<delegate::Delegate>(),
+    VerbEntry::of::<handoff::Handoff>(),
+    VerbEntry::of::<acknowledge::Acknowledge>(),
+    VerbEntry::of::<claim::Claim>(),
     VerbEntry::of::<archive::Archive>(),
     VerbEntry::of::<status::Status>(),
     VerbEntry::of::<verify::Verify>(),

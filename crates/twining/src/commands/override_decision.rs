@@ -76,7 +76,10 @@ mod tests {
     fn the_answer_tells_a_claim_a_confirmation_and_a_repetition_apart() {
         let shown = |overridden, authority| {
             let mut page = Page::default();
-            Override::show(&Overridden { overridden, old_summary: "Use JWT".to_owned(), authority, replacement: None }, &mut page);
+            Override::show(
+                &Overridden { overridden, old_summary: "Use JWT".to_owned(), authority, replacement: None, redacted: vec![] },
+                &mut page,
+            );
             anstream::adapter::strip_str(page.as_str()).to_string()
         };
         assert!(shown(true, Authority::Claimed).starts_with("overridden: Use JWT\nunconfirmed: "));

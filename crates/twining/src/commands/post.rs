@@ -7,7 +7,7 @@ use twining_engine::{Failure, PostInput, Posted};
 
 use super::words::{self, POSTABLE};
 use crate::desk::Desk;
-use crate::page::{Page, dim, good, plain, when};
+use crate::page::{Page, dim, good, plain, warn, when};
 use crate::verbs::{Effect, Group, Verb};
 
 /// The verb.
@@ -38,6 +38,8 @@ pub struct Input {
     /// Your name
     #[arg(skip)]
     agent_id: Option<String>,
+    #[arg(help = "Post it even if somebody said the same a moment ago", long, num_args = 0, default_missing_value = "true")]
+    force: Option<bool>,
 }
 
 impl Verb for Post {
@@ -53,11 +55,18 @@ impl Verb for Post {
     type Output = Posted;
 
     fn run(desk: &Desk<'_>, input: Input) -> Result<Posted, Failure> {
-        let Input { entry_type, summary, detail, tags, scope, relates_to, agent_id } = input;
-        desk.engine.post(&desk.caller, &PostInput { entry_type, summary, detail, tags, scope, relates_to, agent_id })
+        let Input { entry_type, summary, detail, tags, scope, relates_to, agent_id, force } = input;
+        desk.engine.post(
+            &desk.caller,
+            &PostInput { entry_type, summary, detail, tags, scope, relates_to, agent_id, force: force.unwrap_or(false) },
+        )
     }
 
     fn show(posted: &Posted, page: &mut Page) {
+        if let Some(note) = &posted.note {
+            page.line([warn("not posted"), plain(&posted.id), dim(note)]);
+            return;
+        }
         page.line([good("posted"), plain(&posted.id), dim("at"), when(&posted.timestamp)]);
     }
 }

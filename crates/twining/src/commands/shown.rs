@@ -1,7 +1,7 @@
 //! How records look to a person, the same under every verb.
 
 use twining_engine::{Direction, Mistake, SearchMode};
-use twining_model::{Decision, Entity, Entry};
+use twining_model::{Decision, Entity, Entry, Trust};
 
 use crate::page::{Cell, Page, count, dim, kind, place, plain, standing, strong, warn, when};
 
@@ -15,7 +15,9 @@ pub fn entries(entries: &[Entry], page: &mut Page) {
 
 /// An entry on one line.
 pub fn entry_row(entry: &Entry) -> Vec<Cell> {
-    vec![dim(&entry.id), when(&entry.timestamp), kind(&entry.entry_type), place(&entry.scope), dim(&entry.agent_id), plain(&entry.summary)]
+    let from_elsewhere = entry.origin.as_ref().is_none_or(|origin| origin.trust <= Trust::Imported);
+    let author = if from_elsewhere { format!("{} (imported)", entry.agent_id) } else { entry.agent_id.clone() };
+    vec![dim(&entry.id), when(&entry.timestamp), kind(&entry.entry_type), place(&entry.scope), dim(author), plain(&entry.summary)]
 }
 
 /// A decision on one line.

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use twining_engine::{Failure, KnowledgeMetrics, StatusReport};
 
+use super::agents::claim_row;
 use super::shown;
 use crate::desk::Desk;
 use crate::help::at_a_prompt;
@@ -59,10 +60,13 @@ impl Verb for Status {
             ("overridden decisions", report.overridden_decisions),
             ("entities", report.graph_entities),
             ("relations", report.graph_relations),
+            ("agents at work", report.active_agents),
+            ("handoffs to take over", report.open_handoffs),
         ];
         let last = (!report.last_activity.is_empty()).then(|| vec![dim("last activity"), when(&report.last_activity)]);
         let counted = counts.into_iter().map(|(name, number)| vec![dim(name), plain(number.to_string())]);
         page.table(2, &counted.chain(last).collect::<Vec<_>>());
+        shown::section(page, "Held", report.claims.iter().map(claim_row));
         if !report.warnings.is_empty() {
             page.heading("Wants attention");
         }

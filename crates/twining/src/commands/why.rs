@@ -91,6 +91,7 @@ fn show_decision(decision: &WhyDecision, page: &mut Page) {
         dim(format!("({})", decision.matched)),
         when(&decision.timestamp),
         dim(&decision.id),
+        dim(format!("by {} ({}, {})", decision.agent_id, decision.origin.trust.as_str(), decision.origin.via.as_str())),
     ];
     page.table(2, &[about.to_vec()]);
     page.block(2, &decision.rationale);

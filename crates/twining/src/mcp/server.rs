@@ -129,7 +129,10 @@ impl State {
         let project = self.project()?;
         self.drain(&project, client.clone());
         let desk = project.desk(self.caller(client), Authority::Claimed);
-        Ok((verb.run)(&desk, Given::Fields(fields))?.to_json())
+        let answer = (verb.run)(&desk, Given::Fields(fields))?.to_json();
+        // Any call is a sign of life; what it costs comes once a minute.
+        project.engine.beat(&desk.caller);
+        Ok(answer)
     }
 
     /// A queue that cannot be read now is read at the next call; `status`

@@ -98,6 +98,7 @@ fn hints(effect: Effect) -> ToolAnnotations {
 
 /// The result of a call that was carried out.
 pub fn succeeded(answer: Value) -> CallToolResult {
+    let answer = json::visible(answer);
     let mut result = CallToolResult::success(vec![ContentBlock::text(json::compact(&answer))]);
     result.structured_content = Some(answer);
     result
@@ -105,7 +106,7 @@ pub fn succeeded(answer: Value) -> CallToolResult {
 
 /// The result of a call that was not.
 pub fn failed(problem: &Problem) -> CallToolResult {
-    let error = problem.to_json();
+    let error = json::visible(problem.to_json());
     let mut result = CallToolResult::error(vec![ContentBlock::text(json::compact(&error))]);
     result.structured_content = Some(error);
     result
@@ -170,6 +171,11 @@ mod tests {
             "report",
             "store_trace",
             "create_guard",
+            "register",
+            "delegate",
+            "handoff",
+            "acknowledge",
+            "claim",
         ];
         for verb in &VERBS {
             assert_eq!(verb.effect == Effect::Reads, !writes.contains(&verb.name), "{}", verb.name);

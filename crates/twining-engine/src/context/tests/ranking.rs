@@ -17,7 +17,8 @@ fn both_ways(tell: impl Fn(&Project), check: impl Fn(&Project)) {
 
 fn post(project: &Project, by: &Caller, kind: &str, scope: &str, summary: &str) -> String {
     project.clock.advance_ms(1);
-    let input = PostInput { entry_type: kind.into(), summary: summary.into(), scope: Some(scope.into()), ..PostInput::default() };
+    let input =
+        PostInput { entry_type: kind.into(), summary: summary.into(), scope: Some(scope.into()), force: true, ..PostInput::default() };
     project.engine.post(by, &input).expect("posts").id
 }
 

@@ -12,6 +12,7 @@ use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::governance::turns::draft::TurnDraft;
 use crate::governance::turns::retention::{Kept, leaving};
+use crate::hygiene::Redaction;
 
 /// What was recorded.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -28,6 +29,9 @@ pub struct TurnRecorded {
     /// What the next turn will miss.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Secrets that were taken out before anything was written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// Plans a turn on what is on the shelf.
@@ -48,7 +52,14 @@ pub(crate) fn plan_record(shelf: &Shelf, draft: &TurnDraft, stamp: &Stamp<'_>) -
     let updated = existing.is_some();
     let text = written(existing, draft, stamp)?;
     let pruned = to_prune(shelf, &slot, draft)?;
-    let recorded = TurnRecorded { id: draft.key.id(), path: slot.path(), updated, pruned: pruned.iter().map(Slot::path).collect(), notes };
+    let recorded = TurnRecorded {
+        id: draft.key.id(),
+        path: slot.path(),
+        updated,
+        pruned: pruned.iter().map(Slot::path).collect(),
+        notes,
+        redacted: Vec::new(),
+    };
     Ok((TurnChange { write: Some((draft.key.clone(), text.into_bytes())), remove: pruned }, recorded))
 }
 

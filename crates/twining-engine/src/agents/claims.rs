@@ -1,0 +1,220 @@
+//! Claims: for a while, one agent alone edits a part of the project.
+//!
+//! Exclusive by path component: whoever holds `src/auth` keeps others from
+//! `src/auth/jwt.rs`. A claim ends by itself, so that nobody who went away holds
+//! up the others; it is of this machine, and never goes through git.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::{Claim, Claims, Folding, Refused, Root, Scope, Time, Trust, limits, scope, text};
+use twining_store::{AgentChange, AgentShelf, Config};
+
+use crate::agents::Presence;
+use crate::caller::{Caller, Stamp};
+use crate::failure::Failure;
+use crate::words;
+
+/// What to hold or let go, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct ClaimInput {
+    /// `claim`, `release` or `list`.
+    pub action: Option<String>,
+    /// Files and directories.
+    pub paths: Vec<String>,
+    /// A feature; its files if no paths are given.
+    pub feature: Option<String>,
+    /// For how long: `30m`, `2h`, seconds.
+    pub ttl: Option<String>,
+    /// What for.
+    pub reason: Option<String>,
+    /// Who; the caller by default.
+    pub agent_id: Option<String>,
+}
+
+/// What is held now.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ClaimOutcome {
+    /// The claim that was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
+    /// Claims that were let go.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub released: Vec<String>,
+    /// Everything that somebody holds.
+    pub claims: Vec<Claim>,
+}
+
+/// A claim to be, every rule checked.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ClaimDraft {
+    List,
+    Take { paths: Vec<Scope>, feature: Option<String>, ttl_ms: i64, reason: String },
+    Release { paths: Vec<Scope>, feature: Option<String> },
+}
+
+const ACTIONS: [(&str, u8); 3] = [("claim", 0), ("release", 1), ("list", 2)];
+
+impl ClaimDraft {
+    /// Checks every word; `files_of` tells the files of a feature.
+    pub(crate) fn parse(
+        input: &ClaimInput,
+        root: &Root,
+        config: &Config,
+        files_of: impl FnOnce(&str) -> Vec<String>,
+    ) -> Result<Self, Refused> {
+        let action = words::one_of("action", input.action.as_deref().unwrap_or("claim").trim(), &ACTIONS)?;
+        limits::at_most("paths", &input.paths, limits::CLAIM_PATHS)?;
+        let mut paths = Vec::new();
+        for given in &input.paths {
+            let path = Scope::parse("paths", given, root)?;
+            if path.key(Folding::Exact).is_empty() {
+                return Err(Refused::new("paths", "must name a part of the project").because("the whole of it cannot be held by one"));
+            }
+            paths.push(path);
+        }
+        let feature = input.feature.as_deref().map(|name| text::name("feature", name)).transpose()?;
+        match action {
+            2 => Ok(Self::List),
+            1 => Ok(Self::Release { paths, feature }),
+            _ => {
+                if let Some(feature) = feature.as_deref().filter(|_| paths.is_empty()) {
+                    paths = files_of(feature).iter().filter_map(|file| held_of(file, root)).take(limits::CLAIM_PATHS).collect();
+                }
+                if paths.is_empty() && feature.is_none() {
+                    return Err(Refused::new("paths", "must name a path, or `feature` a feature"));
+                }
+                let reason = text::summary("reason", input.reason.as_deref().unwrap_or("work in progress"))?;
+                let default = config.agents.claim_seconds.clamp(1, limits::CLAIM_SECONDS as u64);
+                let seconds = input.ttl.as_deref().map_or(Ok(default), seconds)?;
+                Ok(Self::Take { paths, feature, ttl_ms: i64::try_from(seconds).unwrap_or(0) * 1000, reason })
+            }
+        }
+    }
+}
+
+/// The path of a feature that can be held: of a pattern, the folder it looks in.
+fn held_of(file: &str, root: &Root) -> Option<Scope> {
+    let plain = file.find(['*', '?', '[', '{']).map_or(file, |at| file[..at].rfind('/').map_or("", |slash| &file[..slash]));
+    Scope::parse("feature", plain, root).ok().filter(|path| !path.key(Folding::Exact).is_empty())
+}
+
+/// Reads `90s`, `30m`, `2h`, or seconds.
+fn seconds(given: &str) -> Result<u64, Refused> {
+    let given = given.trim();
+    let (digits, unit) = given.split_at(given.find(|c: char| !c.is_ascii_digit()).unwrap_or(given.len()));
+    let factor = match unit.trim() {
+        "" | "s" => Some(1),
+        "m" | "min" => Some(60),
+        "h" => Some(3600),
+        _ => None,
+    };
+    let seconds = digits.parse::<u64>().ok().zip(factor).and_then(|(number, factor)| number.checked_mul(factor));
+    match seconds {
+        Some(seconds) if (1..=limits::CLAIM_SECONDS as u64).contains(&seconds) => Ok(seconds),
+        _ => Err(Refused::new("ttl", "must be a time up to 24h, such as 90s, 30m or 2h")
+            .because(format!("`{}` is not", text::excerpt(given, 40)))),
+    }
+}
+
+/// The claims that hold now. One that says it holds for longer than any may is
+/// not one of ours: a folder may have come with a clone.
+pub(crate) fn claims_on(shelf: &AgentShelf, now: Time) -> Vec<Claim> {
+    let read: Option<Claims> = shelf.claims.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
+    let longest = now.as_ms() + i64::try_from(limits::CLAIM_SECONDS).unwrap_or(0) * 1000 + limits::CLOCK_SKEW_MS;
+    let holds = |claim: &Claim| Time::read(&claim.until).is_some_and(|until| until > now && until.as_ms() <= longest);
+    let mut claims = read.unwrap_or_default().claims;
+    claims.retain(holds);
+    claims.truncate(limits::CLAIMS);
+    claims
+}
+
+/// Whether a claim is the caller's own: the same name, and not known to be
+/// another session. Two sessions that call themselves `main` are two.
+pub(crate) fn is_mine(claim: &Claim, caller: &Caller) -> bool {
+    let other_session = claim.session_id.as_ref().zip(caller.origin.session.as_ref()).is_some_and(|(theirs, ours)| theirs != ours);
+    claim.agent_id == caller.agent && !other_session
+}
+
+/// The path of a claim that a place lies in or covers.
+pub(crate) fn overlapping<'c>(claim: &'c Claim, place: &Scope, folding: Folding) -> Option<&'c str> {
+    claim.paths.iter().map(String::as_str).find(|path| Scope::read(path).overlaps(place, folding))
+}
+
+/// Plans a claim on those that hold: all of its paths, or none.
+pub(crate) fn plan_claim(
+    shelf: &AgentShelf,
+    draft: &ClaimDraft,
+    folding: Folding,
+    stamp: &Stamp<'_>,
+) -> Result<(AgentChange, ClaimOutcome), Failure> {
+    let mut claims = claims_on(shelf, stamp.at);
+    let outcome = match draft {
+        ClaimDraft::List => return Ok((AgentChange::default(), ClaimOutcome { claim: None, released: Vec::new(), claims })),
+        ClaimDraft::Take { paths, feature, ttl_ms, reason } => {
+            for held in claims.iter().filter(|claim| !is_mine(claim, stamp.caller)) {
+                let path = paths.iter().find_map(|path| overlapping(held, path, folding));
+                let same_feature = feature.as_ref().filter(|feature| held.feature.as_ref() == Some(feature));
+                if let Some(what) = path.or(same_feature.map(String::as_str)) {
+                    return Err(taken(held, what));
+                }
+            }
+            // What is asked for anew is prolonged: one claim takes the place of the old.
+            let covers = |old: &str| paths.iter().any(|path| path.covers(&Scope::read(old), folding));
+            let renews = |old: &Claim| {
+                is_mine(old, stamp.caller)
+                    && old.paths.iter().all(|path| covers(path))
+                    && (old.feature.is_none() || old.feature == *feature)
+            };
+            claims.retain(|old| !renews(old));
+            if claims.len() >= limits::CLAIMS {
+                return Err(Refused::new("paths", format!("would be claim number {}", limits::CLAIMS + 1))
+                    .because(format!("at most {} hold at one time", limits::CLAIMS))
+                    .into());
+            }
+            let claim = Claim {
+                id: stamp.ids.next().into(),
+                agent_id: stamp.caller.agent.clone(),
+                session_id: stamp.caller.origin.session.clone(),
+                paths: paths.iter().map(|path| path.as_str().trim_end_matches('/').to_owned()).collect(),
+                feature: feature.clone(),
+                reason: reason.clone(),
+                since: stamp.at.to_string(),
+                until: Time::from_ms(stamp.at.as_ms() + ttl_ms).to_string(),
+            };
+            claims.push(claim.clone());
+            ClaimOutcome { claim: Some(claim), released: Vec::new(), claims }
+        }
+        ClaimDraft::Release { paths, feature } => {
+            let all = paths.is_empty() && feature.is_none();
+            let meant = |claim: &Claim| {
+                all || paths.iter().any(|path| overlapping(claim, path, folding).is_some())
+                    || (feature.is_some() && claim.feature == *feature)
+            };
+            // A name alone lets go what a lost session of it held; a person lets go anything that is named.
+            let may = |claim: &Claim| {
+                is_mine(claim, stamp.caller)
+                    || (!all && (claim.agent_id == stamp.caller.agent || stamp.caller.origin.trust == Trust::Human))
+            };
+            if let Some(held) = claims.iter().find(|claim| !all && meant(claim) && !may(claim)) {
+                let what = held.paths.first().map_or_else(|| held.feature.as_deref().unwrap_or_default(), String::as_str);
+                return Err(taken(held, what));
+            }
+            let released: Vec<String> = claims.iter().filter(|claim| meant(claim) && may(claim)).map(|claim| claim.id.clone()).collect();
+            claims.retain(|claim| !released.contains(&claim.id));
+            ClaimOutcome { claim: None, released, claims }
+        }
+    };
+    let text = serde_json::to_string_pretty(&Claims { claims: outcome.claims.clone() }).unwrap_or_default() + "\n";
+    let presence = Presence::read(shelf.presence.as_deref()).with(stamp).to_text();
+    Ok((AgentChange { claims: Some(text), presence: Some(presence), ..AgentChange::default() }, outcome))
+}
+
+fn taken(held: &Claim, what: &str) -> Failure {
+    debug_assert_ne!(what, scope::PROJECT);
+    Failure::Claimed {
+        what: text::excerpt(what, 200),
+        by: text::excerpt(&held.agent_id, 60),
+        until: text::excerpt(&held.until, 40),
+        reason: text::excerpt(&held.reason, limits::SUMMARY_CHARS),
+    }
+}

@@ -1,0 +1,275 @@
+//! Handing over: what was done, what held then, and who takes it on.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+use twining_model::{Document, Entry, EntryType, Handoff, HandoffResult, Id, Refused, Root, Scope, Snapshot, limits, text};
+use twining_store::{AgentChange, AgentShelf, StoreError};
+
+use crate::blackboard::note;
+use crate::caller::{Caller, Stamp};
+use crate::failure::Failure;
+use crate::hygiene::Redaction;
+use crate::words;
+
+/// The tag of entries about handoffs.
+const TAG: &str = "handoff";
+const STATUSES: [(&str, &str); 4] = [("completed", "completed"), ("partial", "partial"), ("blocked", "blocked"), ("failed", "failed")];
+
+/// What is handed over, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct HandoffInput {
+    /// Who hands over; the caller by default.
+    pub source_agent: Option<String>,
+    /// Who takes over; anyone if it names nobody.
+    pub target_agent: Option<String>,
+    /// One line.
+    pub summary: String,
+    /// What came of it.
+    pub results: Vec<HandoffResult>,
+    /// Part of the project; all of it by default.
+    pub scope: Option<String>,
+    /// Whether to add what holds there; true by default.
+    pub auto_snapshot: Option<bool>,
+    /// Tokens of that.
+    pub max_tokens: Option<usize>,
+}
+
+/// What was handed over.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct HandedOver {
+    /// Its id, to acknowledge it by.
+    pub id: String,
+    /// When.
+    pub created_at: String,
+    /// The file, inside `.twining`.
+    pub path: String,
+    /// The entry that tells of it.
+    pub entry: String,
+    /// What held then.
+    pub context_snapshot: Snapshot,
+    /// Secrets that were taken out before anything was written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
+}
+
+/// Which handoff is taken, and by whom.
+#[derive(Clone, Debug, Default)]
+pub struct AcknowledgeInput {
+    /// Which.
+    pub handoff_id: String,
+    /// Who; the caller by default.
+    pub agent_id: Option<String>,
+}
+
+/// A handoff.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct HandoffShown {
+    /// Its id.
+    pub id: String,
+    /// When.
+    pub created_at: String,
+    /// Who handed over.
+    pub source_agent: String,
+    /// To whom.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_agent: Option<String>,
+    /// What it is about.
+    pub scope: String,
+    /// One line.
+    pub summary: String,
+    /// What came of it, where all is told.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<HandoffResult>,
+    /// What held then, where all is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_snapshot: Option<Snapshot>,
+    /// Who took it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acknowledged_by: Option<String>,
+    /// When.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acknowledged_at: Option<String>,
+}
+
+/// A handoff to be, every rule checked.
+#[derive(Clone, Debug)]
+pub(crate) struct HandoffDraft {
+    pub(crate) target: Option<String>,
+    pub(crate) summary: String,
+    pub(crate) results: Vec<HandoffResult>,
+    pub(crate) scope: Scope,
+}
+
+impl HandoffDraft {
+    pub(crate) fn parse(input: &HandoffInput, root: &Root) -> Result<Self, Refused> {
+        limits::at_most("results", &input.results, limits::HANDOFF_RESULTS)?;
+        if input.results.is_empty() {
+            return Err(Refused::new("results", "must tell at least one result").because("`description` and `status` say what came of it"));
+        }
+        let results = input.results.iter().map(result).collect::<Result<_, _>>()?;
+        Ok(Self {
+            target: input.target_agent.as_deref().map(|name| Caller::name("target_agent", name)).transpose()?,
+            summary: text::summary("summary", &input.summary)?,
+            results,
+            scope: words::scope_or_project(input.scope.as_deref(), root)?,
+        })
+    }
+
+    /// What the context is put together for.
+    pub(crate) fn task(&self) -> String {
+        let told = self.results.iter().map(|result| result.description.as_str());
+        words::clip(&std::iter::once(self.summary.as_str()).chain(told).collect::<Vec<_>>().join("; "), 4 * limits::ELEMENT_BYTES)
+    }
+
+    fn result_status(&self) -> &str {
+        let first = self.results.first().map_or("completed", |result| result.status.as_str());
+        if self.results.iter().all(|result| result.status == first) { first } else { "mixed" }
+    }
+}
+
+fn result(given: &HandoffResult) -> Result<HandoffResult, Refused> {
+    Ok(HandoffResult {
+        description: text::required("results", &given.description)?,
+        status: words::one_of("results", given.status.trim(), &STATUSES)?.to_owned(),
+        artifacts: text::list("results", &given.artifacts, limits::LIST, limits::ELEMENT_BYTES)?,
+        notes: given.notes.as_deref().map(|notes| text::long("results", notes)).transpose()?,
+    })
+}
+
+/// Plans the file of a handoff and the entry that tells of it.
+pub(crate) fn plan_handoff(draft: &HandoffDraft, snapshot: Snapshot, stamp: &Stamp<'_>) -> Result<(AgentChange, HandedOver), Failure> {
+    let id = stamp.ids.next();
+    let handoff = Handoff {
+        id: id.to_string(),
+        created_at: stamp.at.to_string(),
+        source_agent: stamp.caller.agent.clone(),
+        target_agent: draft.target.clone(),
+        scope: Some(draft.scope.to_string()),
+        summary: draft.summary.clone(),
+        results: draft.results.clone(),
+        context_snapshot: snapshot,
+        origin: Some(stamp.caller.origin.clone()),
+        ..Handoff::default()
+    };
+    words::fits("results", &handoff, limits::RECORD_BYTES / 2)?;
+    let text = serde_json::to_string_pretty(&handoff).map_err(StoreError::from)? + "\n";
+    let to = draft.target.as_deref().unwrap_or("whoever takes it");
+    let told = draft.results.iter().map(|result| format!("- {}: {}", result.status, result.description));
+    let entry = Entry {
+        detail: words::clip(&told.collect::<Vec<_>>().join("\n"), limits::TEXT_BYTES),
+        tags: vec![TAG.to_owned()],
+        relates_to: vec![id.to_string()],
+        ..note(stamp, EntryType::Artifact, draft.scope.as_str(), &format!("Handed over to {to}: {}", draft.summary))
+    };
+    let outcome = HandedOver {
+        id: id.to_string(),
+        created_at: handoff.created_at.clone(),
+        path: format!("handoffs/{id}.json"),
+        entry: entry.id.clone(),
+        redacted: Vec::new(),
+        context_snapshot: handoff.context_snapshot.clone(),
+    };
+    let line = listed(&handoff, draft.result_status(), false);
+    Ok((AgentChange { handoff: Some((id, text, line)), entries: vec![entry], ..AgentChange::default() }, outcome))
+}
+
+/// Plans who took a handoff. Of two who take one at once, the first has it.
+pub(crate) fn plan_acknowledge(shelf: &AgentShelf, id: &Id, stamp: &Stamp<'_>) -> Result<(AgentChange, HandoffShown), Failure> {
+    let bytes = shelf.handoff(id)?.ok_or_else(|| Failure::NotFound {
+        what: "handoff",
+        id: id.to_string(),
+        hint: "twining_agents lists handoffs that nobody took".to_owned(),
+    })?;
+    let damaged =
+        |error: serde_json::Error| Failure::from(StoreError::Damaged { what: format!("`handoffs/{id}.json` cannot be read: {error}") });
+    let mut handoff: Handoff = serde_json::from_slice(&bytes).map_err(damaged)?;
+    let me = &stamp.caller.agent;
+    match (&handoff.acknowledged_by, &handoff.target_agent) {
+        (Some(taken), _) if taken == me => return Ok((AgentChange::default(), HandoffShown::of(handoff, All::Yes))),
+        (Some(taken), _) => {
+            return Err(Failure::OutOfStep {
+                why: format!("`{}` took this handoff already", text::excerpt(taken, 60)),
+                next_step: "ask them on the board, or hand over to you what is left".to_owned(),
+            });
+        }
+        (None, Some(target)) if target != me => {
+            return Err(Failure::OutOfStep {
+                why: format!("this was handed over to `{}`, and you are `{}`", text::excerpt(target, 60), text::excerpt(me, 60)),
+                next_step: "give agent_id if that is you; otherwise let its source hand over to you".to_owned(),
+            });
+        }
+        _ => {}
+    }
+    let at = stamp.at.to_string();
+    let mut document = Document::parse(&bytes).map_err(damaged)?;
+    for (field, value) in [("acknowledged_by", me), ("acknowledged_at", &at)] {
+        document.set(field, &json!(value)).map_err(StoreError::from)?;
+    }
+    let file = document.to_pretty().map_err(StoreError::from)?;
+    handoff.acknowledged_by = Some(me.clone());
+    handoff.acknowledged_at = Some(at);
+    let scope = handoff.scope.clone().unwrap_or_else(|| "project".to_owned());
+    let entry = Entry {
+        tags: vec![TAG.to_owned()],
+        relates_to: vec![id.to_string()],
+        ..note(stamp, EntryType::Status, &scope, &format!("{me} took over from {}: {}", handoff.source_agent, handoff.summary))
+    };
+    let first = handoff.results.first().map_or("completed", |result| result.status.as_str());
+    let status = if handoff.results.iter().all(|result| result.status == first) { first } else { "mixed" };
+    let line = listed(&handoff, status, true);
+    Ok((
+        AgentChange { handoff: Some((id.clone(), file, line)), entries: vec![entry], ..AgentChange::default() },
+        HandoffShown::of(handoff, All::Yes),
+    ))
+}
+
+/// A line of the list that the TypeScript server reads.
+fn listed(handoff: &Handoff, result_status: &str, acknowledged: bool) -> String {
+    json!({
+        "id": handoff.id, "created_at": handoff.created_at, "source_agent": handoff.source_agent, "target_agent": handoff.target_agent,
+        "scope": handoff.scope, "summary": handoff.summary, "result_status": result_status, "acknowledged": acknowledged,
+    })
+    .to_string()
+}
+
+/// The newest handoffs that nobody took and somebody wants to see.
+pub(crate) fn open_handoffs(shelf: &AgentShelf, most: usize, wanted: impl Fn(&Handoff) -> bool) -> Result<Vec<HandoffShown>, Failure> {
+    let mut open = Vec::new();
+    for id in shelf.handoff_ids()? {
+        if open.len() >= most {
+            break;
+        }
+        // One that cannot be read is for a person to look at, and hides no other.
+        let read = shelf.handoff(&id).ok().flatten().and_then(|bytes| serde_json::from_slice::<Handoff>(&bytes).ok());
+        if let Some(handoff) = read.filter(|handoff| handoff.id == id.as_str() && handoff.acknowledged_by.is_none() && wanted(handoff)) {
+            open.push(HandoffShown::of(handoff, All::No));
+        }
+    }
+    Ok(open)
+}
+
+/// Whether everything is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum All {
+    Yes,
+    No,
+}
+
+impl HandoffShown {
+    fn of(handoff: Handoff, all: All) -> Self {
+        let all = all == All::Yes;
+        Self {
+            id: handoff.id,
+            created_at: handoff.created_at,
+            source_agent: handoff.source_agent,
+            target_agent: handoff.target_agent,
+            scope: handoff.scope.unwrap_or_else(|| "project".to_owned()),
+            summary: words::summary(&handoff.summary),
+            results: if all { handoff.results } else { Vec::new() },
+            context_snapshot: all.then_some(handoff.context_snapshot),
+            acknowledged_by: handoff.acknowledged_by,
+            acknowledged_at: handoff.acknowledged_at,
+        }
+    }
+}

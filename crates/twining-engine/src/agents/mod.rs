@@ -1,0 +1,25 @@
+//! Agents together: who is there, who can do what, who holds which part of the
+//! project, and what one hands over to another.
+//!
+//! What a team shares (capabilities, handoffs) stands in tracked files; what is
+//! true for minutes on one machine (who called when, who holds what) in `local/`.
+//! Names are what agents call themselves and prove nothing.
+
+mod claims;
+mod delegate;
+mod handoff;
+mod presence;
+mod registry;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use claims::{ClaimDraft, claims_on, is_mine, overlapping, plan_claim};
+pub use claims::{ClaimInput, ClaimOutcome};
+pub(crate) use delegate::{DelegateDraft, delegate};
+pub use delegate::{DelegateInput, Delegated, OfferFound};
+pub use handoff::{AcknowledgeInput, HandedOver, HandoffInput, HandoffShown};
+pub(crate) use handoff::{HandoffDraft, open_handoffs, plan_acknowledge, plan_handoff};
+pub use presence::Liveness;
+pub(crate) use presence::Presence;
+pub use registry::{AgentFound, AgentShown, AgentsInput, AgentsOutcome, DiscoverInput, DiscoverOutcome, RegisterInput, Registered};
+pub(crate) use registry::{agents, discover, everyone, plan_register};

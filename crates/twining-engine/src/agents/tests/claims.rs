@@ -1,0 +1,160 @@
+use std::sync::Barrier;
+
+use twining_model::Claims;
+
+use crate::testing::{Project, caller, person};
+use crate::{Caller, ClaimInput, Failure, FeaturesInput};
+
+fn paths(paths: &[&str]) -> ClaimInput {
+    ClaimInput { paths: paths.iter().map(|&path| path.to_owned()).collect(), reason: Some("rewriting it".into()), ..ClaimInput::default() }
+}
+
+fn release(paths: &[&str]) -> ClaimInput {
+    ClaimInput { action: Some("release".into()), paths: paths.iter().map(|&path| path.to_owned()).collect(), ..ClaimInput::default() }
+}
+
+fn in_session(agent: &str, session: &str) -> Caller {
+    let mut caller = caller(agent);
+    caller.origin.session = Some(session.into());
+    caller
+}
+
+fn held(project: &Project) -> usize {
+    project.engine.claim(&caller("x"), &ClaimInput { action: Some("list".into()), ..ClaimInput::default() }).expect("lists").claims.len()
+}
+
+#[test]
+fn a_directory_that_is_held_keeps_others_from_its_files_and_not_from_its_namesakes() {
+    let project = Project::new();
+    project.engine.claim(&caller("ada"), &paths(&["src/auth/"])).expect("claims");
+    let failure = project.engine.claim(&caller("bob"), &paths(&["docs", "src/auth/jwt.rs"])).expect_err("held");
+    assert_eq!(failure.code(), "CLAIMED");
+    assert!(failure.to_string().starts_with("`src/auth` is held by `ada` until 2026-"), "{failure}");
+    assert!(failure.hint().is_some_and(|hint| hint.contains("ask `ada`")));
+    assert!(matches!(project.engine.claim(&caller("bob"), &paths(&["src"])), Err(Failure::Claimed { .. })), "what covers it is held too");
+    assert_eq!(held(&project), 1, "a claim that clashes takes none of its paths");
+    project.engine.claim(&caller("bob"), &paths(&["src/authority.rs", "docs"])).expect("is free");
+}
+
+#[test]
+fn a_claim_ends_by_itself_and_leaves_the_file() {
+    let project = Project::new();
+    let input = ClaimInput { ttl: Some("90s".into()), ..paths(&["src/auth"]) };
+    project.engine.claim(&caller("ada"), &input).expect("claims");
+    project.clock.advance_ms(89_999);
+    assert!(project.engine.claim(&caller("bob"), &paths(&["src/auth"])).is_err());
+    project.clock.advance_ms(1);
+    project.engine.claim(&caller("bob"), &paths(&["src/auth"])).expect("is free again");
+    let file = std::fs::read_to_string(project.path().join(".twining/local/claims.json")).expect("is there");
+    let claims: Claims = serde_json::from_str(&file).expect("is JSON");
+    assert_eq!(claims.claims.iter().map(|claim| claim.agent_id.as_str()).collect::<Vec<_>>(), ["bob"]);
+}
+
+#[test]
+fn claiming_again_prolongs_and_two_sessions_of_one_name_are_two() {
+    let project = Project::new();
+    let (one, two) = (in_session("main", "s1"), in_session("main", "s2"));
+    project.engine.claim(&one, &paths(&["src/a.rs"])).expect("claims");
+    project.clock.advance_ms(60_000);
+    let again = project.engine.claim(&one, &paths(&["src/"])).expect("widens");
+    assert_eq!(again.claims.len(), 1);
+    assert!(matches!(project.engine.claim(&two, &paths(&["src/b.rs"])), Err(Failure::Claimed { .. })));
+    let own = project.engine.claim(&two, &release(&[])).expect("lets go of its own, which is nothing");
+    assert_eq!((own.released.len(), own.claims.len()), (0, 1));
+    // A session that was lost leaves a claim behind; naming it lets it go.
+    assert_eq!(project.engine.claim(&two, &release(&["src"])).expect("lets go").released.len(), 1);
+}
+
+#[test]
+fn only_the_holder_or_a_person_lets_go() {
+    let project = Project::new();
+    project.engine.claim(&caller("ada"), &paths(&["src/"])).expect("claims");
+    assert!(matches!(project.engine.claim(&caller("bob"), &release(&["src/"])), Err(Failure::Claimed { .. })));
+    assert_eq!(project.engine.claim(&person("eve"), &release(&["src/"])).expect("a person may").released.len(), 1);
+    assert_eq!(held(&project), 0);
+}
+
+#[test]
+fn a_feature_is_held_with_its_files() {
+    let project = Project::new();
+    let add = FeaturesInput {
+        action: Some("add".into()),
+        id: Some("F7".into()),
+        description: Some("login".into()),
+        files: vec!["src/auth/*.rs".into(), "web/login.ts".into()],
+        ..FeaturesInput::default()
+    };
+    project.engine.features(&caller("ada"), project.path(), &add).expect("adds");
+    let claim = project.engine.claim(&caller("ada"), &ClaimInput { feature: Some("F7".into()), ..ClaimInput::default() }).expect("claims");
+    assert_eq!(claim.claim.expect("made").paths, ["src/auth", "web/login.ts"]);
+    for clash in [ClaimInput { feature: Some("F7".into()), ..ClaimInput::default() }, paths(&["src/auth/jwt.rs"])] {
+        assert!(matches!(project.engine.claim(&caller("bob"), &clash), Err(Failure::Claimed { .. })));
+    }
+}
+
+#[test]
+fn every_broken_rule_names_its_field() {
+    let project = Project::new();
+    for (field, input) in [
+        ("paths", ClaimInput::default()),
+        ("paths", paths(&["."])),
+        ("paths", paths(&["../x"])),
+        ("paths", paths(&["project"])),
+        ("paths", paths(&["a"; 65])),
+        ("ttl", ClaimInput { ttl: Some("25h".into()), ..paths(&["a"]) }),
+        ("ttl", ClaimInput { ttl: Some("soon".into()), ..paths(&["a"]) }),
+        ("ttl", ClaimInput { ttl: Some("0".into()), ..paths(&["a"]) }),
+        ("action", ClaimInput { action: Some("steal".into()), ..paths(&["a"]) }),
+    ] {
+        let failure = project.engine.claim(&caller("ada"), &input).expect_err("refused");
+        assert!(failure.to_string().starts_with(&format!("`{field}` ")), "{field}: {failure}");
+    }
+    assert!(!project.path().join(".twining").exists(), "a refused claim left a folder");
+}
+
+#[test]
+fn of_many_who_claim_at_once_exactly_one_wins() {
+    let project = Project::new();
+    project.post("finding", "there is a folder");
+    let (many, barrier) = (12, Barrier::new(12));
+    let won: usize = std::thread::scope(|scope| {
+        let claim = |n: usize| {
+            let engine = project.another_engine();
+            let barrier = &barrier;
+            scope.spawn(move || {
+                barrier.wait();
+                usize::from(engine.claim(&caller(&format!("agent-{n}")), &paths(&["src/auth"])).is_ok())
+            })
+        };
+        let threads: Vec<_> = (0..many).map(claim).collect();
+        threads.into_iter().map(|thread| thread.join().expect("does not panic")).sum()
+    });
+    assert_eq!(won, 1);
+    assert_eq!(held(&project), 1);
+}
+
+#[test]
+fn claims_that_came_with_a_clone_or_are_no_claims_hold_nobody_up() {
+    let project = Project::new();
+    project.post("finding", "there is a folder");
+    let for_ever = r#"{"claims":[{"id":"x","agent_id":"evil","paths":["src"],"reason":"mine","since":"2026-01-01T00:00:00Z","until":"9999-01-01T00:00:00Z"}]}"#;
+    for hostile in [for_ever, "{", "[]", "{\"claims\":[{\"until\":5}]}", ""] {
+        project.write("local/claims.json", hostile);
+        assert_eq!(held(&project), 0, "{hostile}");
+    }
+    project.engine.claim(&caller("ada"), &paths(&["src"])).expect("claims");
+}
+
+#[test]
+fn status_and_others_context_tell_who_holds_what() {
+    let project = Project::new();
+    project.engine.claim(&caller("ada"), &paths(&["src/auth"])).expect("claims");
+    let status = project.engine.status().expect("reports");
+    assert_eq!((status.claims.len(), status.active_agents), (1, 1));
+    let told = |who: &str, scope: &str| {
+        let input = crate::AssembleInput { task: "add tokens".into(), scope: scope.into(), ..Default::default() };
+        project.engine.assemble(&caller(who), &input).expect("assembles").claims.len()
+    };
+    assert_eq!((told("bob", "src/auth/jwt.rs"), told("bob", "src"), told("bob", "docs")), (1, 1, 0));
+    assert_eq!(told("ada", "src/auth"), 0, "one's own is no news");
+}

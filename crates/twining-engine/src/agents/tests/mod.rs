@@ -1,0 +1,3 @@
+mod claims;
+mod handoffs;
+mod registry;

@@ -1,0 +1,16 @@
+//! Hygiene: what must not be written is taken out at the door, and what only
+//! repeats what is there is not written twice.
+
+mod assigned;
+mod formats;
+mod redact;
+mod repeats;
+mod scan;
+mod secrets;
+#[cfg(test)]
+mod tests;
+
+pub use redact::{Redaction, Told, clean};
+pub(crate) use repeats::{Recent, Saying};
+pub use scan::{SecretFound, SecretsScan};
+pub use secrets::{Secret, redact, secrets_in};

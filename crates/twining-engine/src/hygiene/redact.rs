@@ -1,0 +1,144 @@
+//! The door: every text a caller gives goes through here before anything is
+//! made of it, so that a secret reaches no file, no index and no vector.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::hygiene::secrets::redact;
+
+/// A secret that was taken out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Redaction {
+    /// Where it stood.
+    pub field: String,
+    /// What it was.
+    pub kind: String,
+}
+
+/// What a caller tells in its own words.
+pub trait Told: Clone {
+    /// Shows each text, with the name of its field.
+    fn each(&mut self, tell: &mut dyn FnMut(&'static str, &mut String));
+}
+
+/// The same words without secrets, and what was taken out.
+#[must_use]
+pub fn clean<T: Told>(input: &T) -> (T, Vec<Redaction>) {
+    let (mut told, mut taken) = (input.clone(), Vec::new());
+    told.each(&mut |field, text| {
+        let (clean, kinds) = redact(text);
+        if !kinds.is_empty() {
+            *text = clean;
+            taken.extend(kinds.into_iter().map(|kind| Redaction { field: field.to_owned(), kind: kind.to_owned() }));
+        }
+    });
+    (told, taken)
+}
+
+/// Says which fields of an input are told; a list is told element by element.
+macro_rules! told {
+    ($($input:ty { $($field:ident),* $(,)? })*) => {$(
+        impl Told for $input {
+            fn each(&mut self, tell: &mut dyn FnMut(&'static str, &mut String)) {
+                $(self.$field.texts(stringify!($field), tell);)*
+            }
+        }
+    )*};
+}
+
+/// What holds texts.
+trait Texts {
+    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String));
+}
+
+impl Texts for String {
+    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
+        tell(field, self);
+    }
+}
+
+impl<T: Texts> Texts for Option<T> {
+    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
+        self.iter_mut().for_each(|text| text.texts(field, tell));
+    }
+}
+
+impl<T: Texts> Texts for Vec<T> {
+    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
+        self.iter_mut().for_each(|text| text.texts(field, tell));
+    }
+}
+
+impl<T: Texts> Texts for (String, T) {
+    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
+        self.1.texts(field, tell);
+    }
+}
+
+impl Texts for std::collections::BTreeMap<String, String> {
+    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
+        for (name, value) in self.iter_mut() {
+            // The name is what tells that the value is a secret.
+            let mut both = format!("{name}={value}");
+            tell(field, &mut both);
+            *value = both.strip_prefix(&format!("{name}=")).unwrap_or(&both).to_owned();
+        }
+    }
+}
+
+impl Texts for serde_json::Value {
+    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
+        match self {
+            Self::String(text) => tell(field, text),
+            Self::Array(items) => items.iter_mut().for_each(|item| item.texts(field, tell)),
+            Self::Object(fields) => fields.values_mut().for_each(|value| value.texts(field, tell)),
+            _ => {}
+        }
+    }
+}
+
+impl Texts for twining_model::Alternative {
+    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
+        for text in [&mut self.option, &mut self.reason_rejected] {
+            tell(field, text);
+        }
+        self.pros.texts(field, tell);
+        self.cons.texts(field, tell);
+    }
+}
+
+impl Texts for twining_model::HandoffResult {
+    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
+        tell(field, &mut self.description);
+        self.artifacts.texts(field, tell);
+        self.notes.texts(field, tell);
+    }
+}
+
+impl Texts for crate::workflow::EvidenceInput {
+    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
+        self.command.texts(field, tell);
+        self.output.texts(field, tell);
+    }
+}
+
+told! {
+    crate::PostInput { summary, detail, tags, agent_id }
+    crate::DismissInput { reason, agent_id }
+    crate::DecideInput { domain, summary, context, rationale, constraints, alternatives, affected_symbols, agent_id }
+    crate::ReconsiderInput { new_context, agent_id }
+    crate::OverrideInput { reason, new_decision, overridden_by }
+    crate::LinkCommitInput { summary }
+    crate::AddEntityInput { name, properties }
+    crate::AddRelationInput { properties }
+    crate::RecordTurnInput {
+        player_decision, progress_summary, blockers_found, acceptance_criteria_status, quality_gate_results, player_summary, coach_feedback,
+        lessons_from_turn, what_to_try_next, agent_id,
+    }
+    crate::ReportInput { summary, evidence, agent_id }
+    crate::FeaturesInput { description, acceptance_criteria, reason, agent_id }
+    crate::RegisterInput { capabilities, role, description, agent_id }
+    crate::DelegateInput { summary, tags, agent_id }
+    crate::HandoffInput { summary, results, source_agent, target_agent }
+    crate::ClaimInput { reason, agent_id }
+}

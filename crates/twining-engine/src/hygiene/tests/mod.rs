@@ -1,0 +1,2 @@
+mod repeats;
+mod secrets;

@@ -1,0 +1,187 @@
+//! Where agents meet: `agents/registry.json`, `handoffs/<id>.json`, and in
+//! `local/`, of this machine only, who was there lately and who holds what.
+//!
+//! A plan sees all of it and everything it asks for happens under the write
+//! lock: of two processes that claim one path at the same instant, the second
+//! plans on what the first has written.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::Deserialize;
+use twining_model::{Change, Entry, Id, limits};
+
+use crate::array;
+use crate::disk::Dir;
+use crate::error::StoreError;
+use crate::layout::{AGENTS, FOLDER, HANDOFFS, LOCAL, Layout};
+use crate::record::Record;
+use crate::store::Store;
+
+const REGISTRY: &str = "registry.json";
+const PRESENCE: &str = "presence.json";
+const CLAIMS: &str = "claims.json";
+/// One line a handoff, derived; for the TypeScript server.
+const HANDOFF_INDEX: &str = "index.jsonl";
+
+/// What is known of agents, as it is now.
+pub struct AgentShelf {
+    registry: Option<Vec<u8>>,
+    /// When agents last called, as JSON.
+    pub presence: Option<Vec<u8>>,
+    /// Who holds what, as JSON.
+    pub claims: Option<Vec<u8>>,
+    handoffs: Option<Dir>,
+}
+
+/// What one call does.
+#[derive(Clone, Debug, Default)]
+pub struct AgentChange {
+    /// Elements of the registry from now on, by `agent_id`.
+    pub registry: BTreeMap<String, String>,
+    /// All of `local/presence.json` from now on.
+    pub presence: Option<String>,
+    /// All of `local/claims.json` from now on.
+    pub claims: Option<String>,
+    /// A handoff: its id, its file, and its line for the list.
+    pub handoff: Option<(Id, String, String)>,
+    /// Entries for the board.
+    pub entries: Vec<Entry>,
+}
+
+impl AgentShelf {
+    /// The registry's elements, and what in it could not be read.
+    #[must_use]
+    pub fn registered(&self) -> array::Scanned<'_> {
+        self.registry.as_deref().map_or_else(|| array::scan(array::NONE), array::scan)
+    }
+
+    /// The ids of the newest handoffs, newest first.
+    pub fn handoff_ids(&self) -> Result<Vec<Id>, StoreError> {
+        let Some(dir) = &self.handoffs else { return Ok(Vec::new()) };
+        let names = dir.list()?;
+        let ids = names.iter().rev().filter_map(|name| name.strip_suffix(".json").and_then(Id::read));
+        Ok(ids.take(limits::HANDOFFS).collect())
+    }
+
+    /// A handoff's bytes, if it is there.
+    pub fn handoff(&self, id: &Id) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(dir) = &self.handoffs else { return Ok(None) };
+        dir.open(&file_name(id))?.map(|handle| handle.read_all(limits::RECORD_BYTES)).transpose()
+    }
+
+    fn open(layout: &Layout) -> Result<Self, StoreError> {
+        let registry = match layout.top.open_dir(AGENTS)? {
+            Some(dir) => read(&dir, REGISTRY)?,
+            None => None,
+        };
+        let presence = read(&layout.local, PRESENCE)?;
+        let claims = read(&layout.local, CLAIMS)?;
+        Ok(Self { registry, presence, claims, handoffs: layout.top.open_dir(HANDOFFS)? })
+    }
+}
+
+impl Store {
+    /// What is known of agents, without the lock.
+    pub fn agents(&self) -> Result<AgentShelf, StoreError> {
+        match self.reading_room()? {
+            Some(room) => AgentShelf::open(&room.layout),
+            None => Ok(AgentShelf { registry: None, presence: None, claims: None, handoffs: None }),
+        }
+    }
+
+    /// Plans on what is there and carries it out under the lock. A handoff is on
+    /// the device before anyone is told of it.
+    pub fn transact_agents<T, E: From<StoreError>>(&self, plan: impl FnOnce(&AgentShelf) -> Result<(AgentChange, T), E>) -> Result<T, E> {
+        let room = self.writing_room()?;
+        let held = room.lock.take()?;
+        let shelf = AgentShelf::open(&room.layout)?;
+        let (change, outcome) = plan(&shelf)?;
+        let layout = &room.layout;
+        if let Some((id, text, line)) = &change.handoff {
+            put_handoff(layout, id, text, line)?;
+        }
+        if !change.registry.is_empty() {
+            let scanned = shelf.registered();
+            if let Some((line, why)) = scanned.unreadable.first() {
+                let what = format!("`{FOLDER}/{AGENTS}/{REGISTRY}` line {line} is {why}; it is left alone until someone has mended it");
+                return Err(StoreError::Damaged { what }.into());
+            }
+            let text = array::splice_by(agent_of, &scanned, &change.registry, &HashSet::new());
+            put(layout, &layout.top.make_dir(AGENTS)?, REGISTRY, &text)?;
+        }
+        if let Some(text) = &change.claims {
+            put(layout, &layout.local, CLAIMS, text)?;
+        }
+        if let Some(text) = &change.presence {
+            put(layout, &layout.local, PRESENCE, text)?;
+        }
+        if !change.entries.is_empty() {
+            let mut record = Record::read(held.file())?;
+            let now = self.ids().now();
+            let footing = room.board.settle(&mut record, now)?;
+            let posted = Change { entries: change.entries, ..Change::default() };
+            let written = room.append_entries(&posted, footing, &mut record, now);
+            record.write(held.file())?;
+            self.work().add();
+            written?;
+        }
+        drop(held);
+        Ok(outcome)
+    }
+
+    /// Remembers that somebody called, if that costs no wait: a busy store is
+    /// asked again at the next call.
+    pub fn note_presence(&self, plan: impl FnOnce(Option<&[u8]>) -> Option<String>) -> Result<bool, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(false) };
+        let Some(_held) = room.lock.try_take()? else { return Ok(false) };
+        let known = read(&room.layout.local, PRESENCE)?;
+        if let Some(text) = plan(known.as_deref()) {
+            put(&room.layout, &room.layout.local, PRESENCE, &text)?;
+        }
+        Ok(true)
+    }
+}
+
+fn put_handoff(layout: &Layout, id: &Id, text: &str, line: &str) -> Result<(), StoreError> {
+    if text.len() > limits::RECORD_BYTES {
+        return Err(StoreError::TooLarge { bytes: text.len(), most: limits::RECORD_BYTES });
+    }
+    let dir = layout.top.make_dir(HANDOFFS)?;
+    layout.replace(&dir, &file_name(id), text.as_bytes(), true)?;
+    dir.sync()?;
+    // A list that is too long or cannot be read is not ours to mend: the files have it all.
+    let Ok(known) = read(&dir, HANDOFF_INDEX) else { return Ok(()) };
+    let known = String::from_utf8_lossy(known.as_deref().unwrap_or_default()).into_owned();
+    let others = known.lines().filter(|known| !known.trim().is_empty() && array::id_of(known).as_deref() != Some(id.as_str()));
+    let list: String = others.chain([line]).map(|line| format!("{line}\n")).collect();
+    put(layout, &dir, HANDOFF_INDEX, &list)
+}
+
+fn put(layout: &Layout, dir: &Dir, name: &str, text: &str) -> Result<(), StoreError> {
+    if text.len() > limits::AGENTS_BYTES {
+        return Err(StoreError::TooLarge { bytes: text.len(), most: limits::AGENTS_BYTES });
+    }
+    layout.replace(dir, name, text.as_bytes(), false)
+}
+
+fn read(dir: &Dir, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    dir.open(name)?.map(|handle| handle.read_all(limits::AGENTS_BYTES)).transpose()
+}
+
+fn file_name(id: &Id) -> String {
+    format!("{id}.json")
+}
+
+fn agent_of(element: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        agent_id: String,
+    }
+    serde_json::from_str::<Named>(element).ok().map(|named| named.agent_id)
+}
+
+/// The path of the claims, for whoever enforces them.
+#[must_use]
+pub fn claims_path() -> String {
+    format!("{FOLDER}/{LOCAL}/{CLAIMS}")
+}
