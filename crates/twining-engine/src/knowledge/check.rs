@@ -75,24 +75,28 @@ pub struct KnowledgeCheckOutcome {
     pub omitted: u64,
 }
 
-/// Checks a file that was read; `bytes` is none if it is not there.
-pub(crate) fn check(path: String, bytes: Option<&[u8]>, passed_over: Option<&str>) -> KnowledgeCheckOutcome {
+/// Checks a file that was read; `bytes` is none if it is not there. Comes
+/// with `doubts` about the file as a whole.
+pub(crate) fn check(path: String, bytes: Option<&[u8]>, doubts: Vec<Finding>) -> KnowledgeCheckOutcome {
     let known = Knowledge::read(bytes.unwrap_or_default());
     let (nodes, edges) = (known.declared, known.edges());
     let (errors, mut warnings) = (known.errors, known.warnings);
     if bytes.is_none() {
         warnings = vec![Finding::of_file("there is no knowledge graph yet", "`twining knowledge check --create` starts one")];
     }
-    if let Some(other) = passed_over {
-        let message = format!("`{other}` is there too, and is not read");
-        warnings.push(Finding::of_file(message, "keep one of them, or name one in config.yml: knowledge.path"));
-    }
+    warnings.extend(doubts);
     let found = errors.len() + warnings.len();
     let valid = errors.is_empty();
     let (errors, cut) = within_answer(errors);
     let (warnings, _) = if cut { (Vec::new(), true) } else { within_answer(warnings) };
     let omitted = u64::try_from(found - errors.len() - warnings.len()).unwrap_or(u64::MAX);
     KnowledgeCheckOutcome { valid, file: path, errors, warnings, nodes, edges, omitted }
+}
+
+/// That a file in the other usual place is not read.
+pub(super) fn passed_over(other: &str) -> Finding {
+    let message = format!("`{other}` is there too, and is not read");
+    Finding::of_file(message, "keep one of them, or name one in config.yml: knowledge.path")
 }
 
 /// What came of looking at a document.
