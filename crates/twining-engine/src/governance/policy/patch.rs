@@ -159,6 +159,14 @@ impl GatePatch {
         ranges
     }
 
+    /// The complexities around this one of which nothing is said.
+    pub(crate) fn gap_around(&self, complexity: u8) -> (u8, u8) {
+        let silent = |complexity: &u8| self.at(*complexity).is_none();
+        let low = (1..=complexity).rev().take_while(silent).last().unwrap_or(complexity);
+        let high = (complexity..=HARDEST).take_while(silent).last().unwrap_or(complexity);
+        (low, high)
+    }
+
     fn then(mut self, later: Self) -> Self {
         self.cuts.extend(later.cuts);
         for (slot, cell) in self.cells.iter_mut().zip(later.cells) {
