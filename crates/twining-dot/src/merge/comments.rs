@@ -2,45 +2,42 @@
 //! what one side alone took away goes. They are told by what they say and stand
 //! with the statement they stood with.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use crate::charset::Charset;
 use crate::document::{Document, syntax_errors};
 use crate::edit::{Shape, Sites, Splices, Style};
 use crate::id::Id;
-use crate::lexer::TokenKind;
+use crate::lexer::{Lexer, TokenKind};
 use crate::span::Span;
 use crate::syntax::{Endpoint, Statement, StatementKind, Target};
 
 /// The merged text with the comments of both sides in it. A comment that cannot be
 /// written where it belongs is left out rather than making the file wrong.
 pub(super) fn carried(base: &Document, ours: &Document, theirs: &Document, merged: Vec<u8>) -> Vec<u8> {
-    let [base, ours, theirs] = [base, ours, theirs].map(Commented::of);
-    let wanted = wanted(&base, &ours, &theirs);
+    let wanted = wanted([base, ours, theirs].map(|side| Tally::of(side.bytes(), side.charset())));
+    let present = Tally::of(&merged, Charset::of(&merged));
+    let differ: Vec<&(String, usize)> = wanted.iter().filter(|(text, wanted)| present.count(text) != *wanted).collect();
+    // Most merges touch no comment, and need not look where they stand.
+    if differ.is_empty() {
+        return merged;
+    }
     let document = Document::parse(merged.as_slice());
-    let present = Commented::of(&document);
+    let [ours, theirs, present] = [ours, theirs, &document].map(Commented::of);
     let mut splices = Splices::default();
-    let mut changed = false;
-    for (text, wanted) in &wanted {
+    for (text, wanted) in differ {
         let has = present.count(text);
-        if has < *wanted {
-            let from = if theirs.count(text) >= *wanted { &theirs } else { &ours };
-            for comment in from.saying(text).skip(has).take(wanted - has) {
-                present.insert(text, &comment.place, &mut splices);
-                changed = true;
-            }
+        let from = if theirs.count(text) >= *wanted { &theirs } else { &ours };
+        for comment in from.saying(text).skip(has).take(wanted.saturating_sub(has)) {
+            present.insert(text, &comment.place, &mut splices);
         }
         // Of several that say the same none can be told to be the one that went.
-        if has == 1
-            && *wanted == 0
+        if (has, *wanted) == (1, 0)
             && let Some(comment) = present.saying(text).next()
             && theirs.holds(&comment.place)
         {
             splices.remove(present.alone(comment.span));
-            changed = true;
         }
-    }
-    if !changed {
-        return merged;
     }
     match splices.apply(&merged, Span::new(0, merged.len()), document.charset()) {
         Ok(text) if syntax_errors(&text).is_empty() => text,
@@ -48,27 +45,54 @@ pub(super) fn carried(base: &Document, ours: &Document, theirs: &Document, merge
     }
 }
 
-/// How often each comment is to stand that one side added or took away, in the order of theirs.
-fn wanted(base: &Commented<'_>, ours: &Commented<'_>, theirs: &Commented<'_>) -> Vec<(String, usize)> {
-    let mut seen: HashMap<&str, ()> = HashMap::new();
-    let all = theirs.comments.iter().chain(&ours.comments).chain(&base.comments);
-    let texts = all.filter(|comment| seen.insert(comment.text.as_str(), ()).is_none()).map(|comment| comment.text.as_str());
-    texts
-        .map(|text| {
-            let counts = (base.count(text), ours.count(text), theirs.count(text));
-            let wanted = match counts {
-                (before, ours, theirs) if ours == before => theirs,
-                (before, ours, theirs) if theirs == before => ours,
-                (_, ours, theirs) => ours.max(theirs),
-            };
-            (text.to_owned(), wanted)
-        })
-        .collect()
+/// How often each comment is to stand, in the order in which they first appear in theirs, ours and the base.
+fn wanted([base, ours, theirs]: [Tally; 3]) -> Vec<(String, usize)> {
+    let mut seen: HashSet<&str> = HashSet::new();
+    let all = theirs.order.iter().chain(&ours.order).chain(&base.order);
+    let texts = all.filter(|text| seen.insert(text.as_str()));
+    let settled = texts.map(|text| {
+        let wanted = match (base.count(text), ours.count(text), theirs.count(text)) {
+            (before, ours, theirs) if ours == before => theirs,
+            (before, ours, theirs) if theirs == before => ours,
+            (_, ours, theirs) => ours.max(theirs),
+        };
+        (text.clone(), wanted)
+    });
+    settled.collect()
+}
+
+/// What the comments of a text say, and how often.
+struct Tally {
+    order: Vec<String>,
+    counts: HashMap<String, usize>,
+}
+
+impl Tally {
+    fn of(source: &[u8], charset: Charset) -> Self {
+        let (mut order, mut counts) = (Vec::new(), HashMap::new());
+        for token in Lexer::new(source).filter(|token| token.kind == TokenKind::Comment) {
+            let said = said(source, charset, token.span);
+            let count: &mut usize = counts.entry(said.clone()).or_default();
+            if *count == 0 {
+                order.push(said);
+            }
+            *count += 1;
+        }
+        Self { order, counts }
+    }
+
+    fn count(&self, text: &str) -> usize {
+        self.counts.get(text).copied().unwrap_or_default()
+    }
+}
+
+/// What a comment says, whatever ends its lines.
+fn said(source: &[u8], charset: Charset, span: Span) -> String {
+    charset.decode(span.of(source)).trim_end().replace("\r\n", "\n")
 }
 
 /// A comment and where it stands.
 struct Comment {
-    text: String,
     span: Span,
     place: Place,
 }
@@ -120,9 +144,9 @@ impl<'a> Commented<'a> {
         let order = Order::of(document, &sites);
         for token in document.tokens().filter(|token| token.kind == TokenKind::Comment) {
             let place = made.place(token.span, &order);
-            let text = document.charset().decode(token.span.of(document.bytes())).trim_end().replace("\r\n", "\n");
-            made.by_text.entry(text.clone()).or_default().push(made.comments.len());
-            made.comments.push(Comment { text, span: token.span, place });
+            let text = said(document.bytes(), document.charset(), token.span);
+            made.by_text.entry(text).or_default().push(made.comments.len());
+            made.comments.push(Comment { span: token.span, place });
         }
         made
     }
