@@ -117,8 +117,13 @@ pub(super) fn examine(document: &Document) -> Examined {
     let markers = conflict_markers(document.bytes());
     review.syntax(&markers);
     let graph = document.graph();
+    // `b-c [..]` is the node `b` and an error: what `b` lacks is not what is wrong.
+    let torn: HashSet<usize> = document.errors().iter().map(|problem| problem.span.start).collect();
     for (position, node) in graph.nodes().iter().enumerate() {
         match statements.declared.get(node.id()) {
+            Some(span) if torn.contains(&span.end) => {
+                review.unsound.insert(position);
+            }
             Some(span) => review.node(position, node, span.start),
             None => {
                 review.unsound.insert(position);

@@ -114,6 +114,13 @@ fn every_error_is_told_and_what_is_right_is_served() {
 }
 
 #[test]
+fn an_id_that_needs_quotes_is_one_error() {
+    let known = Knowledge::read(b"digraph { b-c [type=rule level=architecture status=current description=d priority=low]; }");
+    let [only] = known.errors.as_slice() else { panic!("one error: {:?}", known.errors) };
+    assert!(only.message.contains("`b-c` needs quotes"), "{only:?}");
+}
+
+#[test]
 fn a_misspelled_field_is_pointed_out() {
     let known = Knowledge::read(b"digraph { a [type=rule level=architecture status=current descripton=x priority=low shape=box] }");
     assert_eq!(known.warnings[0].message, "unknown field 'descripton'");
