@@ -98,7 +98,7 @@ pub(crate) fn compile(written: &Written, layer: Layer, base: Option<&Guard>, tri
         when: When::default(),
         examples: Vec::new(),
     });
-    guard.source = Source { layer, line: Some(written.line) };
+    guard.source = Source { layer, line: Some(written.line), column: None };
     let mut on_error = None;
     for (key, node) in &written.fields {
         match key.name.as_str() {

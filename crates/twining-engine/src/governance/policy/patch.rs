@@ -54,7 +54,7 @@ impl Patch {
                     let mistake = Mistake {
                         file: file_of(source.layer),
                         line: source.line.unwrap_or(1),
-                        column: 1,
+                        column: source.column.unwrap_or(1),
                         message: format!("`{name}_threshold` has no effect: `{task_type}` does not require it"),
                         suggestion: Some(format!("add `{name}_required: true` beside it")),
                     };

@@ -155,7 +155,7 @@ fn a_threshold_that_nothing_asks_for_is_a_mistake() {
     assert_eq!(
         said(&policy),
         [
-            ".twining/policy.yml:3:1: `coverage_threshold` has no effect: `documentation` does not require it; add `coverage_required: true` beside it"
+            ".twining/policy.yml:3:25: `coverage_threshold` has no effect: `documentation` does not require it; add `coverage_required: true` beside it"
         ]
     );
     assert_eq!(profile(&policy, "documentation", 5).coverage_threshold, None);
@@ -209,7 +209,7 @@ fn guardkit_files_become_a_policy() {
 
 fn without_lines(mut patch: Patch) -> Patch {
     fn plain<T>(value: &mut Sourced<T>) {
-        value.source.line = None;
+        (value.source.line, value.source.column) = (None, None);
     }
     let lists = |list: &mut ListPatch| list.replaced.iter_mut().flatten().chain(&mut list.added).for_each(plain);
     for role in patch.roles.values_mut() {

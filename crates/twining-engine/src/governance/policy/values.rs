@@ -198,6 +198,6 @@ impl Reader<'_> {
     }
 
     pub(super) fn source(&self, at: Spot) -> Source {
-        Source { layer: self.layer, line: Some(at.line) }
+        Source { layer: self.layer, line: Some(at.line), column: Some(at.column) }
     }
 }
