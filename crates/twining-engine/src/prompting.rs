@@ -7,7 +7,7 @@ use twining_model::{EntryType, Scope, Status};
 use twining_store::EntryFilter;
 
 use crate::caller::Caller;
-use crate::context::{AssembleInput, AssembledContext, ContextDecision, ContextEntry};
+use crate::context::{AssembleInput, AssembledContext, BY_SCOPE, ContextDecision, ContextEntry};
 use crate::decisions::nearest;
 use crate::engine::Engine;
 use crate::failure::Failure;
@@ -15,8 +15,6 @@ use crate::governance::prompt::{self, Listed, Memory, PromptDraft};
 use crate::governance::{Prompt, PromptInput, PromptRecord, UserPolicy, turns};
 use crate::knowledge::RuleFact;
 
-/// A context that tells fewer of a kind, and leaves nothing out, tells all there is.
-const FEW: usize = 40;
 /// Tokens of a short line about a record.
 const TOKENS_A_LINE: usize = 20;
 
@@ -54,7 +52,8 @@ impl Engine {
     /// prompt has room for more of them in a line each. What is beyond is counted.
     fn whole(&self, context: AssembledContext, draft: &PromptDraft, tokens: usize) -> Result<(Listed, Listed), Failure> {
         let AssembledContext { active_decisions, active_warnings, omitted_count, .. } = context;
-        let complete = omitted_count == 0 && active_decisions.len().max(active_warnings.len()) < FEW;
+        // One that tells fewer of a kind than it takes by scope, and leaves nothing out, tells all there is.
+        let complete = omitted_count == 0 && active_decisions.len().max(active_warnings.len()) < BY_SCOPE;
         let scopes: Vec<Scope> = active_warnings.iter().map(|warning| Scope::read(&warning.scope)).collect();
         let mut decisions = Listed { records: active_decisions.into_iter().map(decision_told).collect(), beyond: 0 };
         let mut warnings = Listed { records: active_warnings.into_iter().map(warning_told).collect(), beyond: 0 };

@@ -16,5 +16,6 @@ mod told;
 pub(crate) use assemble::assemble;
 pub use assemble::{AssembleDraft, AssembleInput, AssembledContext, ContextEntity, Omitted};
 pub use changes::{ChangedDecision, EndedDecision, NewEntry, WhatChangedDraft, WhatChangedInput, WhatChangedOutcome, what_changed};
+pub(crate) use gather::BY_SCOPE;
 pub use summarize::{SummarizeInput, Summary, summarize};
 pub use told::{ContextDecision, ContextEntry};

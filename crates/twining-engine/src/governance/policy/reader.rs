@@ -24,7 +24,7 @@ pub(crate) fn read(text: &str, file: &str, layer: Layer, dialect: Dialect) -> (P
     let (entries, broken) = yaml::read(text);
     let mut reader = Reader { file, layer, mistakes: Vec::new() };
     for broken in broken {
-        reader.mistake(broken.at, format!("this is no YAML: {}", broken.why), None);
+        reader.mistake(broken.at, format!("this cannot be read: {}", broken.why), None);
     }
     let mut patch = Patch::default();
     for (key, node) in unique(&entries, &mut reader) {
