@@ -16,7 +16,7 @@ use crate::syntax::{Assign, AttrList, Body, Endpoint, GraphSyntax, NodeRef, Port
 /// What any file may ask for: edges made and attributes handed down.
 const ALLOWANCE: usize = 1 << 20;
 /// What a file may ask for on top, for each byte of it.
-const ALLOWANCE_A_BYTE: usize = 16;
+const ALLOWANCE_A_BYTE: usize = 4;
 
 pub(crate) fn graph(syntax: &GraphSyntax, length: usize, errors: &mut Vec<Complaint>) -> Graph {
     let mut builder = Builder {
@@ -161,6 +161,11 @@ impl Builder {
         let own: Vec<Attribute> = lists.iter().flat_map(|list| &list.assigns).map(|assign| attribute(assign, Origin::Own)).collect();
         if let [Endpoint::Nodes(nodes)] = endpoints {
             return self.node_statement(nodes, own, scope);
+        }
+        // Alone it makes no edges, so nobody asks who is in it: one that is opened again for each node costs nothing.
+        if let [Endpoint::Subgraph(subgraph)] = endpoints {
+            self.group(subgraph, scope);
+            return;
         }
         let key = own.iter().rev().find(|attribute| &*attribute.name == "key").map(|attribute| attribute.value.clone());
         let own = Arc::new(own);

@@ -75,10 +75,14 @@ flowchart LR
     n1 --> n2
     n2 --> n1
     n2 --> n2
+    subgraph legend[\"type\"]
+        k0[\"pattern\"]
+        k1[\"rule\"]
+    end
     classDef c0 fill:#cfe2ff,stroke:#555,color:#000
-    class n1 c0
+    class n1,k0 c0
     classDef c1 fill:#d1e7dd,stroke:#555,color:#000
-    class n0 c1
+    class n0,k1 c1
 "
     );
     assert_eq!(
@@ -127,4 +131,15 @@ fn empty_lonely_and_large_graphs_are_drawn() {
     let start = std::time::Instant::now();
     let _ = svg(document.graph(), &DrawOptions::default());
     assert!(start.elapsed().as_secs() < 5);
+}
+
+#[test]
+fn a_value_has_its_colour_whatever_else_is_drawn() {
+    let options = DrawOptions { colour_order: ["component", "rule"].map(str::to_owned).to_vec(), ..options() };
+    let colour = |source: &str| {
+        let drawn = mermaid(Document::parse(source).graph(), &options);
+        drawn.lines().find(|line| line.contains("classDef")).map(str::to_owned)
+    };
+    assert_eq!(colour("digraph { a [type=rule] }"), Some("    classDef c0 fill:#d1e7dd,stroke:#555,color:#000".to_owned()));
+    assert_eq!(colour("digraph { a [type=else] }"), Some("    classDef c0 fill:#fff3cd,stroke:#555,color:#000".to_owned()));
 }

@@ -247,3 +247,61 @@ fn two_branches_of_a_thousand_nodes_merge_and_nothing_is_lost() {
     assert_eq!((document.graph().nodes().len(), document.graph().edges().len(), merged.clashes.len()), (2_100, 2_000, 50));
     assert!(took.as_secs() < 5, "{took:?}");
 }
+
+#[test]
+fn comments_of_theirs_come_along_where_they_stood() {
+    let ours = BASE.replacen("status=\"current\"", "status=\"legacy\"", 1);
+    let theirs = BASE
+        .replace("    // Rules first.\n", "    // Rules first.\n    // Reviewed by Ann: do not split them.\n")
+        .replace("    ];\n\n    api", "    ]; // Postgres\n\n    /* why: see ADR-7 */\n    api")
+        .replace("uses];\n", "uses];\n    // the end\n")
+        + "// behind\n";
+    let merged = merged(BASE, &ours, &theirs);
+    assert_eq!(text(&merged), theirs.replacen("status=\"current\"", "status=\"legacy\"", 1));
+    assert_eq!(merged.clashes, []);
+    let again = merge(BASE.as_bytes(), &merged.text, theirs.as_bytes(), &AlwaysClash).expect("valid sides");
+    assert_eq!(again.text, merged.text, "and once");
+}
+
+#[test]
+fn a_comment_that_theirs_edited_is_replaced_and_one_that_both_edited_stands_twice() {
+    let theirs = BASE.replace("// Rules first.", "// Rules, then data.");
+    let ours = BASE.replace("uses]", "calls]");
+    assert_eq!(text(&merged(BASE, &ours, &theirs)), theirs.replace("uses]", "calls]"));
+    let ours = BASE.replace("// Rules first.", "// The rules.");
+    assert_eq!(text(&merged(BASE, &ours, &theirs)), ours.replace("// The rules.\n", "// The rules.\n    // Rules, then data.\n"));
+}
+
+#[test]
+fn comments_find_a_place_in_a_file_of_one_line() {
+    let merged = merged("digraph { a; b }", "digraph { a [x=1]; b }", "digraph { a; /* of b */ b // it\n }");
+    let document = Document::parse(merged.text.clone());
+    assert_eq!((document.errors(), document.graph().nodes().len()), (&[][..], 2), "{}", text(&merged));
+    assert!(text(&merged).contains("/* of b */") && text(&merged).contains("// it\n"), "{}", text(&merged));
+}
+
+#[test]
+fn a_node_that_one_side_takes_out_of_a_subgraph_leaves_it_from_either_side() {
+    let base = "digraph {\n  subgraph cluster_x {\n    label=X;\n    a [v=1];\n  }\n  b;\n}\n";
+    let unwrapped = "digraph {\n  a [v=1];\n  b;\n}\n";
+    let added = base.replace("  b;\n", "  b;\n  c;\n");
+    let out = merged(base, &added, unwrapped);
+    assert_eq!((text(&out).as_str(), told(&out).len()), ("digraph {\n  b;\n  c;\n  a [v=1];\n}\n", 0));
+    assert_eq!(told(&merged(base, unwrapped, &added)), [""; 0]);
+    // With a value that ours changed, and from a subgraph that stays.
+    let two = base.replace("    a [v=1];\n", "    a [v=1];\n    d;\n");
+    let ours = two.replace("v=1", "v=2");
+    let theirs = two.replace("    a [v=1];\n", "").replace("  b;\n", "  a [v=1];\n  b;\n");
+    let out = merged(&two, &ours, &theirs);
+    assert_eq!(text(&out), "digraph {\n  subgraph cluster_x {\n    label=X;\n    d;\n  }\n  b;\n  a [v=2];\n}\n");
+    assert_eq!(told(&out), [""; 0]);
+}
+
+#[test]
+fn a_subgraph_that_one_side_removed_and_the_other_filled_is_told_from_either_side() {
+    let base = "digraph {\n  subgraph cluster_a {\n    x;\n  }\n}\n";
+    let filled = base.replace("x;", "x; y;");
+    let without = "digraph {\n}\n";
+    assert_eq!(told(&merged(base, &filled, without)), ["the subgraph cluster_a: theirs removed it; what stands in ours was kept"]);
+    assert_eq!(told(&merged(base, without, &filled)), ["the subgraph cluster_a: ours removed it; what stands in ours was kept"]);
+}

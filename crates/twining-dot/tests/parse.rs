@@ -223,6 +223,12 @@ fn a_few_bytes_that_ask_for_a_huge_graph_are_refused() {
 }
 
 #[test]
+fn a_subgraph_that_is_opened_again_for_each_of_its_nodes_is_read() {
+    let source: String = (0..3_000).map(|node| format!("subgraph s {{ n{node} }}\n")).collect();
+    assert_eq!(counts(format!("digraph {{ {source} }}")), (3_000, 0));
+}
+
+#[test]
 fn hostile_inputs_take_no_longer_than_others_of_their_size() {
     let size = 100_000;
     for piece in [

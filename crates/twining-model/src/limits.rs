@@ -94,6 +94,8 @@ pub const WALK_DEPTH: usize = 3;
 pub const PATH_DEPTH: usize = 16;
 /// Nodes one walk, trace or path search may visit.
 pub const WALK_NODES: usize = 1000;
+/// Nodes of one picture.
+pub const PICTURE_NODES: usize = 2000;
 /// Results one call may ask for.
 pub const PAGE: usize = 500;
 /// Bytes of one answer.

@@ -57,6 +57,7 @@ fn every_limit_stands_in_the_document_with_its_value() {
             "WALK_DEPTH" => limits::WALK_DEPTH,
             "PATH_DEPTH" => limits::PATH_DEPTH,
             "WALK_NODES" => limits::WALK_NODES,
+            "PICTURE_NODES" => limits::PICTURE_NODES,
             "PAGE" => limits::PAGE,
             "ANSWER_BYTES" => limits::ANSWER_BYTES,
             "QUEUE_LINES" => limits::QUEUE_LINES,

@@ -5,6 +5,8 @@
 //! walked name by name inside the project, follows no link, and ends in a DOT
 //! file, so it can neither lead out nor be turned against another file.
 
+use std::path::Path;
+
 use twining_model::limits;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -42,16 +44,20 @@ impl KnowledgeFile {
 impl Store {
     /// Reads the knowledge file, wherever it is.
     pub fn knowledge(&self) -> Result<KnowledgeFile, StoreError> {
-        let project = Dir::project(&self.place().project, self.probe())?;
-        let (path, passed_over) = self.knowledge_path(&project)?;
-        let bytes = read(&project, &path)?;
+        self.knowledge_in(&self.place().project)
+    }
+
+    /// Reads the version of it that a working tree of the project has.
+    pub fn knowledge_in(&self, tree: &Path) -> Result<KnowledgeFile, StoreError> {
+        let tree = Dir::project(tree, self.probe())?;
+        let (path, passed_over) = self.knowledge_path(&tree)?;
+        let bytes = read(&tree, &path)?;
         Ok(KnowledgeFile { path, bytes, passed_over })
     }
 
-    /// Reads another DOT file of the project, by its relative path.
-    pub fn dot_file(&self, path: &str) -> Result<KnowledgeFile, StoreError> {
-        let project = Dir::project(&self.place().project, self.probe())?;
-        let bytes = read(&project, path)?;
+    /// Reads another DOT file of a working tree of the project, by its relative path.
+    pub fn dot_file(&self, tree: &Path, path: &str) -> Result<KnowledgeFile, StoreError> {
+        let bytes = read(&Dir::project(tree, self.probe())?, path)?;
         Ok(KnowledgeFile { path: path.to_owned(), bytes, passed_over: None })
     }
 

@@ -178,7 +178,7 @@ impl History for Git {
 }
 
 /// Branches that others leave from, the likeliest first.
-const MAIN_BRANCHES: [&str; 5] = ["origin/HEAD", "origin/main", "origin/master", "main", "master"];
+const MAIN_BRANCHES: [&str; 7] = ["origin/HEAD", "origin/main", "origin/master", "main", "master", "trunk", "develop"];
 /// How many changed files are told of.
 const CHANGED: usize = 10_000;
 
@@ -210,6 +210,30 @@ impl Git {
         out.status.success().then_some(out.stdout)
     }
 
+    /// Full names of branches that this one may have left, where none of the usual
+    /// ones is there: what new repositories begin with here, the branch it follows
+    /// if that has another name, and the only other branch there is.
+    fn unusual_main_branches(&self) -> Vec<String> {
+        let line = |words: &[&str]| {
+            let text = String::from_utf8(self.printed(words)?).ok()?.trim().to_owned();
+            (!text.is_empty()).then_some(text)
+        };
+        let current = line(&["symbolic-ref", "--quiet", "HEAD"]).unwrap_or_default();
+        let mut found = Vec::new();
+        if let Some(name) = line(&["config", "--get", "init.defaultBranch"]) {
+            found.extend([format!("refs/remotes/origin/{name}"), format!("refs/heads/{name}")]);
+        }
+        let branch = current.strip_prefix("refs/heads/").unwrap_or_default();
+        let followed = line(&["rev-parse", "--symbolic-full-name", "@{upstream}"]);
+        found.extend(followed.filter(|name| !branch.is_empty() && !name.ends_with(&format!("/{branch}"))));
+        let listed = line(&["for-each-ref", "--format=%(refname)", "refs/heads"]).unwrap_or_default();
+        let others: Vec<&str> = listed.lines().filter(|name| *name != current).collect();
+        if let [only] = others.as_slice() {
+            found.push((*only).to_owned());
+        }
+        found
+    }
+
     fn hash(&self, words: &[&str]) -> Option<String> {
         let hash = String::from_utf8(self.printed(words)?).ok()?.trim().to_owned();
         (hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(hash)
@@ -227,9 +251,11 @@ impl Changes for Git {
         self.hash(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]).ok_or_else(|| format!("git knows no `{shown}` here"))
     }
 
-    fn fork_point(&self) -> Result<String, String> {
-        let from = MAIN_BRANCHES.iter().find_map(|branch| self.hash(&["merge-base", "HEAD", branch]));
-        from.map_or_else(|| self.revision("HEAD"), Ok)
+    fn fork_point(&self) -> Result<Option<String>, String> {
+        let head = self.revision("HEAD")?;
+        let left = |branch: &str| self.hash(&["merge-base", &head, branch]);
+        let usual = MAIN_BRANCHES.iter().find_map(|branch| left(branch));
+        Ok(usual.or_else(|| self.unusual_main_branches().iter().find_map(|branch| left(branch))))
     }
 
     fn changed_files(&self, base: &str, head: Option<&str>) -> Result<Vec<String>, String> {
@@ -385,7 +411,7 @@ mod tests {
     #[test]
     fn a_change_is_told_by_its_files_and_what_they_were() {
         let (dir, git) = repository();
-        let base = git.fork_point().expect("has a commit");
+        let base = git.revision("HEAD").expect("has a commit");
         std::fs::write(dir.path().join("src/new.rs"), "n").expect("writes");
         assert_eq!(git.changed_files(&base, None).expect("compares"), ["src/new.rs"], "one that git does not track yet");
         for step in [&["add", "."][..], &["commit", "-q", "-m", "two"]] {
@@ -400,6 +426,27 @@ mod tests {
             assert!(git.revision(hostile).is_err(), "{hostile}");
         }
         assert!(git.file_at(&head, "../x").is_err());
+    }
+
+    #[test]
+    fn a_branch_is_held_against_the_one_it_left_whatever_that_is_called() {
+        let (_dir, git) = repository();
+        let step = |step: &[&str]| assert!(git.run_in_throwaway(step).expect("git runs"), "{step:?}");
+        step(&["branch", "-m", "mainline"]);
+        let base = git.revision("HEAD").expect("is a commit");
+        assert_eq!(git.fork_point(), Ok(None), "there is no other");
+        step(&["checkout", "-q", "-b", "fix"]);
+        step(&["commit", "-q", "--allow-empty", "-m", "two"]);
+        assert_eq!(git.fork_point(), Ok(Some(base.clone())), "the only other one");
+        step(&["branch", "other"]);
+        assert_eq!(git.fork_point(), Ok(None), "of several none is guessed");
+        step(&["branch", "-q", "--set-upstream-to", "mainline"]);
+        assert_eq!(git.fork_point(), Ok(Some(base.clone())), "the one it follows");
+        step(&["branch", "-q", "--unset-upstream"]);
+        step(&["config", "init.defaultBranch", "mainline"]);
+        assert_eq!(git.fork_point(), Ok(Some(base.clone())), "the one repositories begin with");
+        step(&["branch", "main", &base]);
+        assert_eq!(git.fork_point(), Ok(Some(base)));
     }
 
     #[test]

@@ -31,6 +31,12 @@ pub fn guardkit(project: &Project, aim: Aim, style: Style) -> Result<Ending, Pro
     }
     if aim == Aim::Print {
         let ending = out::answer(style, || answer(&imported, false), |page| page.verbatim(&imported.text), Ending::Done);
+        // What is printed may be piped into a file; what was left out of it is for whoever pipes.
+        if style == Style::Words {
+            for mistake in &imported.mistakes {
+                out::aside(&Problem::of_error("LEFT_OUT", &std::io::Error::other(format!("left out: {mistake}"))));
+            }
+        }
         return Ok(ending);
     }
     let store = project.engine.store();

@@ -266,6 +266,7 @@ fn guardkit_settings_are_taken_over_once() {
           - complexity_range: [4, 6]
             coverage_threshold: 0.85
     "#);
+    assert!(printed.stderr.contains("left out: .guardkit/config/entity-overrides.yaml:10:9: `lint`"), "{}", printed.stderr);
     assert!(!project.path().join(".twining").exists(), "printing writes nothing");
     let imported = project.run(&["import", "guardkit"]);
     assert_snapshot!(imported.stdout, @"

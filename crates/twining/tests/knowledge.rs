@@ -253,3 +253,32 @@ fn every_knowledge_verb_answers_whatever_stands_in_the_file() {
         assert_eq!(std::fs::read(project.path().join(".twining/knowledge.dot")).expect("is there"), text, "nothing was written");
     }
 }
+
+#[test]
+fn in_a_linked_worktree_a_path_means_that_file_and_a_review_its_own_graph() {
+    let rule = "\"audited\" [type=\"rule\" level=\"architecture\" status=\"current\" priority=\"critical\" description=\"d\"];";
+    let project = repository(&format!("digraph K {{\n    {rule}\n}}\n"));
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let linked = std::fs::canonicalize(dir.path()).expect("is there").join("fix");
+    project.git(["worktree", "add", "-q", "-b", "fix", &linked.display().to_string()]);
+    std::fs::write(linked.join(".twining/knowledge.dot"), "digraph K {\n    \"new\" [type=\"zzz\"];\n}\n").expect("writes");
+    std::fs::write(linked.join("only-here.dot"), "digraph {}").expect("writes");
+    let ask = |words: &[&str]| {
+        let ran = std::process::Command::new(env!("CARGO_BIN_EXE_twining")).args(words).arg("--json").current_dir(&linked).output();
+        serde_json::from_slice::<Value>(&ran.expect("runs").stdout).expect("prints JSON")
+    };
+    let shared = ask(&["knowledge", "check"]);
+    assert_eq!((&shared["valid"], shared["warnings"].as_array().map(Vec::len)), (&json!(true), Some(1)), "{shared}");
+    for path in [linked.join(".twining/knowledge.dot").display().to_string(), ".twining/knowledge.dot".to_owned()] {
+        assert_eq!(ask(&["knowledge", "check", &path])["valid"], json!(false), "{path}");
+    }
+    let main = std::fs::canonicalize(project.file("knowledge.dot")).expect("is there").display().to_string();
+    assert_eq!(ask(&["knowledge", "check", &main])["valid"], json!(true));
+    assert_eq!(ask(&["knowledge", "check", "only-here.dot"])["valid"], json!(true));
+    let review = ask(&["review-context", "code", "--base", "main"]);
+    assert_eq!(
+        (&review["changes"]["nodes_added"], &review["critical_rules"][0]["change"]),
+        (&json!(["new"]), &json!("removed")),
+        "{review}"
+    );
+}

@@ -22,15 +22,24 @@ pub fn mermaid(graph: &Graph, options: &DrawOptions) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(out, "    n{from} {arrow}{label} n{to}");
     }
-    for (number, (value, colour)) in colours(graph, options).iter().enumerate() {
+    let name = options.colour_by.as_deref().unwrap_or_default();
+    let colours = colours(graph, options);
+    if !colours.is_empty() {
+        let _ = writeln!(out, "    subgraph legend[\"{}\"]", escaped(name));
+        for (number, (value, _)) in colours.iter().enumerate() {
+            let _ = writeln!(out, "        k{number}[\"{}\"]", escaped(value));
+        }
+        out.push_str("    end\n");
+    }
+    for (number, (value, colour)) in colours.iter().enumerate() {
         let _ = writeln!(out, "    classDef c{number} fill:{colour},stroke:#555,color:#000");
-        let name = options.colour_by.as_deref().unwrap_or_default();
         let members: Vec<String> = graph
             .nodes()
             .iter()
             .enumerate()
             .filter(|(_, node)| node.get(name) == Some(value))
             .map(|(index, _)| format!("n{index}"))
+            .chain([format!("k{number}")])
             .collect();
         let _ = writeln!(out, "    class {} c{number}", members.join(","));
     }

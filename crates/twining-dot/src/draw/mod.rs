@@ -22,6 +22,8 @@ pub struct DrawOptions {
     pub edge_label: Label,
     /// The attribute that colours a node, each value in its own colour.
     pub colour_by: Option<String>,
+    /// The values that come first when colours are given out, so that a part of a graph has the colours of the whole.
+    pub colour_order: Vec<String>,
 }
 
 /// Which attribute is shown.
@@ -59,11 +61,16 @@ pub enum Direction {
 /// Fill colours that dark text can be read on.
 const PALETTE: [&str; 10] = ["#cfe2ff", "#d1e7dd", "#fff3cd", "#f8d7da", "#e2d9f3", "#cff4fc", "#ffe5d0", "#d2f4ea", "#f7d6e6", "#e2e3e5"];
 
-/// The values of the colouring attribute, sorted, and the colour of each.
+/// The values of the colouring attribute, those with a place in the order first and the others sorted, and the colour of each.
 fn colours(graph: &crate::Graph, options: &DrawOptions) -> Vec<(String, &'static str)> {
     let Some(name) = &options.colour_by else { return Vec::new() };
     let values: std::collections::BTreeSet<&str> = graph.nodes().iter().filter_map(|node| node.get(name)).collect();
-    values.into_iter().map(str::to_owned).zip(PALETTE.into_iter().cycle()).collect()
+    let others = values.iter().copied().filter(|value| !options.colour_order.iter().any(|known| known == value));
+    let all = options.colour_order.iter().map(String::as_str).chain(others);
+    all.zip(PALETTE.into_iter().cycle())
+        .filter(|(value, _)| values.contains(value))
+        .map(|(value, colour)| (value.to_owned(), colour))
+        .collect()
 }
 
 /// Which nodes and subgraphs stand directly in which subgraph; the graph itself is the last.

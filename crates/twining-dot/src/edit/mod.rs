@@ -15,6 +15,7 @@ use crate::span::Problem;
 pub(crate) use plan::{NewStatement, Plan};
 pub(crate) use render::carry_out;
 pub(crate) use site::{Shape, Sites};
+pub(crate) use splice::Splices;
 pub(crate) use style::{Style, line_end_of};
 
 /// Why an edit was not made. The document is then as it was.

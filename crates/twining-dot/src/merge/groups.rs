@@ -9,6 +9,7 @@ use crate::id::Id;
 use crate::span::Span;
 use crate::syntax::Target;
 
+use super::leaving::Left;
 use super::policy::{ClashKind, Policy, Subject};
 use super::side::{Side, own};
 use super::{Merger, Placed, in_order};
@@ -26,11 +27,12 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
             self.add_fresh(id, 0);
         }
         let fresh: HashSet<&Id> = fresh.into_iter().collect();
+        let left = self.leave_groups();
         let paths: Vec<(Vec<Id>, usize)> = self.theirs.groups.iter().map(|(path, group)| (path.clone(), *group)).collect();
         for (path, group) in paths {
             let in_ours = self.ours.groups.get(&path).copied();
             match in_ours.and_then(|group| self.plan.sites.body_of(Some(group))) {
-                Some(body) => self.known_group(&path, group, body, &fresh, &mut placed),
+                Some(body) => self.known_group(&path, group, body, &left, &fresh, &mut placed),
                 None => self.new_group(&path, group, &mut placed),
             }
         }
@@ -38,7 +40,7 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
         let mut homeless: Vec<&Id> = placed.into_values().flatten().collect();
         homeless.sort();
         homeless.into_iter().for_each(|id| self.add_fresh(id, 0));
-        self.left_groups();
+        self.left_groups(&left);
         self.unnamed_groups();
     }
 
@@ -54,7 +56,7 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
         self.plan.add(statement, behind, body);
     }
 
-    fn known_group(&mut self, path: &[Id], group: usize, body: usize, fresh: &HashSet<&Id>, placed: &mut Placed<'a>) {
+    fn known_group(&mut self, path: &[Id], group: usize, body: usize, gone: &Left<'a>, fresh: &HashSet<&Id>, placed: &mut Placed<'a>) {
         for id in placed.remove(path).unwrap_or_default() {
             self.add_fresh(id, body);
         }
@@ -69,12 +71,14 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
         let present: HashSet<&Id> = ours.nodes().iter().collect();
         for id in theirs.nodes() {
             let joins = !before.contains(id) && !present.contains(id) && !fresh.contains(id);
-            if joins && !self.plan.removed_nodes.contains(id) && ours_graph.node(id).is_some() {
+            let placed = gone.get(id) == Some(&body);
+            if joins && !placed && !self.plan.removed_nodes.contains(id) && ours_graph.node(id).is_some() {
                 self.plan.add_node(id.clone(), Vec::new(), body);
             }
         }
         let still: HashSet<&Id> = theirs.nodes().iter().collect();
-        let left = before.iter().filter(|id| !still.contains(*id) && present.contains(*id) && self.theirs.nodes.contains_key(*id)).count();
+        let stuck = |id: &&&Id| present.contains(**id) && self.theirs.nodes.contains_key(**id) && !gone.contains_key(**id);
+        let left = before.iter().filter(|id| !still.contains(**id)).filter(stuck).count();
         if left > 0 {
             self.clash(Subject::Subgraph(path.to_vec()), ClashKind::NotCarriedOver(format!("{left} nodes left it in theirs")));
         }
@@ -86,7 +90,13 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
         let known = |path: &Vec<Id>, side: &Side<'_>| path.is_empty() || side.groups.contains_key(path);
         if self.base.groups.contains_key(path) {
             // Ours removed it. Its nodes that are new in theirs still need a home.
-            for id in placed.remove(path).unwrap_or_default() {
+            let fresh = placed.remove(path).unwrap_or_default();
+            let theirs = &self.theirs.document.graph().subgraphs()[group];
+            let base = &self.base.document.graph().subgraphs()[self.base.groups[path]];
+            if !fresh.is_empty() || own(theirs.attributes()) != own(base.attributes()) {
+                self.clash(Subject::Subgraph(path.to_vec()), ClashKind::NotCarriedOver("ours removed it".to_owned()));
+            }
+            for id in fresh {
                 self.add_fresh(id, 0);
             }
             return;
@@ -126,7 +136,7 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
     }
 
     /// Subgraphs that theirs removed go when nothing is left in them; else they stay and are told.
-    fn left_groups(&mut self) {
+    fn left_groups(&mut self, left: &Left<'a>) {
         let gone: Vec<(Vec<Id>, usize)> = self
             .ours
             .groups
@@ -137,7 +147,7 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
         for (path, group) in gone {
             let ours = &self.ours.document.graph().subgraphs()[group];
             let base = &self.base.document.graph().subgraphs()[self.base.groups[&path]];
-            let empty = ours.nodes().iter().all(|id| self.plan.removed_nodes.contains(id));
+            let empty = ours.nodes().iter().all(|id| self.plan.removed_nodes.contains(id) || left.contains_key(id));
             let untouched = own(ours.attributes()) == own(base.attributes());
             if empty && untouched && self.plan.remove_group(group) {
                 continue;
@@ -214,7 +224,7 @@ fn unnamed(graph: &Graph) -> Vec<Said> {
 }
 
 /// The names from the outermost subgraph to this one; those without a name are left out.
-fn path_of(graph: &Graph, group: Option<usize>) -> Vec<Id> {
+pub(super) fn path_of(graph: &Graph, group: Option<usize>) -> Vec<Id> {
     let mut path = Vec::new();
     let mut at = group;
     while let Some(index) = at {

@@ -3,9 +3,11 @@
 //! Whatever one side alone changed is taken. Where both changed the same attribute a
 //! [`Policy`] decides. Something removed on one side goes, unless the other side
 //! changed it: then it stands and is told. The result is ours with splices, so its
-//! layout and comments are ours.
+//! layout is ours; comments are merged as the rest is.
 
+mod comments;
 mod groups;
+mod leaving;
 mod policy;
 mod side;
 
@@ -106,6 +108,7 @@ fn by_meaning(base: &Document, ours: &Document, theirs: &Document, policy: &(imp
     if let Some(problem) = syntax_errors(&text).into_iter().next() {
         return Err(EditError::WouldBreak(problem).into());
     }
+    let text = comments::carried(merger.base.document, ours, theirs, text);
     let mut clashes = merger.clashes;
     clashes.sort();
     Ok(Merged { text, clashes })
@@ -139,6 +142,10 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
         if theirs.name() != ours.name() && theirs.name() != base.name() {
             let name = theirs.name().map_or_else(|| "nothing".to_owned(), Id::to_string);
             self.clash(Subject::Graph, ClashKind::NotCarriedOver(format!("theirs names it {name}")));
+        }
+        let more = self.theirs.document.more_graphs();
+        if more > self.ours.document.more_graphs().max(self.base.document.more_graphs()) {
+            self.clash(Subject::Graph, ClashKind::NotCarriedOver("theirs has another graph behind it".to_owned()));
         }
         if theirs.is_strict() != ours.is_strict() && theirs.is_strict() != base.is_strict() {
             let what = if theirs.is_strict() { "theirs made it strict" } else { "theirs made it not strict" };

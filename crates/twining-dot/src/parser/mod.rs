@@ -183,6 +183,7 @@ impl<'a> Parser<'a> {
                 let found = self.found();
                 return self.fail(format!("{found} is a keyword; as an id it needs quotes: {}", found.replace('`', "\"")));
             }
+            TokenKind::Mark(b',') => return self.fail("expected a statement, found `,`; outside of brackets attributes end in `;`"),
             _ => {
                 let hint = if self.token.span.start == self.last_end { self.quote_hint(self.last_end) } else { String::new() };
                 return self.fail(format!("expected a statement, found {}{hint}", self.found()));

@@ -13,7 +13,7 @@ use crate::search::{self, DecisionShelf, EntryShelf, Question, Ranking, SearchMo
 use crate::words;
 
 /// Candidates taken by scope, of each kind.
-const BY_SCOPE: usize = 40;
+pub(crate) const BY_SCOPE: usize = 40;
 /// Characters of the budget for each candidate that is looked at.
 const CHARS_PER_CANDIDATE: usize = 100;
 /// Entities, and relations of each, in the reply.

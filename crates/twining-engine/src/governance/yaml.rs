@@ -120,13 +120,29 @@ fn read_whole(text: &str) -> Result<Vec<(Key, Node)>, Broken> {
     }
     let root: Spanned<Tree> = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let at = error.location().map(|at| spot(&at)).filter(|at| at.line > 0).unwrap_or(Spot { line: 1, column: 1 });
-        Broken { at, why: reason(&error.to_string()) }
+        Broken { at, why: forbidden(&error.to_string()).unwrap_or_else(|| reason(&error.to_string())) }
     })?;
     match root.value.0 {
         Value::Map(entries) => Ok(entries),
         Value::Nothing => Ok(Vec::new()),
         other => Err(Broken { at: spot(&root.referenced), why: format!("keys such as `roles:` are wanted here, not {}", other.kind()) }),
     }
+}
+
+/// What is YAML and is not read here, in words that say what to do.
+fn forbidden(error: &str) -> Option<String> {
+    let error = error.to_lowercase();
+    let is_limit = error.contains("budget");
+    let why = if is_limit && (error.contains("anchor") || error.contains("alias")) {
+        "anchors (`&name`) and aliases (`*name`) are not read here; write the value out"
+    } else if error.contains("document") {
+        "a second document begins here, and only one is read; take the `---` line out"
+    } else if is_limit {
+        "it is nested deeper or is longer than any policy"
+    } else {
+        return None;
+    };
+    Some(why.to_owned())
 }
 
 /// The first line of what the parser says: below it stands an excerpt of the text.
@@ -272,6 +288,13 @@ mod tests {
         let (entries, broken) = read("a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> other\n");
         assert_eq!((entries.len(), broken.len(), broken[0].at.line), (0, 1, 2));
         assert_eq!(broken[0].why, "git left both sides of a merge here; keep one");
+    }
+
+    #[test]
+    fn what_is_not_read_here_is_said_in_words_that_help() {
+        assert!(read("roles: &r\n  coach: {}\n").1[0].why.starts_with("anchors (`&name`)"), "{:?}", read("roles: &r {}\n").1);
+        let (_, broken) = read("roles: {}\n---\ngates: {}\n");
+        assert!(broken[0].why.starts_with("a second document begins here"), "{broken:?}");
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(crate) struct Written {
 pub(crate) fn read(policy: &str, file: &str, mistakes: &mut Vec<Mistake>) -> Vec<Written> {
     let (entries, broken) = yaml::read(policy);
     for broken in broken {
-        mistakes.push(mistake(file, broken.at, format!("this is no YAML: {}", broken.why)));
+        mistakes.push(mistake(file, broken.at, format!("this cannot be read: {}", broken.why)));
     }
     let mut written = Vec::new();
     for (_, node) in entries.into_iter().filter(|(key, _)| key.name == "guards") {
@@ -101,7 +101,7 @@ pub(crate) fn compile(written: &Written, layer: Layer, base: Option<&Guard>, tri
         when: When::default(),
         examples: Vec::new(),
     });
-    guard.source = Source { layer, line: Some(written.line) };
+    guard.source = Source { layer, line: Some(written.line), column: None };
     let mut on_error = None;
     for (key, node) in &written.fields {
         match key.name.as_str() {

@@ -21,7 +21,7 @@ const SYNONYMS: [(&str, &[Synonyms]); 5] = [
         "level",
         &[
             ("architecture", &["application", "system", "design", "global", "arch", "architectural", "project"]),
-            ("implementation", &["code", "impl", "detail", "local", "module", "component"]),
+            ("implementation", &["code", "impl", "detail", "local", "module", "component", "package", "class", "function", "file"]),
         ],
     ),
     (

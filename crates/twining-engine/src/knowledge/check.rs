@@ -15,6 +15,8 @@ use crate::answer::{is_zero, within_answer};
 
 /// How a text that a merge put together from two is marked.
 pub(super) const MERGED: &str = "[merge: settle]";
+/// What is said of such a text.
+const KEPT_TWO: &str = "a merge kept two texts here";
 
 /// So many unknown ends of edges are told which node was meant.
 const ADVISED: usize = 100;
@@ -73,24 +75,28 @@ pub struct KnowledgeCheckOutcome {
     pub omitted: u64,
 }
 
-/// Checks a file that was read; `bytes` is none if it is not there.
-pub(crate) fn check(path: String, bytes: Option<&[u8]>, passed_over: Option<&str>) -> KnowledgeCheckOutcome {
+/// Checks a file that was read; `bytes` is none if it is not there. Comes
+/// with `doubts` about the file as a whole.
+pub(crate) fn check(path: String, bytes: Option<&[u8]>, doubts: Vec<Finding>) -> KnowledgeCheckOutcome {
     let known = Knowledge::read(bytes.unwrap_or_default());
     let (nodes, edges) = (known.declared, known.edges());
     let (errors, mut warnings) = (known.errors, known.warnings);
     if bytes.is_none() {
         warnings = vec![Finding::of_file("there is no knowledge graph yet", "`twining knowledge check --create` starts one")];
     }
-    if let Some(other) = passed_over {
-        let message = format!("`{other}` is there too, and is not read");
-        warnings.push(Finding::of_file(message, "keep one of them, or name one in config.yml: knowledge.path"));
-    }
+    warnings.extend(doubts);
     let found = errors.len() + warnings.len();
     let valid = errors.is_empty();
     let (errors, cut) = within_answer(errors);
     let (warnings, _) = if cut { (Vec::new(), true) } else { within_answer(warnings) };
     let omitted = u64::try_from(found - errors.len() - warnings.len()).unwrap_or(u64::MAX);
     KnowledgeCheckOutcome { valid, file: path, errors, warnings, nodes, edges, omitted }
+}
+
+/// That a file in the other usual place is not read.
+pub(super) fn passed_over(other: &str) -> Finding {
+    let message = format!("`{other}` is there too, and is not read");
+    Finding::of_file(message, "keep one of them, or name one in config.yml: knowledge.path")
 }
 
 /// What came of looking at a document.
@@ -111,8 +117,13 @@ pub(super) fn examine(document: &Document) -> Examined {
     let markers = conflict_markers(document.bytes());
     review.syntax(&markers);
     let graph = document.graph();
+    // `b-c [..]` is the node `b` and an error: what `b` lacks is not what is wrong.
+    let torn: HashSet<usize> = document.errors().iter().map(|problem| problem.span.start).collect();
     for (position, node) in graph.nodes().iter().enumerate() {
         match statements.declared.get(node.id()) {
+            Some(span) if torn.contains(&span.end) => {
+                review.unsound.insert(position);
+            }
             Some(span) => review.node(position, node, span.start),
             None => {
                 review.unsound.insert(position);
@@ -217,16 +228,16 @@ impl Review<'_> {
                 self.doubt(node, name, attribute.span().start, message, Some(field.to_owned()));
             }
             if attribute.value().as_str().contains(MERGED) {
-                let message = "a merge kept two texts here".to_owned();
-                self.doubt(node, name, place(node, name, at), message, Some(format!("make them one and remove {MERGED}")));
+                self.doubt(node, name, place(node, name, at), KEPT_TWO.to_owned(), Some(format!("make them one and remove {MERGED}")));
             }
         }
     }
 
     fn contradictions(&mut self, statements: &Statements<'_>) {
-        for clash in &statements.clashes {
-            let at = [clash.first.1.start, clash.second.1.start];
-            let lines = self.document.positions(&at);
+        let offsets: Vec<usize> = statements.clashes.iter().flat_map(|clash| [clash.first.1.start, clash.second.1.start]).collect();
+        // All at once: each look alone would read the file again.
+        let positions = self.document.positions(&offsets);
+        for ((clash, at), lines) in statements.clashes.iter().zip(offsets.chunks_exact(2)).zip(positions.chunks_exact(2)) {
             let message = format!(
                 "{} is '{}' in line {} and '{}' in line {}",
                 clash.name,
@@ -276,6 +287,10 @@ impl Review<'_> {
             }
             if self.errors.len() > before {
                 self.unsound_edges.insert(index);
+            }
+            for merged in edge.attributes().own().filter(|attribute| attribute.value().as_str().contains(MERGED)) {
+                let suggestion = Some(format!("make them one and remove {MERGED}"));
+                self.warnings.push((merged.span().start, about_edge(edge, merged.name(), KEPT_TWO.to_owned(), suggestion)));
             }
             if seen.insert((edge.from(), edge.to(), relation), index).is_some() {
                 let message = format!("the edge to '{}' stands twice", text::excerpt(edge.to().as_str(), 80));
@@ -337,7 +352,7 @@ fn suggested(field: &str, given: &str, known: &[&str]) -> Option<String> {
 
 /// Where lines begin with a conflict marker. The middle ones alone may be
 /// anybody's text; they count between an opening and a closing one.
-fn conflict_markers(source: &[u8]) -> Vec<usize> {
+pub(super) fn conflict_markers(source: &[u8]) -> Vec<usize> {
     let mut found = Vec::new();
     let (mut at, mut open) = (0, false);
     for line in source.split_inclusive(|byte| *byte == b'\n') {

@@ -1,6 +1,7 @@
 //! The knowledge verbs of the engine: the file comes from the store, a room does
 //! the work, and what is written goes back through the store.
 
+use std::path::Path;
 use std::time::Instant;
 
 use schemars::JsonSchema;
@@ -9,13 +10,13 @@ use twining_model::knowledge::DEFAULT_GRAPH;
 use twining_model::{Scope, text};
 use twining_store::KnowledgeFile;
 
-use super::check::{self, KnowledgeCheckInput, KnowledgeCheckOutcome};
+use super::check::{self, Finding, KnowledgeCheckInput, KnowledgeCheckOutcome};
 use super::facts::KnowledgeFacts;
 use super::metrics::{Event, KnowledgeMetrics};
 use super::pack::{KnowledgePack, KnowledgePackInput, Story, UNUSED_DAYS};
 use super::picture::{self, Picture, PictureInput};
 use super::retrieve::{self, KnowledgeRetrieveInput, Retrieved, Search};
-use super::review::{self, Changes, Kind, ReviewContext, ReviewContextInput};
+use super::review::{self, Changes, Kind, Present, ReviewContext, ReviewContextInput};
 use super::update::{self, KnowledgeUpdateInput, KnowledgeUpdated};
 use crate::engine::Engine;
 use crate::failure::Failure;
@@ -32,18 +33,48 @@ pub struct KnowledgeCreated {
 }
 
 impl Engine {
-    /// Says what is wrong with the knowledge graph, or with another DOT file of the project.
-    pub fn knowledge_check(&self, input: &KnowledgeCheckInput) -> Result<KnowledgeCheckOutcome, Failure> {
+    /// Says what is wrong with the shared knowledge graph, or with another DOT file
+    /// of the working tree the caller stands in.
+    pub fn knowledge_check(&self, input: &KnowledgeCheckInput, checkout: &Path) -> Result<KnowledgeCheckOutcome, Failure> {
         let Some(path) = &input.path else {
             let file = self.store().knowledge()?;
-            return Ok(check::check(file.path, file.bytes.as_deref(), file.passed_over.as_deref()));
+            let mut doubts: Vec<Finding> = file.passed_over.as_deref().map(check::passed_over).into_iter().collect();
+            doubts.extend(self.unmerged_version(&file, checkout)?);
+            return Ok(check::check(file.path, file.bytes.as_deref(), doubts));
         };
+        let (tree, path) = self.tree_of(path, checkout);
         let path = Scope::parse("path", path, self.store().root())?;
-        let file = self.store().dot_file(path.as_str())?;
+        let file = self.store().dot_file(tree, path.as_str())?;
         match file.bytes {
-            Some(bytes) => Ok(check::check(file.path, Some(&bytes), None)),
+            Some(bytes) => Ok(check::check(file.path, Some(&bytes), Vec::new())),
             None => Err(Failure::NotFound { what: "file", id: file.path, hint: "give a path relative to the project".to_owned() }),
         }
+    }
+
+    /// The working tree a path leads into: the caller's own, unless it spells out the main one.
+    fn tree_of<'p>(&'p self, path: &'p str, checkout: &'p Path) -> (&'p Path, &'p str) {
+        let project = self.store().place().project.as_path();
+        match Path::new(path).strip_prefix(checkout).ok().and_then(Path::to_str) {
+            Some(inside) => (checkout, inside),
+            None if Path::new(path).starts_with(project) => (project, path),
+            None => (checkout, path),
+        }
+    }
+
+    /// That a linked working tree has another version of the graph, which counts once it is merged.
+    fn unmerged_version(&self, shared: &KnowledgeFile, checkout: &Path) -> Result<Option<Finding>, Failure> {
+        if checkout == self.store().place().project {
+            return Ok(None);
+        }
+        let here = self.store().knowledge_in(checkout)?;
+        let differs = here.bytes.is_some() && here.bytes != shared.bytes;
+        Ok(differs.then(|| {
+            let suggestion = format!("`twining knowledge check {}` checks that one", here.path);
+            Finding::of_file(
+                "this is the shared graph; the working tree here has another version, which counts once it is merged",
+                &suggestion,
+            )
+        }))
     }
 
     /// Finds nodes by words, and those around them.
@@ -92,18 +123,20 @@ impl Engine {
         picture::draw(&self.knowledge.current(self.store())?.known, input)
     }
 
-    /// Gathers what a reviewer should hold a plan or a change against.
-    pub fn review_context(&self, input: &ReviewContextInput, changes: &dyn Changes) -> Result<ReviewContext, Failure> {
+    /// Gathers what a reviewer should hold a plan or a change against. The graph is
+    /// part of what is reviewed, so it is that of the working tree the caller stands in.
+    pub fn review_context(&self, input: &ReviewContextInput, changes: &dyn Changes, checkout: &Path) -> Result<ReviewContext, Failure> {
         let kind = Kind::parse(&input.kind)?;
         let story_id = input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
-        let file = self.store().knowledge()?;
+        let (file, shared) = (self.store().knowledge_in(checkout)?, self.store().knowledge()?);
         let pack = story_id.as_deref().map(|id| self.pack_of_story(id)).transpose()?.flatten();
         let mut context =
             ReviewContext { kind: kind.as_str().to_owned(), story_id, knowledge_file: file.path.clone(), pack, ..ReviewContext::default() };
         if context.story_id.is_some() && context.pack.is_none() {
             context.notes.push("no pack was made for this story lately; twining_knowledge_pack makes one".to_owned());
         }
-        review::fill(&mut context, kind, input, file.bytes.as_deref(), changes)?;
+        let now = Present { here: file.bytes.as_deref(), shared: shared.bytes.as_deref() };
+        review::fill(&mut context, kind, input, now, changes)?;
         let (nodes_added, knowledge_modified) = (context.changes.nodes_added.len(), context.knowledge_modified);
         self.count(&Event::Review { story_id: context.story_id.clone(), kind: context.kind.clone(), knowledge_modified, nodes_added });
         Ok(context)

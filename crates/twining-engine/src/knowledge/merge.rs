@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use twining_dot::{Clash, ClashKind, Id, MergeError, Policy, Settle, Subject, merge};
+use twining_dot::{Clash, ClashKind, Id, Policy, Settle, Subject, merge};
 use twining_model::knowledge::{Priority, Standing};
 use twining_model::text;
 
-use super::check::{Finding, MERGED};
+use super::check::{Finding, MERGED, conflict_markers};
 use super::file::Knowledge;
 
 /// What stands between two texts that a merge kept.
@@ -29,15 +29,19 @@ pub struct KnowledgeMerged {
     pub guidance: String,
 }
 
-/// Merges what `ours` and `theirs` made of `base`. A side that is no valid DOT is
-/// not guessed at: ours stands as it is.
+/// Merges what `ours` and `theirs` made of `base`. A side that is no valid DOT, or
+/// in which an earlier conflict still stands, is not guessed at: ours stands as it is.
 #[must_use]
 pub fn merge_knowledge(base: &[u8], ours: &[u8], theirs: &[u8], path: &str) -> KnowledgeMerged {
     let [base, ours, theirs] =
         [base, ours, theirs].map(|side| if side.iter().all(u8::is_ascii_whitespace) { EMPTY.as_bytes() } else { side });
+    // Markers are looked for first: `<<<<<<<` to `>>>>>>>` is one id in brackets to DOT, and valid.
+    if let Some(marked) = unsettled("ours", ours).or_else(|| unsettled("theirs", theirs)) {
+        return unmerged(ours, &marked, path);
+    }
     let merged = match merge(base, ours, theirs, &Words) {
         Ok(merged) => merged,
-        Err(error) => return unmerged(ours, &error, path),
+        Err(error) => return unmerged(ours, &error.to_string(), path),
     };
     let (marked, clashed): (Vec<Clash>, Vec<Clash>) = merged.clashes.into_iter().partition(is_marked);
     let mut conflicts: Vec<String> = clashed.iter().map(|clash| text::visible(&clash.to_string())).collect();
@@ -68,8 +72,15 @@ pub fn guidance(path: &str, matters: &[String]) -> String {
     said
 }
 
-fn unmerged(ours: &[u8], error: &MergeError, path: &str) -> KnowledgeMerged {
-    let conflicts = vec![format!("{}; nothing was merged and ours stands", text::visible(&error.to_string()))];
+/// What is said of a side in which an earlier conflict still stands.
+fn unsettled(side: &str, source: &[u8]) -> Option<String> {
+    let at = *conflict_markers(source).first()?;
+    let line = source[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+    Some(format!("{side} still has a conflict marker in line {line}; settle that conflict first, then merge again"))
+}
+
+fn unmerged(ours: &[u8], why: &str, path: &str) -> KnowledgeMerged {
+    let conflicts = vec![format!("{}; nothing was merged and ours stands", text::visible(why))];
     let guidance = guidance(path, &conflicts);
     KnowledgeMerged { text: ours.to_vec(), conflicts, marked: Vec::new(), guidance }
 }

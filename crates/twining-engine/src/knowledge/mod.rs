@@ -17,6 +17,7 @@ mod picture;
 mod print;
 mod retrieve;
 mod review;
+mod rules;
 mod shelf;
 mod statements;
 mod terms;
@@ -34,7 +35,8 @@ pub use metrics::{KnowledgeMetrics, StoryMetrics};
 pub use pack::{KnowledgePack, KnowledgePackInput};
 pub use picture::{Format, Picture, PictureInput};
 pub use retrieve::{KnowledgeRetrieveInput, Retrieved};
-pub use review::{AppliedRule, ChangedNode, Changes, GraphChanges, ReviewContext, ReviewContextInput};
+pub use review::{ChangedNode, Changes, GraphChanges, ReviewContext, ReviewContextInput};
+pub use rules::{AppliedRule, Weakened};
 pub use terms::key_terms;
 pub use update::{KnowledgeUpdateInput, KnowledgeUpdated, Op, Operation};
 

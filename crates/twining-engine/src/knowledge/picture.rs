@@ -2,15 +2,13 @@
 //! would rather look.
 
 use twining_dot::{Direction, DrawOptions, Label, mermaid, svg};
+use twining_model::knowledge::NodeType;
 use twining_model::{Refused, limits};
 
 use super::advice;
 use super::file::Knowledge;
 use super::{print, retrieve};
 use crate::failure::Failure;
-
-/// More nodes than this are no picture.
-const MOST: usize = 2000;
 
 /// How to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +63,8 @@ pub(super) fn draw(known: &Knowledge, input: &PictureInput) -> Result<Picture, F
         Some(id) if graph.node(id.as_str()).is_some() => graph.around(&[id.as_str().into()], depth),
         Some(id) => return Err(nobody(known, id)),
     };
-    if graph.nodes().len() > MOST && input.format != Format::Dot {
-        return Err(Refused::new("graph", format!("has more than {MOST} nodes to draw"))
+    if graph.nodes().len() > limits::PICTURE_NODES && input.format != Format::Dot {
+        return Err(Refused::new("graph", format!("has more than {} nodes to draw", limits::PICTURE_NODES))
             .because("draw one level, or what is around a node")
             .into());
     }
@@ -75,6 +73,7 @@ pub(super) fn draw(known: &Knowledge, input: &PictureInput) -> Result<Picture, F
         label: Label::Plain,
         edge_label: Label::Attribute("relation".to_owned()),
         colour_by: Some("type".to_owned()),
+        colour_order: NodeType::ALL.iter().map(|kind| kind.as_str().to_owned()).collect(),
     };
     let text = match input.format {
         Format::Svg => svg(&graph, &options),

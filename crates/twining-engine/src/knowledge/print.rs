@@ -29,9 +29,9 @@ pub(super) fn node(known: KnownNode<'_>) -> String {
 fn edge(bond: Bond<'_>) -> String {
     let edge = bond.edge();
     let mut line = format!("    {} -> {}", edge.from().quoted(), edge.to().quoted());
-    let relation = Id::new(bond.relation());
-    let note = edge.attributes().get("note").map(|note| ("note", note.value()));
-    list(&mut line, std::iter::once(("relation", &relation)).chain(note));
+    // One that names no relation names none here: the word it counts as is not one to write.
+    let said = ["relation", "note"].into_iter().filter_map(|name| Some((name, edge.attributes().get(name)?.value())));
+    list(&mut line, said.filter(|(_, value)| !value.as_str().trim().is_empty()));
     line
 }
 

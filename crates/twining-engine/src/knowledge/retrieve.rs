@@ -8,7 +8,7 @@ use twining_model::knowledge::Level;
 use twining_model::{Refused, limits, text};
 use twining_store::{NodeIndex, StoreError, terms};
 
-use super::file::Knowledge;
+use super::file::{Bond, Knowledge};
 use super::print;
 use crate::answer::is_zero;
 use crate::words;
@@ -19,6 +19,9 @@ const HITS: usize = 20;
 const DEPTH: usize = 1;
 /// Bytes of a subgraph: as JSON it may be twice as long.
 const SUBGRAPH_BYTES: usize = limits::ANSWER_BYTES / 4;
+
+/// Edges of a subgraph.
+const EDGES: usize = limits::WALK_NODES * 4;
 
 /// What to look for.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +52,9 @@ pub struct Retrieved {
     /// Nodes that did not fit into the answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub omitted: u64,
+    /// Edges between these nodes that did not fit into the answer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub omitted_edges: u64,
     /// Nodes of the file that are wrong and were not looked at.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
@@ -97,15 +103,19 @@ pub(super) fn retrieve<'i>(
 ) -> Result<Retrieved, StoreError> {
     let asked = terms(&search.words);
     let wanted = |position: usize| search.level.is_none_or(|level| known.at(position).level() == Some(level));
-    let hits = match (asked.is_empty(), search.level) {
+    let mut hits = match (asked.is_empty(), search.level) {
         (false, _) if known.nodes().len() > 0 => index()?.find(&asked, search.most, wanted)?,
         (true, Some(_)) if search.words.is_empty() => {
-            known.nodes().map(|node| node.position).filter(|position| wanted(*position)).take(search.most).collect()
+            known.nodes().map(|node| node.position).filter(|position| wanted(*position)).collect()
         }
         _ => Vec::new(),
     };
-    let neighbors = around(known, &hits, search.depth, wanted);
+    // Of a level, all is meant; of a search, so many of the best.
+    let beyond = cut(&mut hits, search.most);
+    let mut neighbors = around(known, &hits, search.depth, wanted);
+    let beyond = beyond + cut(&mut neighbors, limits::WALK_NODES);
     let mut retrieved = fitting(known, hits, neighbors);
+    retrieved.omitted += beyond as u64;
     retrieved.search_terms = asked.into_iter().map(|term| term.text).collect();
     retrieved.left_out = known.left_out() as u64;
     retrieved.note = note(known, &retrieved);
@@ -129,8 +139,14 @@ fn around(known: &Knowledge, hits: &[usize], depth: usize, wanted: impl Fn(usize
         reached.extend(&rim);
         found.extend(&rim);
     }
-    found.truncate(limits::WALK_NODES);
     found
+}
+
+/// Keeps so many, and tells how many went.
+fn cut(found: &mut Vec<usize>, most: usize) -> usize {
+    let beyond = found.len().saturating_sub(most);
+    found.truncate(most);
+    beyond
 }
 
 /// The answer, as large as it may be: hits first, then the nearest neighbours.
@@ -146,8 +162,9 @@ fn fitting(known: &Knowledge, hits: Vec<usize>, neighbors: Vec<usize>) -> Retrie
     let hits: Vec<usize> = hits.into_iter().filter(|position| fits(position)).collect();
     let neighbors: Vec<usize> = neighbors.into_iter().filter(|position| fits(position)).collect();
     let kept: BTreeSet<usize> = hits.iter().chain(&neighbors).copied().collect();
-    let bonds = known.bonds().filter(|bond| kept.contains(&bond.from.position) && kept.contains(&bond.to.position));
-    let subgraph = print::dot(kept.iter().map(|position| known.at(*position)), bonds.take(limits::WALK_NODES * 4));
+    let between = |bond: &Bond<'_>| kept.contains(&bond.from.position) && kept.contains(&bond.to.position);
+    let edges = known.bonds().filter(between).count().saturating_sub(EDGES);
+    let subgraph = print::dot(kept.iter().map(|position| known.at(*position)), known.bonds().filter(between).take(EDGES));
     let ids = |positions: &[usize]| positions.iter().map(|position| known.at(*position).id().to_owned()).collect();
     Retrieved {
         subgraph,
@@ -155,6 +172,7 @@ fn fitting(known: &Knowledge, hits: Vec<usize>, neighbors: Vec<usize>) -> Retrie
         hits: ids(&hits),
         neighbors: ids(&neighbors),
         omitted: (found - kept.len()) as u64,
+        omitted_edges: edges as u64,
         ..Retrieved::default()
     }
 }

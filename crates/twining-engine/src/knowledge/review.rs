@@ -10,10 +10,10 @@ use twining_dot::Graph;
 use twining_model::{Refused, limits, text};
 
 use super::check::Finding;
-use super::facts::KnowledgeFacts;
 use super::file::Knowledge;
 use super::merge;
 use super::pack::KnowledgePack;
+use super::rules::{self, AppliedRule};
 use crate::answer::is_zero;
 use crate::words;
 
@@ -24,8 +24,8 @@ const ERRORS: usize = 100;
 pub trait Changes {
     /// The full name of a revision.
     fn revision(&self, name: &str) -> Result<String, String>;
-    /// Where this branch left the main one.
-    fn fork_point(&self) -> Result<String, String>;
+    /// Where this branch left the main one; none if there is none that it could have left.
+    fn fork_point(&self) -> Result<Option<String>, String>;
     /// Files that differ between two revisions, or from one to the working tree.
     fn changed_files(&self, base: &str, head: Option<&str>) -> Result<Vec<String>, String>;
     /// A file as it was; none if it was not there.
@@ -89,7 +89,7 @@ pub struct ReviewContext {
     pub knowledge_errors: Vec<Finding>,
     /// What the change does to the graph.
     pub changes: GraphChanges,
-    /// Rules of the highest priority that hold for the changed files.
+    /// Rules of the highest priority that hold for the changed files, now or before the change.
     pub critical_rules: Vec<AppliedRule>,
     /// How many files the change touches.
     pub changed_files: usize,
@@ -132,15 +132,13 @@ pub struct ChangedNode {
     pub fields: Vec<String>,
 }
 
-/// A rule, and why it holds here.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct AppliedRule {
-    /// Its id.
-    pub id: String,
-    /// What it says.
-    pub description: String,
-    /// A changed file it holds for, or that it holds for all.
-    pub because: String,
+/// The graph as it stands now.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Present<'b> {
+    /// In the working tree under review.
+    pub here: Option<&'b [u8]>,
+    /// In the shared memory; the same, unless a linked working tree is under review.
+    pub shared: Option<&'b [u8]>,
 }
 
 /// Fills in what git and the graph say. What git cannot tell is noted, not an
@@ -149,47 +147,68 @@ pub(super) fn fill(
     context: &mut ReviewContext,
     kind: Kind,
     input: &ReviewContextInput,
-    now: Option<&[u8]>,
+    now: Present<'_>,
     changes: &dyn Changes,
 ) -> Result<(), Refused> {
-    let mut after = now.map(<[u8]>::to_vec);
-    let mut files = Vec::new();
+    let mut after = now.here.map(<[u8]>::to_vec);
+    let (mut before, mut files) = (None, Vec::new());
     if kind == Kind::Code || input.base.is_some() || input.head.is_some() {
         let revision =
             |field: &'static str, name: &str| changes.revision(name).map_err(|why| Refused::new(field, "must name a commit").because(why));
         context.head = input.head.as_deref().map(|name| revision("head", name)).transpose()?;
         let base = match input.base.as_deref() {
             Some(name) => Ok(revision("base", name)?),
-            None => changes.fork_point(),
+            None => left_from(context, changes),
         };
         let told = base.and_then(|base| changed(&base, context, changes).map(|(before, found, then)| (base, before, found, then)));
         match told {
-            Ok((base, before, found, then)) => {
+            Ok((base, then, found, ends)) => {
                 if context.head.is_some() {
-                    after = then;
+                    after = ends;
                 }
                 context.base = Some(base);
-                context.knowledge_modified = before != after;
-                if context.knowledge_modified {
-                    let [before, after] = [&before, &after].map(|side| Knowledge::read(side.as_deref().unwrap_or_default()));
-                    context.changes = compare(before.graph(), after.graph());
-                }
+                context.knowledge_modified = then != after;
+                before = then.filter(|_| context.knowledge_modified).map(|then| Knowledge::read(&then));
                 files = found;
             }
             Err(why) => context.notes.push(format!("git could not tell what changed: {why}")),
         }
     }
-    let known = Knowledge::read(after.as_deref().unwrap_or_default());
+    context.changed_files = files.len();
+    // A graph that git does not track is in no branch, and the shared one holds.
+    let tracked = context.head.is_some() || context.knowledge_modified;
+    let after = if tracked { after.as_deref() } else { after.as_deref().or(now.shared) };
+    let known = Knowledge::read(after.unwrap_or_default());
+    if context.knowledge_modified {
+        let nothing = Knowledge::read(&[]);
+        context.changes = compare(before.as_ref().unwrap_or(&nothing).graph(), known.graph());
+    }
     if let Some(pack) = context.pack.as_ref().filter(|_| kind != Kind::Code) {
         let nodes = pack.found.hits.iter().chain(&pack.found.neighbors).filter_map(|id| known.node(id));
         files.extend(nodes.map(|node| node.field("path").to_owned()).filter(|path| !path.is_empty()));
     }
-    context.changed_files = files.len();
-    context.critical_rules = applied_rules(&known, &files);
+    context.critical_rules = rules::applied(before.as_ref(), &known, &files);
+    let more = context.critical_rules.len().saturating_sub(limits::PAGE);
+    if more > 0 {
+        context.critical_rules.truncate(limits::PAGE);
+        let rules = words::count(more as u64, "critical rule holds", "critical rules hold");
+        context.notes.push(format!("{rules} here too; twining_knowledge_retrieve finds them"));
+    }
     context.notes.extend(conflict_note(&context.knowledge_file, &known));
     context.knowledge_errors = known.errors.into_iter().take(ERRORS).collect();
     context.prompt = prompt(context);
     Ok(())
+}
+
+/// Where the branch began; where that cannot be told, the last commit, which is said.
+fn left_from(context: &mut ReviewContext, changes: &dyn Changes) -> Result<String, String> {
+    if let Some(base) = changes.fork_point()? {
+        return Ok(base);
+    }
+    let note =
+        "no branch was found that this one left from, so only what is not committed counts; name where the change begins with `base`";
+    context.notes.push(note.to_owned());
+    changes.revision("HEAD")
 }
 
 /// The graph before and after, and every file that changed.
@@ -201,20 +220,6 @@ fn changed(base: &str, context: &ReviewContext, changes: &dyn Changes) -> Result
     let files = changes.changed_files(base, head)?;
     let after = head.map(|head| changes.file_at(head, &context.knowledge_file)).transpose()?.flatten();
     Ok((before, files, after))
-}
-
-/// The rules that hold for these files; those that hold everywhere always do.
-pub(super) fn applied_rules(known: &Knowledge, files: &[String]) -> Vec<AppliedRule> {
-    let facts = KnowledgeFacts::of(known);
-    let held = facts.critical_rules.into_iter().filter_map(|rule| {
-        let because = if rule.paths.is_empty() {
-            Some("it holds everywhere".to_owned())
-        } else {
-            files.iter().find(|file| rule.holds_for(file)).map(|file| format!("it holds for {}", text::excerpt(file, 200)))
-        };
-        because.map(|because| AppliedRule { id: rule.id, description: rule.description, because })
-    });
-    held.take(limits::PAGE).collect()
 }
 
 /// What changed from one graph to another.
@@ -297,7 +302,14 @@ pub(super) fn prompt(context: &ReviewContext) -> String {
     if !context.critical_rules.is_empty() {
         out.push_str("\n### Rules that must hold\n\n");
         for rule in &context.critical_rules {
-            let _ = writeln!(out, "- **{}**: {} ({})", shown(&rule.id), shown(&rule.description), shown(&rule.because));
+            let _ = write!(out, "- **{}**: {} ({})", shown(&rule.id), shown(&rule.description), shown(&rule.because));
+            if let Some(change) = rule.change {
+                let _ = write!(out, "; **{}**", change.told());
+            }
+            if let Some(before) = &rule.before {
+                let _ = write!(out, ", which said: {}", shown(before));
+            }
+            out.push('\n');
         }
     }
     if context.knowledge_modified {
@@ -337,8 +349,9 @@ fn told_changes(context: &ReviewContext, out: &mut String) {
     out.push_str("\nIt is not valid:\n\n");
     for error in &context.knowledge_errors {
         let about = [error.node_id.as_deref(), error.field.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(".");
+        let about = if about.is_empty() { about } else { format!(" ({})", shown(&about)) };
         let suggestion = error.suggestion.as_deref().map(|word| format!("; {word}")).unwrap_or_default();
-        let _ = writeln!(out, "- line {}: {} ({}){}", error.line, shown(&error.message), shown(&about), shown(&suggestion));
+        let _ = writeln!(out, "- line {}: {}{about}{}", error.line, shown(&error.message), shown(&suggestion));
     }
 }
 

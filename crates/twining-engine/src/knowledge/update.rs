@@ -163,10 +163,11 @@ impl Operation {
                 if document.graph().node(id.as_str()).is_none() {
                     return Err(refused("id", &EditError::NoNode(Id::new(&id))));
                 }
+                let before = document.bytes().to_vec();
                 for (name, value) in self.fields()? {
                     set(document, &id, name, value)?;
                 }
-                if !updated.nodes_changed.contains(&id) && !updated.nodes_added.contains(&id) {
+                if document.bytes() != before && !updated.nodes_changed.contains(&id) && !updated.nodes_added.contains(&id) {
                     updated.nodes_changed.push(id);
                 }
             }

@@ -40,7 +40,7 @@ impl Verb for KnowledgeCheck {
         if create {
             desk.engine.create_knowledge()?;
         }
-        desk.engine.knowledge_check(&KnowledgeCheckInput { path })
+        desk.engine.knowledge_check(&KnowledgeCheckInput { path }, desk.checkout)
     }
 
     fn show(outcome: &KnowledgeCheckOutcome, page: &mut Page) {

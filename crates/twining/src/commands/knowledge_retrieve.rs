@@ -59,6 +59,9 @@ pub fn show_found(found: &Retrieved, page: &mut Page) {
     if found.omitted > 0 {
         page.line([dim(format!("// {} more did not fit; ask for less at a time", found.omitted))]);
     }
+    if found.omitted_edges > 0 {
+        page.line([dim(format!("// {} more edges between them did not fit", found.omitted_edges))]);
+    }
     if let Some(note) = &found.note {
         page.line([warn(format!("// {}", at_a_prompt(note)))]);
     }

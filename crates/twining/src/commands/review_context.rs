@@ -46,7 +46,7 @@ impl Verb for Review {
 
     fn run(desk: &Desk<'_>, input: Input) -> Result<ReviewContext, Failure> {
         let Input { kind, story_id, base, head } = input;
-        desk.engine.review_context(&ReviewContextInput { kind, story_id, base, head }, desk.history)
+        desk.engine.review_context(&ReviewContextInput { kind, story_id, base, head }, desk.history, desk.checkout)
     }
 
     fn show(context: &ReviewContext, page: &mut Page) {

@@ -237,6 +237,12 @@ fn judge_tests(profile: &GateProfile, measured: &Measured) -> Option<GateResult>
         true if tests.passed == 0 && tests.failed == 0 => {
             gate(Standing::Unknown, format!("{told}: nothing passed"), evidence, Some("run the tests that were skipped"))
         }
+        // Those that tell nothing have not passed. What was skipped is not run, and need not be told.
+        true if tests.passed.saturating_add(tests.failed) < tests.run => {
+            let silent = tests.run - tests.passed.saturating_add(tests.failed);
+            let next = "say of every test that was run whether it passed; those that were skipped were not run";
+            gate(Standing::Unknown, format!("{told}: of {silent} it is not known how they went"), evidence, Some(next))
+        }
         true => gate(Standing::Pass, told, evidence, None),
     }
 }

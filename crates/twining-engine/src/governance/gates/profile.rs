@@ -83,17 +83,14 @@ pub(crate) fn profile(policy: &Policy, task: &mut Task) -> GateProfile {
     if let Some((range, cell)) = gate.at(task.complexity) {
         return filled(&task.task_type, range, cell);
     }
-    // A type that speaks of some complexities only: the nearest, and of two the harder.
-    let distance = |range: (u8, u8)| range.0.abs_diff(task.complexity).min(range.1.abs_diff(task.complexity));
-    let near = gate.ranges().into_iter().min_by_key(|(range, _)| (distance(*range), std::cmp::Reverse(range.1)));
-    match near {
-        Some((range, cell)) => {
-            let (name, complexity) = (&task.task_type, task.complexity);
-            task.notes.push(format!("`{name}` has no gates for complexity {complexity}; those of {}-{} hold", range.0, range.1));
-            filled(&task.task_type, range, cell)
-        }
-        None => filled(&task.task_type, (1, HARDEST), &Cell::default()),
+    // A type that speaks of some complexities only: an override for small tasks is
+    // none for large ones, which meet what any type of a project's own meets.
+    let range = gate.gap_around(task.complexity);
+    if range != (1, HARDEST) {
+        let (name, complexity) = (&task.task_type, task.complexity);
+        task.notes.push(format!("`{name}` says nothing of complexity {complexity}; the gates of a type that says nothing hold"));
     }
+    filled(&task.task_type, range, &Cell::default())
 }
 
 fn filled(task_type: &str, range: (u8, u8), cell: &Cell) -> GateProfile {

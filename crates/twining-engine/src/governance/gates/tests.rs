@@ -102,6 +102,13 @@ fn zero_failed_of_zero_run_is_not_a_pass() {
 }
 
 #[test]
+fn tests_of_which_nothing_is_said_have_not_passed() {
+    let checked = judged("feature", 5, &results(10, 1, 0, 0.9, 90.0));
+    assert_eq!((checked.gates[0].standing, checked.approved), (Standing::Unknown, false));
+    assert_eq!(checked.gates[0].reason, "10 run, 1 passed, 0 failed: of 9 it is not known how they went");
+}
+
+#[test]
 fn no_signal_is_unknown_and_neither_approves_nor_fails() {
     let checked = judged("feature", 5, &CheckGatesInput::default());
     assert_eq!(standings(&checked).iter().map(|(_, standing)| *standing).collect::<Vec<_>>(), [Standing::Unknown; 3]);

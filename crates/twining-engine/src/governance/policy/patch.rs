@@ -54,7 +54,7 @@ impl Patch {
                     let mistake = Mistake {
                         file: file_of(source.layer),
                         line: source.line.unwrap_or(1),
-                        column: 1,
+                        column: source.column.unwrap_or(1),
                         message: format!("`{name}_threshold` has no effect: `{task_type}` does not require it"),
                         suggestion: Some(format!("add `{name}_required: true` beside it")),
                     };
@@ -157,6 +157,14 @@ impl GatePatch {
             }
         }
         ranges
+    }
+
+    /// The complexities around this one of which nothing is said.
+    pub(crate) fn gap_around(&self, complexity: u8) -> (u8, u8) {
+        let silent = |complexity: &u8| self.at(*complexity).is_none();
+        let low = (1..=complexity).rev().take_while(silent).last().unwrap_or(complexity);
+        let high = (complexity..=HARDEST).take_while(silent).last().unwrap_or(complexity);
+        (low, high)
     }
 
     fn then(mut self, later: Self) -> Self {

@@ -24,7 +24,7 @@ pub(crate) fn read(text: &str, file: &str, layer: Layer, dialect: Dialect) -> (P
     let (entries, broken) = yaml::read(text);
     let mut reader = Reader { file, layer, mistakes: Vec::new() };
     for broken in broken {
-        reader.mistake(broken.at, format!("this is no YAML: {}", broken.why), None);
+        reader.mistake(broken.at, format!("this cannot be read: {}", broken.why), None);
     }
     let mut patch = Patch::default();
     for (key, node) in unique(&entries, &mut reader) {
@@ -214,12 +214,17 @@ impl Reader<'_> {
                     }
                     "pitfalls" | "pitfalls_additions" => self.list(&node, without_additions(&key.name).1, &mut mode.pitfalls),
                     "entity_type" | "mode" => {}
-                    name => self.unknown(&key, "a value of a mode", nearest(name, MODE_KEYS), &MODE_KEYS[..6].join(", ")),
+                    name => self.unknown(&key, "a value of a mode", mode_key(name), &MODE_KEYS.join(", ")),
                 }
             }
             patch.modes.insert(name, mode);
         }
     }
+}
+
+/// The value of a mode that was meant. Short words are not near enough to long ones.
+fn mode_key(name: &str) -> Option<&'static str> {
+    if name == "ceremony" { Some("ceremony_level") } else { nearest(name, MODE_KEYS) }
 }
 
 fn without_additions(key: &str) -> (&str, bool) {

@@ -35,11 +35,13 @@ pub struct Source {
     pub layer: Layer,
     /// The line in its file; none for what is compiled in.
     pub line: Option<u64>,
+    /// The column in that line.
+    pub column: Option<u64>,
 }
 
 impl Source {
     /// Compiled in.
-    pub const DEFAULT: Self = Self { layer: Layer::Default, line: None };
+    pub const DEFAULT: Self = Self { layer: Layer::Default, line: None, column: None };
 }
 
 impl std::fmt::Display for Source {

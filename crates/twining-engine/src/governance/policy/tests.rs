@@ -82,6 +82,42 @@ fn a_task_type_of_the_projects_own_is_strict_where_it_says_nothing() {
 }
 
 #[test]
+fn an_override_of_the_projects_own_type_holds_in_its_range_alone() {
+    let policy = policy("", "gates:\n  migration:\n    overrides:\n      - {complexity_range: [1, 3], tests_required: false}\n");
+    assert_eq!(
+        (profile(&policy, "migration", 3).id.as_str(), profile(&policy, "migration", 3).tests_required),
+        ("QG-migration-1-3", false)
+    );
+    let beyond = gates(&policy, &GatesInput { task_type: Some("migration".into()), complexity: 5 }).expect("answers");
+    assert_eq!((beyond.profile.id.as_str(), beyond.profile.tests_required), ("QG-migration-4-10", true));
+    assert_eq!(
+        beyond.profile.coverage_threshold.map(|share| share.to_string()),
+        Some("80%".into()),
+        "as strict as a type that says nothing"
+    );
+    assert_eq!(beyond.notes.len(), 1, "{:?}", beyond.notes);
+}
+
+#[test]
+fn a_value_that_is_no_list_is_told_and_leaves_the_list_as_it_was() {
+    let before = role(&policy("", ""), "coach").expect("is defined");
+    for (value, told) in [
+        (" {never: x}", "a list of texts is wanted, and a map stands here"),
+        (" 5", "a list of texts is wanted, and a number stands here"),
+        (" true", "a list of texts is wanted, and true or false stands here"),
+        ("", "a list of texts is wanted, and nothing stands here"),
+        (" [{never: x}]", "text is wanted, and a map stands here"),
+    ] {
+        let policy = policy("", &format!("roles:\n  coach:\n    must_not_do:{value}\n    ask_before: [Touching money]\n"));
+        let coach = role(&policy, "coach").expect("is defined");
+        assert_eq!((coach.must_not_do, coach.ask_before.len()), (before.must_not_do.clone(), 1), "{value}");
+        assert!(matches!(said(&policy).as_slice(), [only] if only.contains(told)), "{value}: {:?}", said(&policy));
+    }
+    let emptied = policy("", "roles:\n  coach:\n    must_not_do: []\n");
+    assert!(role(&emptied, "coach").expect("is defined").must_not_do.is_empty() && said(&emptied).is_empty(), "an empty list is a list");
+}
+
+#[test]
 fn a_mistake_is_told_with_its_place_and_the_rest_holds() {
     let policy = policy(
         "",
@@ -119,7 +155,7 @@ fn a_threshold_that_nothing_asks_for_is_a_mistake() {
     assert_eq!(
         said(&policy),
         [
-            ".twining/policy.yml:3:1: `coverage_threshold` has no effect: `documentation` does not require it; add `coverage_required: true` beside it"
+            ".twining/policy.yml:3:25: `coverage_threshold` has no effect: `documentation` does not require it; add `coverage_required: true` beside it"
         ]
     );
     assert_eq!(profile(&policy, "documentation", 5).coverage_threshold, None);
@@ -173,7 +209,7 @@ fn guardkit_files_become_a_policy() {
 
 fn without_lines(mut patch: Patch) -> Patch {
     fn plain<T>(value: &mut Sourced<T>) {
-        value.source.line = None;
+        (value.source.line, value.source.column) = (None, None);
     }
     let lists = |list: &mut ListPatch| list.replaced.iter_mut().flatten().chain(&mut list.added).for_each(plain);
     for role in patch.roles.values_mut() {

@@ -26,12 +26,17 @@ impl Reader<'_> {
         }
     }
 
+    /// A list of texts, or one text. A value that is neither leaves the list of the layer below as it is.
     pub(super) fn list(&mut self, node: &Node, adds: bool, list: &mut ListPatch) {
         let mut items: Vec<Sourced<String>> = Vec::new();
         let nodes = match &node.value {
             Value::List(nodes) => nodes.as_slice(),
-            Value::Nothing => &[],
-            _ => std::slice::from_ref(node),
+            Value::Text(_) => std::slice::from_ref(node),
+            Value::Nothing => {
+                let suggestion = "write `[]` for an empty list, or leave the line out".to_owned();
+                return self.mistake(node.at, "a list of texts is wanted, and nothing stands here".to_owned(), Some(suggestion));
+            }
+            other => return self.wrong(node.at, "a list of texts is wanted", other),
         };
         if nodes.len() > limits::LIST {
             self.mistake(node.at, format!("a list may have at most {} items; the others are left out", limits::LIST), None);
@@ -44,7 +49,7 @@ impl Reader<'_> {
         }
         if adds {
             list.added = items;
-        } else {
+        } else if nodes.is_empty() || !items.is_empty() {
             list.replaced = Some(items);
         }
     }
@@ -193,6 +198,6 @@ impl Reader<'_> {
     }
 
     pub(super) fn source(&self, at: Spot) -> Source {
-        Source { layer: self.layer, line: Some(at.line) }
+        Source { layer: self.layer, line: Some(at.line), column: Some(at.column) }
     }
 }

@@ -82,13 +82,18 @@ pub struct PromptRecord {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memory {
     /// Rules of the reviewed knowledge that must not be broken.
-    pub(crate) rules: Vec<PromptRecord>,
+    pub(crate) rules: Listed,
     /// Decisions in scope, best first.
-    pub(crate) decisions: Vec<PromptRecord>,
+    pub(crate) decisions: Listed,
     /// Open warnings in scope, best first.
-    pub(crate) warnings: Vec<PromptRecord>,
-    /// Records that the memory itself had no room for.
-    pub(crate) left_out: u64,
+    pub(crate) warnings: Listed,
+}
+
+/// Records of a kind, and how many more there are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Listed {
+    pub(crate) records: Vec<PromptRecord>,
+    pub(crate) beyond: u64,
 }
 
 /// A prompt, as text and as fields.

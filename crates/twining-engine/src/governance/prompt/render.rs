@@ -6,7 +6,7 @@ use twining_model::{Turn, text};
 
 use crate::governance::gates::GateProfile;
 use crate::governance::modes::ModeAdvice;
-use crate::governance::prompt::PromptRecord;
+use crate::governance::prompt::{Listed, PromptRecord};
 use crate::governance::roles::Role;
 use crate::words;
 
@@ -67,7 +67,7 @@ pub(super) fn gates(profile: &GateProfile, complexity: u8) -> String {
         (false, _) => "not required",
     };
     format!(
-        "## Quality gates for this task\nTask type: {} | Complexity: {complexity} | Profile: {}\nArchitecture review: {}\nCoverage: {}\nTests: {tests}\nDO NOT adjust these thresholds: they are the project's, and hold for the whole session.\n",
+        "## Quality gates for this task\nTask type: {} | Complexity: {complexity} | Profile: {}\nArchitecture review: {}\nCoverage: {}\nTests: {tests}\nDO NOT adjust these thresholds during this session.\n",
         told(&profile.task_type, 64),
         told(&profile.id, 80),
         bar(profile.arch_review_required, profile.arch_review_threshold.map(|threshold| threshold.to_string())),
@@ -156,22 +156,37 @@ pub(super) fn mode(mode: &ModeAdvice) -> String {
     section
 }
 
-/// Records one a line, as many as fit into so many characters, and their section.
-pub(super) fn records(heading: &str, records: &[PromptRecord], chars: usize) -> (usize, String) {
+/// Records one a line, as many as fit into so many characters, and their section:
+/// empty if there are none. Where some are left out, its last line says so.
+pub(super) fn records(heading: &str, tool: &str, listed: &Listed, chars: usize) -> (usize, String) {
+    let lines: Vec<String> = listed.records.iter().map(line).collect();
     let mut section = format!("## {heading}\n");
-    let mut left = chars.saturating_sub(section.chars().count());
-    let mut kept = 0;
-    for record in records {
-        let standing = if record.standing.is_empty() { String::new() } else { format!(" ({})", told(&record.standing, 20)) };
-        let detail = if record.detail.is_empty() { String::new() } else { format!(": {}", told(&record.detail, DETAIL_CHARS)) };
-        let line = format!("- {}{standing}{detail} [{}]\n", told(&record.summary, 200), told(&record.id, 40));
-        let length = line.chars().count();
-        if length > left {
-            break;
-        }
-        left -= length;
-        section.push_str(&line);
-        kept += 1;
+    let length = |text: &str| text.chars().count();
+    let left = chars.saturating_sub(length(&section));
+    let more = |told: usize| (lines.len() - told) as u64 + listed.beyond;
+    if more(0) == 0 {
+        return (0, String::new());
     }
-    (kept, section)
+    let ending = |told: usize| match (more(told), told) {
+        (0, _) => String::new(),
+        (more, 0) => format!("- {more}, told by {tool}\n"),
+        (more, _) => format!("- and {more} more, told by {tool}\n"),
+    };
+    // How much each line and those before it take.
+    let mut ends = vec![0];
+    ends.extend(lines.iter().scan(0, |sum, line| {
+        *sum += length(line);
+        Some(*sum)
+    }));
+    let told = (0..=lines.len()).rev().find(|told| ends[*told] + length(&ending(*told)) <= left);
+    let Some(told) = told else { return (0, String::new()) };
+    lines[..told].iter().for_each(|line| section.push_str(line));
+    section.push_str(&ending(told));
+    (told, section)
+}
+
+fn line(record: &PromptRecord) -> String {
+    let standing = if record.standing.is_empty() { String::new() } else { format!(" ({})", told(&record.standing, 20)) };
+    let detail = if record.detail.is_empty() { String::new() } else { format!(": {}", told(&record.detail, DETAIL_CHARS)) };
+    format!("- {}{standing}{detail} [{}]\n", told(&record.summary, 200), told(&record.id, 40))
 }

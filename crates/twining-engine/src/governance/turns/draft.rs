@@ -63,10 +63,13 @@ pub struct RecordTurnInput {
 #[derive(Clone, Debug)]
 pub(crate) struct TurnDraft {
     pub(crate) key: TurnKey,
+    pub(crate) mode: Option<&'static str>,
     /// In the order the file has them; what was not given is not here.
     pub(crate) fields: Vec<(&'static str, Value)>,
     pub(crate) started_at: Option<Time>,
     pub(crate) completed_at: Option<Time>,
+    /// Whether the call names who records it.
+    pub(crate) is_signed: bool,
     pub(crate) notes: Vec<String>,
 }
 
@@ -83,11 +86,11 @@ impl TurnDraft {
         let started_at = input.started_at.as_deref().map(|at| Time::parse("started_at", at)).transpose()?;
         let completed_at = input.completed_at.as_deref().map(|at| Time::parse("completed_at", at)).transpose()?;
         let mut fields: Vec<(&'static str, Value)> = vec![
-            ("mode", mode(input.mode.as_deref(), key.number)?.into()),
             ("player_decision", player.into()),
             ("coach_decision", coach.into()),
             ("progress_summary", text::required("progress_summary", &input.progress_summary)?.into()),
         ];
+        let mode = mode(input.mode.as_deref())?;
         let mut texts = |field: &'static str, given: &Option<String>| -> Result<(), Refused> {
             if let Some(given) = given {
                 fields.push((field, text::long(field, given)?.into()));
@@ -122,7 +125,8 @@ impl TurnDraft {
         if let Some(completed) = input.feature_completed {
             fields.push(("feature_completed", completed.into()));
         }
-        Ok(Self { key, fields, started_at, completed_at, notes })
+        let is_signed = input.agent_id.is_some();
+        Ok(Self { key, mode, fields, started_at, completed_at, is_signed, notes })
     }
 }
 
@@ -174,13 +178,11 @@ fn verdict(given: &str) -> Result<&'static str, Refused> {
     })
 }
 
-fn mode(given: Option<&str>, number: u32) -> Result<&'static str, Refused> {
-    let Some(given) = given.filter(|given| !given.trim().is_empty()) else {
-        return Ok(if number == 1 { "fresh_start" } else { "continuing_work" });
-    };
+fn mode(given: Option<&str>) -> Result<Option<&'static str>, Refused> {
+    let Some(given) = given.filter(|given| !given.trim().is_empty()) else { return Ok(None) };
     let word = given.trim().to_lowercase().replace([' ', '-'], "_");
     let known = ["fresh_start", "continuing_work", "recovering_state"].map(|word| (word, word));
-    words::one_of("mode", &word, &known)
+    words::one_of("mode", &word, &known).map(Some)
 }
 
 fn criteria(given: &[(String, String)]) -> Result<BTreeMap<String, &'static str>, Refused> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-use twining_model::{Document, Time, Turn, limits};
+use twining_model::{Document, Refused, Time, Turn, limits};
 use twining_store::{Shelf, Slot, StoreError, TurnChange};
 
 use crate::caller::Stamp;
@@ -69,9 +69,7 @@ fn spelled_as_before(field: &'static str, given: &str, folder: &str, known: &[St
     let folded = folder.to_lowercase();
     match known.iter().find(|name| name.to_lowercase() == folded) {
         Some(name) if name != folder && !known.iter().any(|name| name == folder) => {
-            Err(twining_model::Refused::new(field, format!("is known here as `{name}`"))
-                .because(format!("`{given}` differs in case only"))
-                .into())
+            Err(Refused::new(field, format!("is known here as `{name}`")).because(format!("`{given}` differs in case only")).into())
         }
         _ => Ok(()),
     }
@@ -91,6 +89,11 @@ fn written(existing: Option<Document>, draft: &TurnDraft, stamp: &Stamp<'_>) -> 
     };
     let started = draft.started_at.or_else(|| old.started_at.as_deref().and_then(Time::read));
     let completed = draft.completed_at.or_else(|| old.completed_at.as_deref().and_then(Time::read)).unwrap_or(now);
+    if let Some(started) = started.filter(|started| *started > completed) {
+        return Err(Refused::new("started_at", "must not lie after the turn's end")
+            .because(format!("it began at {started} and ended at {completed}"))
+            .into());
+    }
     let key = &draft.key;
     let mut fields: Vec<(&'static str, Value)> = vec![
         ("id", key.id().into()),
@@ -98,13 +101,19 @@ fn written(existing: Option<Document>, draft: &TurnDraft, stamp: &Stamp<'_>) -> 
         ("task_id", key.task.as_str().into()),
         ("turn_number", key.number.into()),
     ];
+    // What a later call does not mention stays; only a turn without a mode gets the usual one.
+    let usual = if key.number == 1 { "fresh_start" } else { "continuing_work" };
+    let usual = Some(usual).filter(|_| old.mode.is_empty());
+    fields.extend(draft.mode.or(usual).map(|mode| ("mode", mode.into())));
     fields.extend(draft.fields.iter().cloned());
     if let Some(started) = started {
         fields.push(("started_at", started.to_string().into()));
         fields.push(("duration_seconds", json!(completed.since(started).as_secs_f64())));
     }
     fields.push(("completed_at", completed.to_string().into()));
-    fields.push(("agent_id", stamp.caller.agent.as_str().into()));
+    if draft.is_signed || old.agent_id.is_empty() {
+        fields.push(("agent_id", stamp.caller.agent.as_str().into()));
+    }
     fields.push(("origin", serde_json::to_value(&stamp.caller.origin).map_err(encode)?));
     match old.timestamp.is_empty() {
         true => fields.push(("timestamp", now.to_string().into())),

@@ -78,6 +78,31 @@ fn the_same_turn_again_is_an_update_that_loses_nothing() {
 }
 
 #[test]
+fn an_update_leaves_what_it_does_not_mention() {
+    let project = Project::new();
+    let first = RecordTurnInput { mode: Some("recovering_state".into()), agent_id: Some("ann".into()), ..turn("TASK-003", 2) };
+    let path = record(&project, &first).path;
+    record(&project, &turn("TASK-003", 2));
+    let file = stored(&project, &path);
+    assert_eq!((&file["mode"], &file["agent_id"]), (&json!("recovering_state"), &json!("ann")));
+    record(&project, &RecordTurnInput { mode: Some("continuing_work".into()), agent_id: Some("bob".into()), ..turn("TASK-003", 2) });
+    let file = stored(&project, &path);
+    assert_eq!((&file["mode"], &file["agent_id"]), (&json!("continuing_work"), &json!("bob")));
+}
+
+#[test]
+fn a_turn_does_not_end_before_it_began() {
+    let project = Project::new();
+    let input = RecordTurnInput {
+        started_at: Some("2026-11-15T08:00:00Z".into()),
+        completed_at: Some("2026-11-15T07:00:00Z".into()),
+        ..turn("TASK-003", 1)
+    };
+    let refused = project.engine.record_turn(&caller("coach"), &input).expect_err("is refused").to_string();
+    assert!(refused.contains("`started_at` must not lie after the turn's end"), "{refused}");
+}
+
+#[test]
 fn a_turn_that_says_nothing_is_refused_by_the_field_that_is_empty() {
     let project = Project::new();
     for (field, input) in [

@@ -114,6 +114,13 @@ fn every_error_is_told_and_what_is_right_is_served() {
 }
 
 #[test]
+fn an_id_that_needs_quotes_is_one_error() {
+    let known = Knowledge::read(b"digraph { b-c [type=rule level=architecture status=current description=d priority=low]; }");
+    let [only] = known.errors.as_slice() else { panic!("one error: {:?}", known.errors) };
+    assert!(only.message.contains("`b-c` needs quotes"), "{only:?}");
+}
+
+#[test]
 fn a_misspelled_field_is_pointed_out() {
     let known = Knowledge::read(b"digraph { a [type=rule level=architecture status=current descripton=x priority=low shape=box] }");
     assert_eq!(known.warnings[0].message, "unknown field 'descripton'");
@@ -124,16 +131,16 @@ fn a_misspelled_field_is_pointed_out() {
 fn a_missing_a_blank_and_a_broken_file_are_all_answered() {
     let project = Project::new();
     let input = KnowledgeCheckInput::default();
-    let missing = project.engine.knowledge_check(&input).expect("is answered");
+    let missing = project.engine.knowledge_check(&input, project.path()).expect("is answered");
     assert!(missing.valid && missing.warnings[0].message.contains("no knowledge graph yet"), "{missing:?}");
     project.write("knowledge.dot", " \n");
-    let blank = project.engine.knowledge_check(&input).expect("is answered");
+    let blank = project.engine.knowledge_check(&input, project.path()).expect("is answered");
     assert!(blank.valid && blank.nodes == 0, "{blank:?}");
     project.write("knowledge.dot", "this is not a graph");
-    let broken = project.engine.knowledge_check(&input).expect("is answered");
+    let broken = project.engine.knowledge_check(&input, project.path()).expect("is answered");
     assert!(!broken.valid && broken.errors[0].line == 1, "{broken:?}");
     project.write("knowledge.dot", "digraph { a [");
-    assert!(!project.engine.knowledge_check(&input).expect("is answered").valid);
+    assert!(!project.engine.knowledge_check(&input, project.path()).expect("is answered").valid);
 }
 
 #[test]
@@ -149,7 +156,12 @@ fn the_first_graph_is_made_when_asked_and_never_over_something() {
 #[test]
 fn the_file_is_found_in_each_of_its_places_and_nowhere_else() {
     let project = Project::new();
-    let file = || project.engine.knowledge_check(&KnowledgeCheckInput::default()).map(|outcome| (outcome.file, outcome.warnings.len()));
+    let file = || {
+        project
+            .engine
+            .knowledge_check(&KnowledgeCheckInput::default(), project.path())
+            .map(|outcome| (outcome.file, outcome.warnings.len()))
+    };
     std::fs::create_dir_all(project.path().join(".maestro")).expect("makes it");
     std::fs::write(project.path().join(".maestro/knowledge.dot"), "digraph {}").expect("writes");
     assert_eq!(file().expect("is read"), (".maestro/knowledge.dot".to_owned(), 0));
@@ -170,7 +182,7 @@ fn the_file_is_found_in_each_of_its_places_and_nowhere_else() {
 fn another_file_of_the_project_can_be_checked_and_none_outside() {
     let project = Project::new();
     std::fs::write(project.path().join("draft.dot"), "digraph { a [type=rule] }").expect("writes");
-    let check = |path: &str| project.engine.knowledge_check(&KnowledgeCheckInput { path: Some(path.to_owned()) });
+    let check = |path: &str| project.engine.knowledge_check(&KnowledgeCheckInput { path: Some(path.to_owned()) }, project.path());
     assert_eq!(check("draft.dot").expect("is read").errors.len(), 4);
     assert!(matches!(check("../draft.dot"), Err(Failure::Refused(_))));
     assert!(matches!(check("absent.dot"), Err(Failure::NotFound { .. })));

@@ -57,6 +57,16 @@ fn two_texts_are_both_kept_and_marked_and_the_check_says_so() {
 }
 
 #[test]
+fn two_notes_on_an_edge_are_kept_and_the_check_says_so() {
+    let noted = |note: &str| BASE.replace("[relation=uses]", &format!("[relation=uses note=\"{note}\"]"));
+    let merged = merged(&noted("since 1.0"), &noted("until 2.0"));
+    let known = Knowledge::read(&merged.text);
+    assert_eq!((merged.conflicts.len(), merged.marked.len()), (0, 1));
+    let told = &known.warnings[0];
+    assert_eq!((told.message.as_str(), told.field.as_deref(), told.line), ("a merge kept two texts here", Some("note"), 5), "{told:?}");
+}
+
+#[test]
 fn tags_of_both_sides_are_joined() {
     let merged = merged(&BASE.replace("x, y", "x, y, ours"), &BASE.replace("x, y", "theirs, y"));
     assert_eq!((merged.conflicts.len(), field(&merged, "a", "tag")), (0, "ours, theirs, y".into()));
@@ -111,5 +121,18 @@ fn merging_is_idempotent_and_does_not_ask_who_comes_first() {
             }
             assert_eq!(one.conflicts.len(), other.conflicts.len());
         }
+    }
+}
+
+#[test]
+fn a_side_in_which_an_earlier_conflict_still_stands_is_not_guessed_at() {
+    let node = |id: &str| format!("    {id} [type=component level=architecture status=current description=d];\n");
+    let torn = BASE.replace("}\n", &format!("<<<<<<< HEAD\n{}=======\n{}>>>>>>> feature\n}}\n", node("x"), node("y")));
+    let added = BASE.replace("}\n", &format!("{}}}\n", node("c")));
+    for (side, ours, theirs) in [("ours", &torn, &added), ("theirs", &added, &torn)] {
+        let merged = merge_knowledge(BASE.as_bytes(), ours.as_bytes(), theirs.as_bytes(), "k.dot");
+        assert_eq!(merged.text, ours.as_bytes(), "{side}: ours stands as it is");
+        let told = format!("{side} still has a conflict marker in line 6; settle that conflict first, then merge again");
+        assert!(merged.conflicts[0].starts_with(&told) && merged.guidance.contains(&told), "{:?}", merged.conflicts);
     }
 }

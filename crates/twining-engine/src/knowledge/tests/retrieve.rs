@@ -202,3 +202,21 @@ fn a_pack_that_came_with_a_clone_is_never_served() {
     }
     assert!(!clone.engine.knowledge_pack(&story("S-1")).expect("is made").cached);
 }
+
+#[test]
+fn what_is_beyond_the_limits_is_counted() {
+    let project = Project::new();
+    let node = |id: &str, text: &str| format!("{id} [type=pattern level=architecture status=current description={text}];\n");
+    let many: String = (0..600).map(|n| node(&format!("n{n}"), "short")).collect();
+    project.write("knowledge.dot", &format!("digraph {{ {many} }}"));
+    let level = |max_results| {
+        let input = KnowledgeRetrieveInput { level: Some("architecture".into()), max_results, ..KnowledgeRetrieveInput::default() };
+        project.engine.knowledge_retrieve(&input).expect("is answered")
+    };
+    assert_eq!((level(None).count, level(None).omitted), (500, 100));
+    assert_eq!((level(Some(10)).count, level(Some(10)).omitted), (10, 590));
+    let spokes: String = (0..1_500).map(|n| format!("{} hub -> n{n} [relation=uses];\n", node(&format!("n{n}"), "short"))).collect();
+    project.write("knowledge.dot", &format!("digraph {{ {} {spokes} }}", node("hub", "centre")));
+    let hub = ask(&project, "centre", "all", 1);
+    assert_eq!((hub.neighbors.len(), hub.omitted, hub.omitted_edges), (1_000, 500, 0));
+}

@@ -1,6 +1,6 @@
 //! What a reviewer is told, with git and without.
 
-use super::super::{Changes, ReviewContext, ReviewContextInput};
+use super::super::{Changes, ReviewContext, ReviewContextInput, Weakened};
 use crate::testing::Project;
 use crate::{Failure, KnowledgePackInput};
 
@@ -25,8 +25,8 @@ impl Changes for OneCommit<'_> {
         if name == "main" { Ok("c0ffee".to_owned()) } else { Err(format!("git knows no `{name}` here")) }
     }
 
-    fn fork_point(&self) -> Result<String, String> {
-        self.before.map(|_| "c0ffee".to_owned()).ok_or_else(|| "there is no git".to_owned())
+    fn fork_point(&self) -> Result<Option<String>, String> {
+        self.before.map(|_| Some("c0ffee".to_owned())).ok_or_else(|| "there is no git".to_owned())
     }
 
     fn changed_files(&self, _: &str, _: Option<&str>) -> Result<Vec<String>, String> {
@@ -40,7 +40,7 @@ impl Changes for OneCommit<'_> {
 
 fn review(project: &Project, kind: &str, git: &OneCommit<'_>) -> ReviewContext {
     let input = ReviewContextInput { kind: kind.into(), story_id: Some("S-1".into()), ..ReviewContextInput::default() };
-    project.engine.review_context(&input, git).expect("is answered")
+    project.engine.review_context(&input, git, project.path()).expect("is answered")
 }
 
 fn pack(project: &Project) {
@@ -129,8 +129,88 @@ fn without_git_a_story_or_a_file_a_review_still_has_its_rules() {
     assert!(context.prompt.starts_with("## Knowledge"));
     let wrong = |kind: &str, base: Option<&str>| {
         let input = ReviewContextInput { kind: kind.into(), base: base.map(str::to_owned), ..ReviewContextInput::default() };
-        project.engine.review_context(&input, &OneCommit { before: None, files: &[] })
+        project.engine.review_context(&input, &OneCommit { before: None, files: &[] }, project.path())
     };
     assert!(matches!(wrong("essay", None), Err(Failure::Refused(_))));
     assert!(wrong("code", Some("nowhere")).expect_err("is refused").to_string().contains("`base` must name a commit"));
+}
+
+#[test]
+fn a_change_cannot_take_away_the_rules_it_is_judged_by() {
+    let project = Project::new();
+    let rule = |id: &str, rest: &str| {
+        format!("    {id} [type=rule level=architecture status=current priority=critical description=\"{id} holds\"{rest}];\n")
+    };
+    let base = BASE.replace(
+        "    api -> audited",
+        &format!("{}{}{}    api -> audited", rule("gone", ""), rule("low", ""), rule("small", " path=\"src\"")),
+    );
+    let edited = base
+        .replace(&rule("gone", ""), "")
+        .replace(&rule("low", ""), &rule("low", "").replace("critical", "low"))
+        .replace(&rule("small", " path=\"src\""), &rule("small", " path=\"src/db\""))
+        .replace("Every call is audited", "Some calls are audited");
+    project.write("knowledge.dot", &edited);
+    let git = OneCommit { before: Some(&base), files: &["src/api/a.rs", ".twining/knowledge.dot"] };
+    let context = review(&project, "code", &git);
+    let told: Vec<_> = context.critical_rules.iter().map(|rule| (rule.id.as_str(), rule.change)).collect();
+    let expected = [
+        ("gone", Some(Weakened::Removed)),
+        ("low", Some(Weakened::Lowered)),
+        ("small", Some(Weakened::Narrowed)),
+        ("audited", Some(Weakened::Reworded)),
+    ];
+    assert_eq!(told, expected, "those that hold elsewhere and were let be are not told");
+    assert!(context.prompt.contains("- **gone**: gone holds (it holds everywhere); **the change under review REMOVES this rule**"));
+    assert!(context.prompt.contains("REWORDS this rule**, which said: Every call is audited"), "{}", context.prompt);
+    // A file that cannot be read any more is no way out either, nor one that is not there.
+    project.write("knowledge.dot", "digraph { broken [");
+    let context = review(&project, "code", &git);
+    assert!(context.critical_rules.iter().all(|rule| rule.change == Some(Weakened::Removed)), "{:?}", context.critical_rules);
+    assert_eq!(context.critical_rules.len(), 5, "also of those for other files: taking one away is a change of its own");
+    assert!(!context.prompt.contains("()"), "{}", context.prompt);
+}
+
+#[test]
+fn a_linked_working_tree_is_judged_by_its_own_graph_and_by_the_shared_one_where_git_tracks_none() {
+    let project = Project::new();
+    project.write("knowledge.dot", BASE);
+    let linked = tempfile::tempdir().expect("a temporary directory");
+    let input = ReviewContextInput { kind: "code".into(), ..ReviewContextInput::default() };
+    let look = |before| project.engine.review_context(&input, &OneCommit { before, files: &["src/api/a.rs"] }, linked.path());
+    let removed = look(Some(BASE)).expect("is answered");
+    assert!(removed.knowledge_modified, "the branch removed what was tracked");
+    std::fs::create_dir(linked.path().join(".twining")).expect("makes it");
+    std::fs::write(linked.path().join(".twining/knowledge.dot"), BASE.replace("audited", "logged")).expect("writes");
+    let context = look(Some(BASE)).expect("is answered");
+    assert_eq!(context.changes.nodes_added, ["logged"]);
+    assert_eq!(context.critical_rules.iter().map(|rule| rule.id.as_str()).collect::<Vec<_>>(), ["audited", "logged"]);
+}
+
+#[test]
+fn where_no_main_branch_is_found_the_review_says_so() {
+    struct Lonely;
+    impl Changes for Lonely {
+        fn revision(&self, _: &str) -> Result<String, String> {
+            Ok("c0ffee".to_owned())
+        }
+        fn fork_point(&self) -> Result<Option<String>, String> {
+            Ok(None)
+        }
+        fn changed_files(&self, _: &str, _: Option<&str>) -> Result<Vec<String>, String> {
+            Ok(Vec::new())
+        }
+        fn file_at(&self, _: &str, _: &str) -> Result<Option<Vec<u8>>, String> {
+            Ok(None)
+        }
+    }
+    let project = Project::new();
+    let linked = tempfile::tempdir().expect("a temporary directory");
+    project.write("knowledge.dot", BASE);
+    let input = ReviewContextInput { kind: "code".into(), ..ReviewContextInput::default() };
+    let context = project.engine.review_context(&input, &Lonely, linked.path()).expect("is answered");
+    assert!(context.notes[0].contains("no branch was found that this one left from"), "{:?}", context.notes);
+    assert_eq!(context.base.as_deref(), Some("c0ffee"));
+    assert!(!context.knowledge_modified, "git tracks no graph, so the shared one is not part of the change");
+    assert!(context.prompt.contains("`.twining/knowledge.dot`"));
 }

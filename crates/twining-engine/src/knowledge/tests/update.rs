@@ -139,3 +139,11 @@ fn agents_that_edit_at_once_lose_nothing() {
     let known = super::super::Knowledge::read(text(&project).as_bytes());
     assert_eq!((known.errors.len(), known.declared), (0, 22));
 }
+
+#[test]
+fn an_update_that_changes_nothing_names_nothing() {
+    let project = Project::new();
+    project.write("knowledge.dot", FILE);
+    let done = update(&project, &serde_json::json!([{"op": "update_node", "id": "a", "description": "A"}])).expect("is done");
+    assert_eq!((done.nodes_changed.len(), done.written), (0, false));
+}
