@@ -22,6 +22,7 @@ mod keeper;
 mod knowledge;
 mod layout;
 mod lock;
+pub mod merge;
 mod metrics;
 mod notes;
 mod packs;
