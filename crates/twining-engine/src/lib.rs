@@ -7,6 +7,7 @@
 mod answer;
 pub mod blackboard;
 mod caller;
+mod committing;
 pub mod context;
 pub mod decisions;
 mod engine;
@@ -14,6 +15,7 @@ mod failure;
 pub mod governance;
 pub mod graph;
 pub mod guards;
+pub mod import;
 pub mod knowledge;
 pub mod lifecycle;
 mod prompting;
@@ -33,10 +35,10 @@ pub use context::{
     SummarizeInput, Summary, WhatChangedInput, WhatChangedOutcome,
 };
 pub use decisions::{
-    CommitDecision, CommitsInput, CommitsOutcome, Conflict, Contested, DecideInput, Decided, DecisionHit, Dependent, Impact, ImpactInput,
-    LinkCommitInput, LinkCommitOutcome, Overridden, OverrideInput, PromoteInput, PromoteOutcome, PromotionRefused, ReconsiderInput,
-    Reconsidered, RelatedEntry, Risk, SearchDecisionsInput, SearchDecisionsOutcome, TraceInput, TraceLink, TraceOutcome, WhyDecision,
-    WhyInput, WhyOutcome,
+    CommitDecision, CommitSeen, CommitsInput, CommitsOutcome, Conflict, Contested, DecideInput, Decided, DecisionHit, Dependent, Impact,
+    ImpactInput, LinkCommitInput, LinkCommitOutcome, MergeClash, Move, Moves, Overridden, OverrideInput, PromoteInput, PromoteOutcome,
+    PromotionRefused, ReconsiderInput, Reconsidered, RelatedEntry, Risk, SearchDecisionsInput, SearchDecisionsOutcome, TraceInput,
+    TraceLink, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
 };
 pub use engine::Engine;
 pub use failure::{Candidate, Failure};
@@ -53,8 +55,8 @@ pub use knowledge::{
     KnowledgeRetrieveInput, KnowledgeUpdateInput, KnowledgeUpdated, Operation, Retrieved, ReviewContext, ReviewContextInput,
 };
 pub use lifecycle::{
-    ArchiveInput, ArchiveOutcome, Check, CheckItem, CheckStatus, Drained, ExportFile, ExportInput, ExportOutcome, History, StatusReport,
-    StatusWarning, UnreadableFile, VerifyInput, VerifyOutcome,
+    ArchiveInput, ArchiveOutcome, Check, CheckItem, CheckStatus, Drained, ExportFile, ExportInput, ExportOutcome, Extent, History,
+    StatusReport, StatusWarning, UnreadableFile, VerifyInput, VerifyOutcome,
 };
 pub use search::{Embedder, Embedding, LoadModel, ModelState, SearchMode, Study, Why};
 pub use workflow::{

@@ -41,7 +41,7 @@ fn join_doubled(elements: &mut Vec<(u64, Cow<'_, str>)>) {
     let mut places: HashMap<String, usize> = HashMap::with_capacity(elements.len());
     let mut doubled = HashSet::new();
     for at in 0..elements.len() {
-        let Some(id) = id_of(&elements[at].1) else { continue };
+        let Some(id) = id_of(&elements[at].1).or_else(|| agent_of(&elements[at].1)) else { continue };
         let Some(before) = places.insert(id, at) else { continue };
         doubled.insert(before);
         if let (Ok(one), Ok(other)) = (Node::parse(&elements[before].1), Node::parse(&elements[at].1)) {
@@ -159,6 +159,15 @@ pub fn id_of(element: &str) -> Option<String> {
         id: String,
     }
     serde_json::from_str::<Named>(element).ok().map(|named| named.id)
+}
+
+/// The `agent_id` of an element without an `id`: agents are registered by their names.
+pub(crate) fn agent_of(element: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Agent {
+        agent_id: String,
+    }
+    serde_json::from_str::<Agent>(element).ok().map(|agent| agent.agent_id)
 }
 
 /// An element on one line.

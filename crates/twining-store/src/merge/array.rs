@@ -68,20 +68,15 @@ fn scan<'t>(text: &'t [u8], side: &'static str) -> Result<Scanned<'t>, Unmerged>
     }
 }
 
-/// Elements by their names. Two with one id are one already; of two with one agent
-/// the later counts, as for every reader.
+/// Elements by their names; two with one name are one already.
 fn named(scanned: Scanned<'_>) -> Named {
     let mut named = Named::default();
     for (_, element) in scanned.elements {
         let element = array::one_line(&element).into_owned();
-        let key = array::id_of(&element).or_else(|| agent_of(&element)).unwrap_or_else(|| element.clone());
+        let key = array::id_of(&element).or_else(|| array::agent_of(&element)).unwrap_or_else(|| element.clone());
         if named.elements.insert(key.clone(), element).is_none() {
             named.order.push(key);
         }
     }
     named
-}
-
-fn agent_of(element: &str) -> Option<String> {
-    Node::parse(element).ok()?.get("agent_id")?.as_text()
 }

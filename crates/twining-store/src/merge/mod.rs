@@ -13,7 +13,8 @@ mod three_way;
 pub mod tree;
 
 pub use array::merge_array;
-pub use conflict::{Sides, sides};
+pub(crate) use conflict::is_marker;
+pub use conflict::{LEFT_BY_GIT, Sides, one_decision, sides};
 pub use decision::merge_decision;
 pub use lines::merge_lines;
 pub use three_way::{CLASHES, Clash, ThreeWay, compare};

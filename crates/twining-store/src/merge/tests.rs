@@ -150,6 +150,9 @@ fn a_conflict_that_git_wrote_comes_apart_again() {
         (&apart.ours[..], &apart.theirs[..], &apart.base[..]),
         (&b"{\n\"a\":1\n}\n"[..], &b"{\n\"a\":2\n}\n"[..], &b"{\n\"a\":0\n}\n"[..])
     );
+    let again = format!("<<<<<<< HEAD\n{whole}=======\nother\n>>>>>>> third\n");
+    let apart = sides(again.as_bytes()).expect("is a conflict");
+    assert_eq!((&apart.ours[..], &apart.theirs[..]), (whole.as_bytes(), &b"other\n"[..]), "a conflict in a conflict");
     for torn in ["<<<<<<< HEAD\n", "=======\n", "<<<<<<< a\n=======\n", "", "{}"] {
         assert_eq!(sides(torn.as_bytes()), None, "{torn}");
     }
@@ -194,7 +197,8 @@ proptest! {
         let ids = |value: &Value| value.as_array().into_iter().flatten().map(|e| e["id"].to_string()).collect::<BTreeSet<_>>();
         prop_assert_eq!(ids(&again), ids(&value));
         for (id, key, word) in new_words(&base, &ours).union(&new_words(&base, &theirs)) {
-            let element = value.as_array().into_iter().flatten().find(|e| e["id"] == id.to_string());
+            let name = Value::from(id.to_string());
+            let element = value.as_array().into_iter().flatten().find(|e| e["id"] == name);
             let told = element.map(ToString::to_string).unwrap_or_default();
             let clashed = element.map(|e| e[CLASHES].to_string()).unwrap_or_default();
             let (word, field) = (word.to_string(), format!("f{key}"));

@@ -14,7 +14,7 @@ use super::tree::Node;
 /// The member in which a record keeps the words that lost.
 pub const CLASHES: &str = "merge_clashes";
 /// What tells the elements of a list apart, the first that an element has.
-const NAMES: [&str; 4] = ["id", "agent_id", "hash", "option"];
+const NAMES: [&str; 7] = ["id", "agent_id", "hash", "option", "name", "title", "category"];
 /// Times of which the later counts.
 const LATER: [&str; 5] = ["updated_at", "last_active", "linked_at", "acknowledged_at", "last_seen"];
 /// Times of which the earlier counts.

@@ -7,6 +7,7 @@
 
 mod brief;
 mod evidence;
+pub mod git;
 mod reply;
 mod workspace;
 
