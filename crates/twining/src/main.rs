@@ -3,6 +3,7 @@
 //! The verbs are defined once, in [`commands`], and reached through two doors:
 //! the command line ([`cli`]) and MCP ([`mcp`]).
 
+mod allowed;
 mod cli;
 mod commands;
 mod desk;
@@ -15,6 +16,7 @@ mod help;
 mod hook;
 mod import;
 mod json;
+mod lift;
 mod locate;
 mod mcp;
 mod merge_driver;
@@ -24,6 +26,7 @@ mod model;
 mod moved;
 mod out;
 mod page;
+mod person;
 mod problem;
 mod progress;
 mod reindex;
