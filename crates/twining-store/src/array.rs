@@ -45,7 +45,7 @@ fn join_doubled(elements: &mut Vec<(u64, Cow<'_, str>)>) {
         let Some(before) = places.insert(id, at) else { continue };
         doubled.insert(before);
         if let (Ok(one), Ok(other)) = (Node::parse(&elements[before].1), Node::parse(&elements[at].1)) {
-            elements[at].1 = Cow::Owned(ThreeWay::record(None, &one, &other, &|_, _, _, _| None).0.to_compact());
+            elements[at].1 = Cow::Owned(ThreeWay::doubled(&one, &other).to_compact());
         }
     }
     if !doubled.is_empty() {

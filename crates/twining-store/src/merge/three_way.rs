@@ -66,7 +66,19 @@ impl<'r> ThreeWay<'r> {
     /// Merges two versions of a record by this rule and by what every file means
     /// by its times and states; disagreements are added to the record.
     pub fn record(base: Option<&Node>, one: &Node, other: &Node, rule: &'r Rule<'r>) -> (Node, Vec<Clash>) {
-        let mut merging = Self { rule, later: compare(one, other), clashes: Vec::new() };
+        Self::told(base, one, other, rule, compare(one, other))
+    }
+
+    /// Joins two elements of one file that have one id. Where their times do not
+    /// tell, the one further down is the later.
+    #[must_use]
+    pub fn doubled(upper: &Node, lower: &Node) -> Node {
+        let later = if touched(upper) > touched(lower) { Ordering::Greater } else { Ordering::Less };
+        ThreeWay::told(None, upper, lower, &|_, _, _, _| None, later).0
+    }
+
+    fn told(base: Option<&Node>, one: &Node, other: &Node, rule: &'r Rule<'r>, later: Ordering) -> (Node, Vec<Clash>) {
+        let mut merging = Self { rule, later, clashes: Vec::new() };
         let mut merged = merging.join(&mut Vec::new(), base, one, other);
         let clashes = merging.clashes;
         if !clashes.is_empty() && matches!(merged, Node::Object(_)) {
