@@ -154,7 +154,7 @@ impl Engine {
 
     /// Explains a scope by its decisions.
     pub fn why(&self, input: &WhyInput) -> Result<WhyOutcome, Failure> {
-        self.store.view(|view| decisions::why(view, input, self.store.root()))
+        self.why_through(input, &Moves::default())
     }
 
     /// Follows a decision's dependencies.

@@ -10,6 +10,7 @@ mod binding;
 pub mod blackboard;
 mod caller;
 mod capturing;
+mod committing;
 pub mod context;
 pub mod decisions;
 mod engine;
@@ -18,6 +19,7 @@ pub mod governance;
 pub mod graph;
 pub mod guards;
 pub mod hygiene;
+pub mod import;
 pub mod knowledge;
 mod learned;
 pub mod learning;
@@ -45,10 +47,10 @@ pub use context::{
     EndedDecision, NewEntry, Omitted, SummarizeInput, Summary, WhatChangedInput, WhatChangedOutcome,
 };
 pub use decisions::{
-    CommitDecision, CommitsInput, CommitsOutcome, Conflict, Contested, DecideInput, Decided, DecisionHit, Dependent, Impact, ImpactInput,
-    LinkCommitInput, LinkCommitOutcome, Overridden, OverrideInput, PromoteInput, PromoteOutcome, PromotionRefused, ReconsiderInput,
-    Reconsidered, RelatedEntry, Risk, SearchDecisionsInput, SearchDecisionsOutcome, TraceInput, TraceLink, TraceOutcome, WhyDecision,
-    WhyInput, WhyOutcome,
+    CommitDecision, CommitSeen, CommitsInput, CommitsOutcome, Conflict, Contested, DecideInput, Decided, DecisionHit, Dependent, Impact,
+    ImpactInput, LinkCommitInput, LinkCommitOutcome, MergeClash, Move, Moves, Overridden, OverrideInput, PromoteInput, PromoteOutcome,
+    PromotionRefused, ReconsiderInput, Reconsidered, RelatedEntry, Risk, SearchDecisionsInput, SearchDecisionsOutcome, TraceInput,
+    TraceLink, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
 };
 pub use engine::Engine;
 pub use failure::{Candidate, Failure};
@@ -70,8 +72,8 @@ pub use learning::{
     ProposalKind, QueryTracesInput, QueryTracesOutcome, StoreTraceInput, TraceHit, TraceStored,
 };
 pub use lifecycle::{
-    ArchiveInput, ArchiveOutcome, Check, CheckItem, CheckStatus, Drained, ExportFile, ExportInput, ExportOutcome, History, StatusReport,
-    StatusWarning, UnreadableFile, VerifyInput, VerifyOutcome,
+    ArchiveInput, ArchiveOutcome, Check, CheckItem, CheckStatus, Drained, ExportFile, ExportInput, ExportOutcome, Extent, History,
+    StatusReport, StatusWarning, UnreadableFile, VerifyInput, VerifyOutcome,
 };
 pub use search::{Embedder, Embedding, LoadModel, ModelState, SearchMode, Study, Why};
 pub use workflow::{

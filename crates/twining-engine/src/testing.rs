@@ -168,6 +168,11 @@ impl Project {
         serde_json::from_slice(&text).expect("the file is a decision")
     }
 
+    pub(crate) fn decisions(&self) -> Vec<Decision> {
+        let filter = twining_store::DecisionFilter::default();
+        self.engine.store().view::<_, twining_store::StoreError>(|view| Ok(view.decisions().page(&filter, 1000)?.items)).expect("reads")
+    }
+
     pub(crate) fn decision_files(&self) -> usize {
         let Ok(files) = fs::read_dir(self.path().join(".twining/decisions")) else { return 0 };
         files.filter(|file| file.as_ref().is_ok_and(|file| file.file_name() != "index.json")).count()

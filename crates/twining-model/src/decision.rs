@@ -104,6 +104,9 @@ pub struct CommitLink {
     pub summary: Option<String>,
     /// When it was linked.
     pub linked_at: Time,
+    /// What the link rests on: `trailer` or `files`; somebody's word if nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// One change of a decision's status: who, when, why.

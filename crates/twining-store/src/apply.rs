@@ -11,6 +11,7 @@ use crate::error::StoreError;
 use crate::files::Array;
 use crate::journal::{Drained, JournalLine};
 use crate::layout::DECISIONS;
+use crate::merge::one_decision;
 use crate::queue;
 use crate::record::Record;
 use crate::room::Room;
@@ -88,7 +89,7 @@ impl Room {
 
     /// Writes a decision file. git removes the directory when a switch empties it,
     /// also between our opening it and this moment; then it is made again.
-    fn put_decision(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    pub(crate) fn put_decision(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         match self.layout.replace(&self.layout.decisions, name, bytes, false) {
             Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
                 self.layout.replace(&self.layout.top.make_dir(DECISIONS)?, name, bytes, false)
@@ -114,7 +115,7 @@ impl Room {
         let Some((_, old)) = self.files.decision(&amendment.id)? else {
             return Err(StoreError::NoDecision { id: amendment.id.to_string() });
         };
-        let mut document = Document::parse(&old)?;
+        let mut document = Document::parse(&one_decision(&old))?;
         for (key, value) in &amendment.set {
             document.set(key, value)?;
         }
@@ -210,7 +211,7 @@ impl Room {
     /// Carries a line out again: what is there already stays.
     fn repeat(&self, line: &JournalLine, record: &mut Record, now: Time) -> Result<(), StoreError> {
         for decision in &line.change.decisions {
-            let there = self.files.decision(&decision.id)?.is_some_and(|(_, bytes)| Document::parse(&bytes).is_ok());
+            let there = self.files.decision(&decision.id)?.is_some_and(|(_, bytes)| Document::parse(&one_decision(&bytes)).is_ok());
             if !there {
                 self.put_decision(&file_name(&decision.id), pretty(decision)?.as_bytes())?;
             }

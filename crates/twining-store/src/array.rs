@@ -12,6 +12,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use twining_model::document::compact;
 
+use crate::merge::ThreeWay;
+use crate::merge::tree::Node;
+
 /// What an array without elements looks like; a file that is not there counts as one.
 pub const NONE: &[u8] = b"[\n]\n";
 
@@ -24,9 +27,37 @@ pub struct Scanned<'a> {
     pub unreadable: Vec<(u64, String)>,
 }
 
-/// Reads an array file of any layout, with or without damage.
+/// Reads an array file of any layout, with or without damage. What stands there
+/// twice because git joined two branches line by line is read as one element.
 #[must_use]
 pub fn scan(bytes: &[u8]) -> Scanned<'_> {
+    let mut scanned = scan_each(bytes);
+    join_doubled(&mut scanned.elements);
+    scanned
+}
+
+/// Joins elements with one id, in the place of the last.
+fn join_doubled(elements: &mut Vec<(u64, Cow<'_, str>)>) {
+    let mut places: HashMap<String, usize> = HashMap::with_capacity(elements.len());
+    let mut doubled = HashSet::new();
+    for at in 0..elements.len() {
+        let Some(id) = id_of(&elements[at].1).or_else(|| agent_of(&elements[at].1)) else { continue };
+        let Some(before) = places.insert(id, at) else { continue };
+        doubled.insert(before);
+        if let (Ok(one), Ok(other)) = (Node::parse(&elements[before].1), Node::parse(&elements[at].1)) {
+            elements[at].1 = Cow::Owned(ThreeWay::doubled(&one, &other).to_compact());
+        }
+    }
+    if !doubled.is_empty() {
+        let mut at = 0;
+        elements.retain(|_| {
+            at += 1;
+            !doubled.contains(&(at - 1))
+        });
+    }
+}
+
+fn scan_each(bytes: &[u8]) -> Scanned<'_> {
     let mut scanned = Scanned::default();
     if bytes.trim_ascii().is_empty() {
         // A killed program that truncates before it writes leaves this; it is not an empty array.
@@ -141,11 +172,21 @@ pub fn id_of(element: &str) -> Option<String> {
     serde_json::from_str::<Named>(element).ok().map(|named| named.id)
 }
 
-fn one_line(element: &str) -> Cow<'_, str> {
+/// The `agent_id` of an element without an `id`: agents are registered by their names.
+pub(crate) fn agent_of(element: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Agent {
+        agent_id: String,
+    }
+    serde_json::from_str::<Agent>(element).ok().map(|agent| agent.agent_id)
+}
+
+/// An element on one line.
+pub(crate) fn one_line(element: &str) -> Cow<'_, str> {
     if element.contains('\n') { Cow::Owned(compact(element)) } else { Cow::Borrowed(element) }
 }
 
-fn is_marker(line: &[u8]) -> bool {
+pub(crate) fn is_marker(line: &[u8]) -> bool {
     [&b"<<<<<<< "[..], b">>>>>>> ", b"||||||| "].iter().any(|marker| line.starts_with(marker)) || line.trim_ascii_end() == b"======="
 }
 
@@ -229,6 +270,20 @@ mod tests {
     }
 
     #[test]
+    fn an_element_that_both_branches_changed_keeps_what_either_knew() {
+        let ours = r#"{"id":"a","properties":{"x":"1"},"updated_at":"2026-01-02T00:00:00.000Z"}"#;
+        let theirs = r#"{"id":"a","properties":{"y":"2"},"updated_at":"2026-01-01T00:00:00.000Z"}"#;
+        for (one, other) in [(ours, theirs), (theirs, ours)] {
+            let text = format!("[\n{one}\n,{other}\n]\n");
+            let scanned = scan(text.as_bytes());
+            let [element] = &texts(&scanned)[..] else { panic!("one element: {scanned:?}") };
+            let element: serde_json::Value = serde_json::from_str(element).expect("is JSON");
+            assert_eq!(element["properties"], serde_json::json!({"x": "1", "y": "2"}));
+            assert_eq!(element["updated_at"], "2026-01-02T00:00:00.000Z");
+        }
+    }
+
+    #[test]
     fn one_broken_element_costs_itself_and_names_its_line() {
         let text = "[\n{\"id\":\"a\"}\n,{\"id\":\"b\", oops}\n,{\"id\":\"c\"}\n";
         let scanned = scan(text.as_bytes());
@@ -241,7 +296,9 @@ mod tests {
     fn splicing_replaces_adds_and_removes_by_id() {
         let scanned = scan(b"[{\"id\":\"a\",\"v\":1},{\"id\":\"b\"},{\"id\":\"a\",\"v\":2}]");
         let puts = BTreeMap::from([("b".to_owned(), "{\"id\":\"b\",\"new\":1}".to_owned()), ("z".to_owned(), "{\"id\":\"z\"}".to_owned())]);
-        assert_eq!(splice(&scanned, &puts, &HashSet::new()), "[\n{\"id\":\"b\",\"new\":1}\n,{\"id\":\"a\",\"v\":2}\n,{\"id\":\"z\"}\n]\n");
+        let clash = "\"merge_clashes\":[{\"field\":\"v\",\"kept\":2,\"other\":1}]";
+        let spliced = splice(&scanned, &puts, &HashSet::new());
+        assert_eq!(spliced, format!("[\n{{\"id\":\"b\",\"new\":1}}\n,{{\"id\":\"a\",\"v\":2,{clash}}}\n,{{\"id\":\"z\"}}\n]\n"));
         assert_eq!(splice(&scanned, &BTreeMap::new(), &HashSet::from(["a".to_owned(), "b".to_owned()])), "[\n]\n");
     }
 

@@ -608,6 +608,12 @@ pub fn hash_of(bytes: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(bytes)
 }
 
+/// The bits that a key always gives, on any machine.
+#[must_use]
+pub fn hash_of_key(key: &str) -> u128 {
+    xxhash_rust::xxh3::xxh3_128(key.as_bytes())
+}
+
 /// A path with links resolved.
 pub fn canonical(path: &Path) -> Result<PathBuf, StoreError> {
     path.canonicalize().map_err(|source| StoreError::Io { doing: "find", path: path.to_string_lossy().into_owned(), source })

@@ -67,6 +67,11 @@ pub fn is_waiting(layout: &Layout, queue: Queue) -> Result<bool, StoreError> {
     Ok(layout.top.stat(queue.file())?.is_some_and(|(kind, print)| kind != Kind::File || print.size > 0))
 }
 
+/// Adds a line, in one write.
+pub fn add(layout: &Layout, queue: Queue, line: &str) -> Result<(), StoreError> {
+    layout.top.make_append(queue.file())?.write(format!("{line}\n").as_bytes())
+}
+
 /// Whether files that were taken are still kept for late writers.
 pub fn has_leftovers(layout: &Layout, queue: Queue) -> Result<bool, StoreError> {
     Ok(layout.local.list()?.iter().any(|name| taken_through(name, queue).is_some()))

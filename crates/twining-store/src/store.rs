@@ -19,6 +19,7 @@ use crate::journal::Journal;
 use crate::keeper::Work;
 use crate::layout::{CONFIG, Layout, Place};
 use crate::lock::{Held, Lock};
+use crate::mend;
 use crate::queue::{self, DrainCount, Queue};
 use crate::record::Record;
 use crate::room::{INDEX_PATIENCE, Room};
@@ -273,6 +274,14 @@ impl Store {
         Ok(count)
     }
 
+    /// Queues something to be done, as hooks do: no lock, and whoever comes next does it.
+    pub fn queue_action(&self, line: &str) -> Result<(), StoreError> {
+        match self.reading_room()? {
+            Some(room) => queue::add(&room.layout, Queue::Actions, line),
+            None => Ok(()),
+        }
+    }
+
     /// How many lines from the queues were refused and set aside.
     pub fn rejected_lines(&self) -> Result<u64, StoreError> {
         match self.reading_room()? {
@@ -333,6 +342,7 @@ impl Store {
         let indexed = room.files.journal_seq();
         room.catch_up()?;
         let now = self.ids.now();
+        mend::after_git(&room, now)?;
         checkpoint::run(&room, indexed, now, when)?;
         // At once, while nobody waits: the next call then finds the index up to date.
         room.catch_up()?;

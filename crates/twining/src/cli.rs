@@ -8,10 +8,12 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use serde_json::{Map, Value};
+use twining_engine::import::Intent;
 use twining_model::{Refused, limits};
 
 use crate::commands::VERBS;
 use crate::desk::{Project, caller_at_cli};
+use crate::drivers::{self, DRIVERS};
 use crate::import::Aim;
 use crate::mcp::{self, Selection};
 use crate::out::{self, Style};
@@ -30,7 +32,7 @@ const ONLY_CLI: [(&str, &str); 15] = [
     ("dot", "Check DOT files: `dot check FILE…`"),
     ("merge-driver", "Merge versions of our files for git"),
     ("seed", "Write the default policy to .twining/policy.yml, to be edited"),
-    ("import", "Take over another tool's settings as a policy"),
+    ("import", "Take over what another tool wrote down"),
     ("tour", "Watch two agents share a memory, on a throwaway repository"),
     ("init", "Wire this project up: memory, git, and the agents that work here"),
     ("uninstall", "Take back what init wrote; the memory stays unless it is purged"),
@@ -176,7 +178,7 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                 Arg::new("event")
                     .required(true)
                     .value_name("EVENT")
-                    .help("PreToolUse, PostToolUse, Stop, SubagentStop, SessionStart …, or the host's own name of it"),
+                    .help("PreToolUse, PostToolUse, Stop, SubagentStop, SessionStart …, or the host's own name of it; of git: pre-commit, post-commit"),
             )
             .after_help(
                 "--agent names the host: claude (default), codex, gemini, cursor, copilot or git\n\nExample:\n  twining hook --agent codex PreToolUse < event.json",
@@ -227,14 +229,16 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                 )
                 .after_help("Example:\n  twining dot check docs/*.dot --json"),
         ),
-        "merge-driver" => command.subcommand_required(true).arg_required_else_help(true).subcommand(
-            Command::new("knowledge")
-                .about("Merge the knowledge graph by meaning")
-                .args([("base", true), ("ours", true), ("theirs", true), ("path", false)].map(|(version, required)| {
-                    Arg::new(version).value_name(version.to_uppercase()).required(required).value_parser(value_parser!(PathBuf))
-                }))
-                .after_help("Example:\n  git config merge.twining-knowledge.driver 'twining merge-driver knowledge %O %A %B %P'"),
-        ),
+        "merge-driver" => {
+            let kinds = DRIVERS.iter().map(|driver| {
+                Command::new(driver.kind).about(driver.about).args([("base", true), ("ours", true), ("theirs", true), ("path", false)].map(
+                    |(version, required)| {
+                        Arg::new(version).value_name(version.to_uppercase()).required(required).value_parser(value_parser!(PathBuf))
+                    },
+                ))
+            });
+            command.subcommand_required(true).arg_required_else_help(true).subcommands(kinds).after_help(drivers::by_hand())
+        }
         "init" => init::flags::install(command),
         "uninstall" => init::flags::uninstall(command),
         "completions" => command
@@ -252,9 +256,17 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
             .after_help("Example:\n  twining man | man -l -"),
         "seed" => command.after_help("Example:\n  twining seed && $EDITOR .twining/policy.yml"),
         "import" => command
-            .arg(Arg::new("tool").required(true).value_name("TOOL").value_parser(["guardkit"]).help("Whose settings"))
-            .arg(Arg::new("print").long("print").action(ArgAction::SetTrue).help("Print the policy instead of writing it"))
-            .after_help("Example:\n  twining import guardkit --print"),
+            .arg(Arg::new("source").required(true).value_name("SOURCE").value_parser(import::SOURCES).help("What wrote it"))
+            .arg(
+                Arg::new("from")
+                    .value_name("PATH")
+                    .value_parser(value_parser!(PathBuf))
+                    .value_hint(ValueHint::AnyPath)
+                    .help("The file, or the folder for adr, madr and twining; guardkit needs none"),
+            )
+            .arg(Arg::new("dry-run").long("dry-run").action(ArgAction::SetTrue).help("Say what would be imported, and write nothing"))
+            .arg(Arg::new("print").long("print").action(ArgAction::SetTrue).help("Of guardkit: print the policy instead of writing it"))
+            .after_help("Importing twice is importing once; what cannot be read is listed.\n\nExamples:\n  twining import adr docs/decisions --dry-run\n  twining import claude-md CLAUDE.md"),
         _ => command.after_help("Example:\n  twining tour"),
     }
 }
@@ -264,7 +276,7 @@ fn hook(given: &ArgMatches) -> ExitCode {
     let (agent, project) = (given.get_one::<String>("agent").map(String::as_str), given.get_one::<PathBuf>("project").cloned());
     let event = given.get_one::<String>("event").map_or("", String::as_str);
     if agent == Some("git") {
-        return hook::run_for_git(project, event);
+        return hook::git::run(project, event);
     }
     let Some(host) = hook::Host::named(agent) else {
         let known = hook::HOSTS.map(|host| host.name).join(", ");
@@ -275,13 +287,13 @@ fn hook(given: &ArgMatches) -> ExitCode {
 
 /// Ends as git expects of a merge driver, and not as our commands do.
 fn merge(matches: &ArgMatches) -> ExitCode {
-    let given = matches.subcommand().and_then(|(_, given)| given.subcommand()).map(|(_, given)| given);
-    let version = |name: &str| given.and_then(|given| given.get_one::<PathBuf>(name)).cloned();
+    let Some((kind, given)) = matches.subcommand().and_then(|(_, given)| given.subcommand()) else { return Ending::Misused.into() };
+    let version = |name: &str| given.get_one::<PathBuf>(name).cloned();
     let (Some(base), Some(ours), Some(theirs)) = (version("base"), version("ours"), version("theirs")) else {
         return Ending::Misused.into();
     };
     let path = version("path").map(|path| path.to_string_lossy().into_owned());
-    merge_driver::knowledge(&merge_driver::Versions { base, ours, theirs, path })
+    merge_driver::run(kind, &merge_driver::Versions { base, ours, theirs, path })
 }
 
 fn run(matches: &ArgMatches) -> Ending {
@@ -323,8 +335,13 @@ fn run(matches: &ArgMatches) -> Ending {
         "knowledge show" => Project::open(project).and_then(|project| show::draw(&project, given, style)),
         "seed" => Project::open(project).and_then(|project| seed::write(&project, style)),
         "import" => {
-            let aim = if given.get_flag("print") { Aim::Print } else { Aim::Write };
-            Project::open(project).and_then(|project| import::guardkit(&project, aim, style))
+            let aim = if given.get_flag("print") || given.get_flag("dry-run") { Aim::Print } else { Aim::Write };
+            let intent = if given.get_flag("dry-run") { Intent::Try } else { Intent::Import };
+            let from = given.get_one::<PathBuf>("from").map(PathBuf::as_path);
+            Project::open(project).and_then(|project| match given.get_one::<String>("source").map_or("", String::as_str) {
+                "guardkit" => import::guardkit(&project, aim, style),
+                source => import::run(&project, source, from, intent, style),
+            })
         }
         "tour" => tour::play(),
         "init" => init::flags::wish(given, project, agent, style).and_then(|wish| init::install(&wish)),

@@ -18,7 +18,11 @@ pub struct Driver {
 /// Every kind. `decision` stands before `array`: the list of decisions lies in their folder.
 pub const DRIVERS: [Driver; 5] = [
     Driver { kind: "decision", about: "Merge a decision that both sides amended, field by field", files: &[".twining/decisions/*.json"] },
-    Driver { kind: "lines", about: "Unite files of one record a line", files: &[".twining/blackboard.jsonl", ".twining/traces.jsonl"] },
+    Driver {
+        kind: "lines",
+        about: "Unite files of one record a line",
+        files: &[".twining/blackboard.jsonl", ".twining/traces.jsonl", ".twining/handoffs/index.jsonl"],
+    },
     Driver {
         kind: "array",
         about: "Merge JSON arrays by the ids of their elements",
@@ -32,9 +36,13 @@ pub const DRIVERS: [Driver; 5] = [
     Driver {
         kind: "features",
         about: "Merge feature lists; what is tested on one side only is not tested",
-        files: &[".twining/features.json"],
+        files: &[".twining/features.json", ".claude/progress/feature-list.json"],
     },
-    Driver { kind: "knowledge", about: "Merge the knowledge graph by meaning", files: &[".twining/knowledge.dot"] },
+    Driver {
+        kind: "knowledge",
+        about: "Merge the knowledge graph by meaning",
+        files: &[".twining/knowledge.dot", ".maestro/knowledge.dot"],
+    },
 ];
 
 impl Driver {
@@ -46,5 +54,32 @@ impl Driver {
     /// What git runs; `program` is how a shell calls us.
     pub fn command(&self, program: &str) -> String {
         format!("{program} merge-driver {} %O %A %B %P", self.kind)
+    }
+
+    /// Its lines for git's attributes, in a project at this path below the top of the repository.
+    pub fn attributes(&self, prefix: &str) -> impl Iterator<Item = String> {
+        let name = self.name();
+        self.files.iter().map(move |file| format!("/{prefix}{file} merge={name}"))
+    }
+}
+
+/// What to tell git where `twining init` did not.
+pub fn by_hand() -> String {
+    let settings = DRIVERS.iter().map(|driver| format!("  git config merge.{}.driver '{}'\n", driver.name(), driver.command("twining")));
+    let attributes = DRIVERS.iter().flat_map(|driver| driver.attributes("")).map(|line| format!("  {line}\n"));
+    let (settings, attributes): (String, String) = (settings.collect(), attributes.collect());
+    format!("By hand, once in each clone:\n{settings}\nand in .git/info/attributes:\n{attributes}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_decisions_is_merged_as_an_array() {
+        let lines: Vec<String> = DRIVERS.iter().flat_map(|driver| driver.attributes("sub/")).collect();
+        let at = |wanted: &str| lines.iter().position(|line| line.contains(wanted)).expect("is listed");
+        assert!(at("decisions/*.json") < at("decisions/index.json"), "{lines:#?}");
+        assert_eq!(lines[0], "/sub/.twining/decisions/*.json merge=twining-decision");
     }
 }

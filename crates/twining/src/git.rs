@@ -3,6 +3,8 @@
 //! A cloned repository is not trusted: no shell, no hooks, no pager, no
 //! monitor, no fetching, and every path stands behind `--`.
 
+mod history;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -341,7 +343,7 @@ fn read_log(mut log: impl BufRead, wanted: &BTreeSet<String>) -> BTreeMap<String
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     #[test]
@@ -359,7 +361,7 @@ mod tests {
         assert!(is_plain("src/-a.rs"));
     }
 
-    fn repository() -> (tempfile::TempDir, Git) {
+    pub(super) fn repository() -> (tempfile::TempDir, Git) {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let git = Git::at(dir.path());
         std::fs::create_dir(dir.path().join("src")).expect("makes a directory");

@@ -25,6 +25,7 @@ mod merge_driver;
 mod misread;
 mod misuse;
 mod model;
+mod moved;
 mod out;
 mod page;
 mod person;

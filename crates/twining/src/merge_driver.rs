@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use twining_engine::knowledge::{KnowledgeMerged, merge_knowledge};
+use twining_engine::workflow::merge_features;
 use twining_model::{limits, text};
+use twining_store::merge::{self, Merged, merge_array, merge_decision, merge_lines};
 
 use crate::desk::Project;
 use crate::problem::Problem;
@@ -31,8 +33,63 @@ pub struct Versions {
 const CONFLICT: u8 = 1;
 const UNABLE: u8 = 129;
 
+/// The most of a file that is merged in memory.
+const MOST_BYTES: u64 = 512 * 1024 * 1024;
+/// Contested matters that are named.
+const NAMED: usize = 20;
+
+/// Merges two versions of a file by its kind.
+pub fn run(kind: &str, versions: &Versions) -> ExitCode {
+    if kind == "knowledge" {
+        return knowledge(versions);
+    }
+    let shown = text::visible(versions.path.as_deref().unwrap_or(kind));
+    match merged(kind, versions) {
+        Ok(merged) => {
+            if !merged.contested.is_empty() {
+                let what = merged.contested.iter().take(NAMED).map(|matter| text::visible(matter)).collect::<Vec<_>>().join(", ");
+                let more = merged.contested.len().saturating_sub(NAMED);
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                say(&format!("twining: {shown}: both sides were kept of {what}{more}\n"));
+            }
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            // Ours stands untouched, and git has all three versions for whoever settles it.
+            say(&format!("twining: {shown}: nothing was merged\n{}", problem.to_words()));
+            ExitCode::from(CONFLICT)
+        }
+    }
+}
+
+fn merged(kind: &str, versions: &Versions) -> Result<Merged, Problem> {
+    let [base, ours, theirs] = [&versions.base, &versions.ours, &versions.theirs].map(|file| read_bounded(file));
+    let (base, ours, theirs) = (base?, ours?, theirs?);
+    let three = merge::Versions { base: &base, ours: &ours, theirs: &theirs };
+    let merged = match kind {
+        "lines" => Ok(merge_lines(&three)),
+        "array" => merge_array(&three),
+        "decision" => merge_decision(&three),
+        "features" => merge_features(&three),
+        other => return Err(Problem::misuse(format!("there is no merge driver `{}`", text::excerpt(other, 40)))),
+    };
+    let merged = merged.map_err(|error| Problem::of_error("MERGE", &error))?;
+    if merged.text != ours {
+        fs::write(&versions.ours, &merged.text).map_err(|error| failed(&versions.ours, "written", &error))?;
+    }
+    Ok(merged)
+}
+
+fn read_bounded(file: &Path) -> Result<Vec<u8>, Problem> {
+    let size = fs::metadata(file).map_err(|error| failed(file, "read", &error))?.len();
+    if size > MOST_BYTES {
+        return Err(failed(file, "merged", &std::io::Error::other(format!("it has more than {MOST_BYTES} bytes"))));
+    }
+    fs::read(file).map_err(|error| failed(file, "read", &error))
+}
+
 /// Merges two versions of the knowledge graph.
-pub fn knowledge(versions: &Versions) -> ExitCode {
+fn knowledge(versions: &Versions) -> ExitCode {
     let path = versions.path.clone().unwrap_or_else(|| "knowledge.dot".to_owned());
     let merged = read(&versions.base).and_then(|base| {
         let (ours, theirs) = (read(&versions.ours)?, read(&versions.theirs)?);

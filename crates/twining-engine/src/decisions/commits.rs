@@ -7,6 +7,7 @@ use twining_store::View;
 
 use crate::caller::Stamp;
 use crate::decisions::amend::amendment;
+use crate::decisions::committed::{CommitSeen, LinkedBy};
 use crate::decisions::find;
 use crate::failure::Failure;
 use crate::{graph, words};
@@ -46,6 +47,7 @@ pub struct LinkCommitDraft {
     id: Id,
     hash: String,
     summary: Option<String>,
+    by: LinkedBy,
 }
 
 impl LinkCommitDraft {
@@ -55,7 +57,14 @@ impl LinkCommitDraft {
             id: Id::parse("decision_id", input.decision_id.trim())?,
             hash: words::commit_hash("commit_hash", &input.commit_hash)?,
             summary: input.summary.as_deref().map(|summary| text::summary("summary", summary)).transpose()?,
+            by: LinkedBy::Word,
         })
+    }
+
+    /// The link of a commit that git was seen to make.
+    pub(crate) fn seen(id: Id, commit: &CommitSeen, by: LinkedBy) -> Result<Self, Refused> {
+        let hash = words::commit_hash("commit_hash", &commit.hash)?;
+        Ok(Self { id, hash, summary: Some(words::summary(&commit.subject)).filter(|summary| !summary.is_empty()), by })
     }
 }
 
@@ -113,7 +122,22 @@ pub fn plan_link_commit(view: &View<'_>, draft: &LinkCommitDraft, stamp: &Stamp<
 /// The decisions that a commit carries out. Any beginning of its hash will do,
 /// as long as it is the beginning of one commit only.
 pub fn commits(view: &View<'_>, input: &CommitsInput) -> Result<CommitsOutcome, Failure> {
-    let asked = words::commit_hash("commit_hash", &input.commit_hash)?;
+    let (commit_hash, found) = linked(view, &input.commit_hash)?;
+    let mut decisions: Vec<CommitDecision> = Vec::with_capacity(found.len());
+    for (hash, id) in found {
+        if decisions.iter().any(|listed| listed.id == id) {
+            continue;
+        }
+        if let Some(decision) = view.decisions().get(&id)? {
+            decisions.push(carried_out(decision, hash));
+        }
+    }
+    Ok(CommitsOutcome { commit_hash, decisions })
+}
+
+/// The commit that a beginning of a hash means, and what is linked with it.
+pub(crate) fn linked(view: &View<'_>, asked: &str) -> Result<(String, Vec<(String, Id)>), Failure> {
+    let asked = words::commit_hash("commit_hash", asked)?;
     let mut found = view.decisions().by_commit(&asked)?;
     found.sort_by(|a, b| b.1.cmp(&a.1));
     let longest = found.iter().map(|(hash, _)| hash.to_ascii_lowercase()).max_by_key(String::len);
@@ -125,16 +149,7 @@ pub fn commits(view: &View<'_>, input: &CommitsInput) -> Result<CommitsOutcome, 
         let hashes = hashes.iter().take(CANDIDATES).map(|hash| text::excerpt(hash, 64)).collect();
         return Err(Failure::AmbiguousCommit { prefix: asked, hashes });
     }
-    let mut decisions: Vec<CommitDecision> = Vec::with_capacity(found.len());
-    for (hash, id) in found {
-        if decisions.iter().any(|listed| listed.id == id) {
-            continue;
-        }
-        if let Some(decision) = view.decisions().get(&id)? {
-            decisions.push(carried_out(decision, hash));
-        }
-    }
-    Ok(CommitsOutcome { commit_hash, decisions })
+    Ok((commit_hash, found))
 }
 
 /// Links a commit and returns its hash as it is stored from now on. Two
@@ -158,8 +173,15 @@ fn link(decision: &mut Decision, draft: &LinkCommitDraft, stamp: &Stamp<'_>) -> 
             if draft.summary.is_some() {
                 known.summary.clone_from(&draft.summary);
             }
+            if draft.by == LinkedBy::Word {
+                // Somebody's word counts more than what files or a message hint at.
+                known.by = None;
+            }
         }
-        None => decision.commits.push(CommitLink { hash: hash.clone(), summary: draft.summary.clone(), linked_at: stamp.at }),
+        None => {
+            let by = draft.by.as_str().map(str::to_owned);
+            decision.commits.push(CommitLink { hash: hash.clone(), summary: draft.summary.clone(), linked_at: stamp.at, by });
+        }
     }
     hash
 }

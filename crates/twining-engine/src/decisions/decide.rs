@@ -118,7 +118,7 @@ pub(crate) fn supersede(old: &mut Decision, by: &Id, stamp: &Stamp<'_>) {
 }
 
 fn decision(draft: &Draft, status: Status, stamp: &Stamp<'_>) -> Decision {
-    let commits = draft.commit.iter().map(|hash| CommitLink { hash: hash.clone(), summary: None, linked_at: stamp.at });
+    let commits = draft.commit.iter().map(|hash| CommitLink { hash: hash.clone(), summary: None, linked_at: stamp.at, by: None });
     Decision {
         id: stamp.ids.next(),
         timestamp: stamp.at.to_string(),

@@ -6,9 +6,11 @@
 
 mod amend;
 mod commits;
+mod committed;
 mod decide;
 mod draft;
 mod impact;
+mod moved;
 mod notices;
 mod overriding;
 mod promote;
@@ -20,21 +22,27 @@ mod trace;
 mod why;
 
 use twining_model::{Decision, Folding, Id, Scope, text};
+use twining_store::merge::LEFT_BY_GIT;
 use twining_store::{StoreError, Unreadable, View};
 
+pub(crate) use commits::linked;
 pub use commits::{
     CommitDecision, CommitsInput, CommitsOutcome, LinkCommitDraft, LinkCommitInput, LinkCommitOutcome, commits, plan_link_commit,
 };
+pub(crate) use committed::behind;
+pub use committed::{CommitSeen, LinkedBy, carried_out};
 pub use decide::{Conflict, Decided, plan_decide};
 pub use draft::{DecideInput, Draft};
 pub use impact::{Dependent, Impact, ImpactInput, RelatedEntry, Risk, impact};
+pub use moved::{Move, Moves};
 pub use overriding::{Overridden, OverrideDraft, OverrideInput, plan_override};
 pub use promote::{Contested, PromoteDraft, PromoteInput, PromoteOutcome, PromotionRefused, plan_promote};
 pub use reconsider::{ReconsiderDraft, ReconsiderInput, Reconsidered, plan_reconsider};
 pub(crate) use search::search_decisions;
 pub use search::{DecisionHit, SearchDecisionsDraft, SearchDecisionsInput, SearchDecisionsOutcome};
 pub use trace::{TraceInput, TraceLink, TraceOutcome, trace};
-pub use why::{WhyDecision, WhyInput, WhyOutcome, why};
+pub(crate) use why::why_commit;
+pub use why::{MergeClash, WhyDecision, WhyInput, WhyOutcome, why};
 pub(crate) use why::{contesting, nearest};
 
 use crate::failure::Failure;
@@ -65,7 +73,7 @@ pub(crate) fn unreadable(view: &View<'_>, id: &Id) -> Result<Option<Unreadable>,
 /// The decision files that cannot be read.
 pub(crate) fn unreadable_files(view: &View<'_>) -> Result<Vec<Unreadable>, StoreError> {
     let mut files = view.unreadable()?;
-    files.retain(|bad| bad.file.starts_with(FOLDER));
+    files.retain(|bad| bad.file.starts_with(FOLDER) && bad.why != LEFT_BY_GIT);
     Ok(files)
 }
 

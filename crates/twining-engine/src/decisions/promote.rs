@@ -2,7 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 use twining_model::{Change, Decision, Id, Refused, Status, text};
+use twining_store::merge::CLASHES;
 use twining_store::{StoreError, View};
 
 use crate::caller::Stamp;
@@ -90,6 +92,10 @@ pub fn plan_promote(view: &View<'_>, draft: &PromoteDraft, stamp: &Stamp<'_>) ->
             Status::Provisional => {
                 let mut after = before.clone();
                 move_to(&mut after, Status::Active, by, "promoted", stamp);
+                if after.extra.contains_key(CLASHES) {
+                    // Whoever promotes it takes it as it reads now.
+                    after.extra.insert(CLASHES.to_owned(), Value::Array(Vec::new()));
+                }
                 change.amendments.push(amendment(&before, &after)?);
                 outcome.promoted.push(id.clone());
                 promoted.push(after);

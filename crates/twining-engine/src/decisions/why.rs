@@ -1,15 +1,17 @@
 //! Why: the decisions that bear on a scope, nearest and most binding first.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 use twining_model::{Confidence, Decision, Id, Origin, Root, Scope, Status};
+use twining_store::merge::CLASHES;
 use twining_store::{Affecting, StoreError, Via, View};
 
 use crate::answer::within_answer;
-use crate::decisions::unreadable_files;
+use crate::decisions::{CommitSeen, Moves, behind, linked, unreadable_files};
 use crate::failure::Failure;
 use crate::words;
 
@@ -20,6 +22,8 @@ const CONTESTERS_NAMED: usize = 5;
 const RETIRED_SHARE: usize = 4;
 /// some 40 µs, and a quiet project has to look at all of them on every call.
 const LOOKED_AT_BEYOND: usize = 50;
+/// Characters of what another branch said.
+const CLASH_SHOWN: usize = 500;
 /// Unreadable files that are listed.
 const UNREADABLE_LISTED: usize = 20;
 
@@ -57,7 +61,7 @@ pub struct WhyDecision {
     pub alternatives_count: u64,
     /// What it governs.
     pub scope: String,
-    /// How it bears on the scope: exact, file, symbol, inside, around, project.
+    /// How it bears on the scope: exact, file, moved, symbol, inside, around, project; on a commit: linked, trailer, files.
     pub matched: String,
     /// Commits that carry it out.
     pub commit_hashes: Vec<String>,
@@ -70,6 +74,29 @@ pub struct WhyDecision {
     /// Decisions in force that disagree with it, listed or not; at most 5.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contested_by: Vec<Id>,
+    /// What two branches said differently of it when they were merged; at most 5.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub merge_clashes: Vec<MergeClash>,
+}
+
+/// A word that lost when two branches were merged.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct MergeClash {
+    /// Which field.
+    pub field: String,
+    /// What the other branch said.
+    pub other: String,
+}
+
+/// What two branches said differently of a decision, as the merge left it.
+fn clashes_of(decision: &Decision) -> Vec<MergeClash> {
+    let told = decision.extra.get(CLASHES).and_then(Value::as_array).into_iter().flatten();
+    let read = |clash: &Value| {
+        let other = clash.get("other")?;
+        let other = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
+        Some(MergeClash { field: clash.get("field")?.as_str()?.to_owned(), other: words::shorten(&other, CLASH_SHOWN) })
+    };
+    told.filter_map(read).take(CONTESTERS_NAMED).collect()
 }
 
 /// Why a scope is as it is.
@@ -93,10 +120,12 @@ pub struct WhyOutcome {
 }
 
 /// The decisions that bear on a scope: a ranked page, with what it left out.
-pub fn why(view: &View<'_>, input: &WhyInput, root: &Root) -> Result<WhyOutcome, Failure> {
+/// Under its former names a file is looked up too, as far as these moves tell.
+pub fn why(view: &View<'_>, input: &WhyInput, root: &Root, moves: &Moves) -> Result<WhyOutcome, Failure> {
     let scope = Scope::parse("scope", &input.scope, root)?;
     let limit = words::page("limit", input.limit, 20)?;
-    let rows = view.decisions().affecting(&scope)?;
+    let mut rows = view.decisions().affecting(&scope)?;
+    follow(view, &scope, moves, &mut rows)?;
     let having = |status: Status| rows.iter().filter(|row| row.status == status).count() as u64;
     let (active_count, provisional_count, total_count) = (having(Status::Active), having(Status::Provisional), rows.len() as u64);
 
@@ -115,10 +144,11 @@ pub fn why(view: &View<'_>, input: &WhyInput, root: &Root) -> Result<WhyOutcome,
     for row in rows {
         if let Some(decision) = view.decisions().get(&row.id)? {
             let contested_by = contests.contesters(&decision)?;
-            told.push(tell(row.via, decision, contested_by));
+            told.push(tell(word(row.via).to_owned(), decision, contested_by));
         }
     }
-    let contested = told.iter().any(|decision| !decision.contested_by.is_empty()) || contests.is_any_contested(&beyond)?;
+    let contested = told.iter().any(|decision| !decision.contested_by.is_empty() || !decision.merge_clashes.is_empty())
+        || contests.is_any_contested(&beyond)?;
     let (decisions, _) = within_answer(told);
     let mut unreadable: Vec<String> = unreadable_files(view)?.into_iter().map(|bad| bad.file).collect();
     unreadable.truncate(UNREADABLE_LISTED);
@@ -133,6 +163,37 @@ pub fn why(view: &View<'_>, input: &WhyInput, root: &Root) -> Result<WhyOutcome,
     })
 }
 
+/// Adds what was decided of files before they moved here.
+fn follow(view: &View<'_>, scope: &Scope, moves: &Moves, rows: &mut Vec<Affecting>) -> Result<(), StoreError> {
+    let mut known: HashSet<Id> = rows.iter().map(|row| row.id.clone()).collect();
+    for (former, until) in moves.former_names(scope) {
+        for mut row in view.decisions().affecting(&Scope::read(&former))? {
+            // What was decided since is about another file of that name. git counts in seconds.
+            let before = row.at.as_ms() / 1000 <= until.as_ms() / 1000;
+            let is_about_it = before && matches!(row.via, Via::Exact | Via::File | Via::Around);
+            if is_about_it && known.insert(row.id.clone()) {
+                row.via = Via::Moved;
+                rows.push(row);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The decisions behind a commit, told like those that bear on a place.
+pub(crate) fn why_commit(view: &View<'_>, asked: &str, limit: Option<usize>, seen: Option<&CommitSeen>) -> Result<WhyOutcome, Failure> {
+    let limit = words::page("limit", limit, 20)?;
+    let (_, stored) = linked(view, seen.map_or(asked, |seen| seen.hash.as_str()))?;
+    let mut told = behind(view, stored, seen)?;
+    let having = |status: Status| told.iter().filter(|decision| decision.status == status).count() as u64;
+    let (active_count, provisional_count, total_count) = (having(Status::Active), having(Status::Provisional), told.len() as u64);
+    let contested = told.iter().any(|decision| !decision.merge_clashes.is_empty());
+    told.truncate(limit);
+    let (decisions, _) = within_answer(told);
+    let omitted_count = total_count - decisions.len() as u64;
+    Ok(WhyOutcome { decisions, active_count, provisional_count, total_count, omitted_count, contested, unreadable: Vec::new() })
+}
+
 /// Keeps the `limit` rows that matter most, in order. The order is total, so
 /// that the same question gets the same page.
 pub(crate) fn nearest(rows: &mut Vec<Affecting>, limit: usize) {
@@ -145,7 +206,8 @@ pub(crate) fn nearest(rows: &mut Vec<Affecting>, limit: usize) {
     rows.sort_unstable_by(order);
 }
 
-fn tell(via: Via, decision: Decision, contested_by: Vec<Id>) -> WhyDecision {
+pub(super) fn tell(matched: String, decision: Decision, contested_by: Vec<Id>) -> WhyDecision {
+    let merge_clashes = clashes_of(&decision);
     WhyDecision {
         id: decision.id,
         summary: decision.summary,
@@ -157,11 +219,12 @@ fn tell(via: Via, decision: Decision, contested_by: Vec<Id>) -> WhyDecision {
         origin: decision.origin.unwrap_or_else(Origin::elsewhere),
         alternatives_count: decision.alternatives.len() as u64,
         scope: decision.scope,
-        matched: word(via).to_owned(),
+        matched,
         commit_hashes: decision.commit_hashes,
         superseded_by: decision.superseded_by,
         override_reason: decision.override_reason,
         contested_by,
+        merge_clashes,
     }
 }
 
@@ -216,6 +279,7 @@ fn word(via: Via) -> &'static str {
     match via {
         Via::Exact => "exact",
         Via::File => "file",
+        Via::Moved => "moved",
         Via::Symbol => "symbol",
         Via::Inside => "inside",
         Via::Around => "around",

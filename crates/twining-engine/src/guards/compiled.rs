@@ -27,6 +27,8 @@ struct Row {
     layer: u8,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     line: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    column: Option<u64>,
     action: Level,
     say: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -62,6 +64,7 @@ impl Guards {
             id: guard.id.clone(),
             layer: LAYERS.iter().position(|layer| *layer == guard.source.layer).and_then(|at| u8::try_from(at).ok()).unwrap_or_default(),
             line: guard.source.line,
+            column: guard.source.column,
             action: guard.action,
             say: guard.say.clone(),
             next: guard.next_step.clone(),
@@ -93,7 +96,7 @@ impl Guards {
             .map(|row| {
                 Some(Guard {
                     id: row.id,
-                    source: Source { layer: *LAYERS.get(usize::from(row.layer))?, line: row.line },
+                    source: Source { layer: *LAYERS.get(usize::from(row.layer))?, line: row.line, column: row.column },
                     action: row.action,
                     say: row.say,
                     next_step: row.next,

@@ -9,7 +9,8 @@ mod tests;
 mod verify;
 
 pub use archive::{ArchiveDraft, ArchiveInput, ArchiveOutcome, choose};
-pub use export::{ExportFile, ExportInput, ExportOutcome, export};
+pub(crate) use export::madr_record;
+pub use export::{ExportFile, ExportInput, ExportOutcome, Extent, export};
 pub use queues::Drained;
 pub(crate) use queues::{PendingAction, cutoff, hook, pending_action, pending_post};
 pub use status::{StatusReport, StatusWarning, UnreadableFile, status};

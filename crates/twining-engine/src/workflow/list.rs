@@ -86,6 +86,11 @@ impl FeatureList {
         self.features.iter().find(|feature| feature.id == id)
     }
 
+    /// Where each feature stands in the text without its byte order mark, in the order of the list.
+    pub(super) fn places(&self) -> &[Span] {
+        &self.places
+    }
+
     /// The list with some fields of a feature set; everything else keeps its bytes.
     pub(crate) fn with_fields(&self, id: &str, fields: &[(&str, Value)]) -> Option<String> {
         let index = self.features.iter().position(|feature| feature.id == id)?;

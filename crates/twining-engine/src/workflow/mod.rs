@@ -12,6 +12,7 @@ mod feature;
 mod hollow;
 mod list;
 mod machine;
+mod merge;
 mod next;
 mod order;
 mod output;
@@ -29,6 +30,7 @@ pub use feature::{Feature, Status};
 pub use hollow::is_hollow;
 pub use list::FeatureList;
 pub use machine::{Effect, Event, OutOfStep, Standing, advance, event_towards};
+pub use merge::merge_features;
 pub use next::{Action, Next, next};
 pub use output::counts_in;
 pub use prompt::{NextBrief, NextInput, NextOutcome};
@@ -49,7 +51,11 @@ pub(crate) fn list_on(shelf: &FeatureShelf) -> Result<Option<FeatureList>, Failu
         FeatureFile::Text(text) if text.trim().is_empty() => Ok(None),
         FeatureFile::Unusable(why) => Err(unreadable(format!("cannot be read: {why}"))),
         FeatureFile::Text(text) => {
-            let mut list = FeatureList::parse(text).map_err(unreadable)?;
+            // Without our driver git leaves both sides of a merge in the file; the next edit puts it right.
+            let mut list = match FeatureList::parse(text) {
+                Ok(list) => list,
+                Err(why) => FeatureList::parse(&merge::one_list(text).ok_or_else(|| unreadable(why))?).map_err(unreadable)?,
+            };
             if let Some(unused) = &shelf.unused {
                 list.problems.push(format!("`{unused}` is there too and is not used; `{}` is", shelf.path));
             }

@@ -36,6 +36,8 @@ pub enum Via {
     Exact,
     /// One of its affected files is, covers or lies under the one asked for.
     File,
+    /// It bore on a file that was moved to where was asked for.
+    Moved,
     /// One of its affected symbols is what was asked for.
     Symbol,
     /// Its scope lies under the one asked for.
@@ -61,6 +63,7 @@ macro_rules! light {
 
 const GET: &str = "SELECT l.raw, l.sum FROM decision d JOIN decision_line l ON l.num = d.num WHERE d.id = ?1";
 const AT: &str = "SELECT raw, sum FROM decision_line WHERE num = ?1";
+const BEGINNING: &str = "SELECT id FROM decision WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3";
 const EXISTS: &str = "SELECT EXISTS(SELECT 1 FROM decision WHERE id = ?1)";
 // The index holds every column these ask for: thousands may govern the whole project.
 const UNDER: &str = concat!(light!(), "decision d INDEXED BY decision_scope WHERE d.scope_key >= ?1 AND d.scope_key < ?2");
@@ -126,6 +129,15 @@ impl<'v> Decisions<'v> {
     /// Whether there is such a decision.
     pub fn exists(&self, id: &Id) -> Result<bool, StoreError> {
         Ok(self.conn.prepare_cached(EXISTS)?.query_row([id.as_str()], |row| row.get(0))?)
+    }
+
+    /// The first `limit` decisions whose id begins so.
+    pub fn beginning_with(&self, prefix: &str, limit: usize) -> Result<Vec<Id>, StoreError> {
+        let prefix = prefix.to_ascii_uppercase();
+        // Nothing in an id sorts after this.
+        let (low, high) = (prefix.as_str(), format!("{prefix}~"));
+        let ids: Vec<String> = first_column(self.conn, BEGINNING, params![low, high, i64::try_from(limit).unwrap_or(i64::MAX)])?;
+        ids.iter().map(|id| parse_id(id)).collect()
     }
 
     /// Every decision that bears on a scope, of any status, each by its nearest

@@ -4,9 +4,11 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_engine::{Failure, WhyDecision, WhyInput, WhyOutcome};
+use twining_model::Refused;
 
 use super::words;
 use crate::desk::Desk;
+use crate::moved;
 use crate::page::{Page, count, dim, place, plain, standing, strong, warn, when};
 use crate::verbs::{Effect, Group, Verb};
 
@@ -17,9 +19,11 @@ pub struct Why;
 #[derive(Debug, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// File, directory, module or symbol
-    #[arg(help = "File, directory, module or symbol; a path is relative to the project")]
-    scope: String,
+    /// File, directory, module or symbol; or give commit
+    #[arg(help = "File, directory, module or symbol; a path is relative to the project", required_unless_present = "commit")]
+    scope: Option<String>,
+    #[arg(help = "The decisions behind this commit instead", long, value_name = "HASH", conflicts_with = "scope")]
+    commit: Option<String>,
     /// Default 20
     #[arg(long, value_name = "N", value_parser = words::number)]
     limit: Option<usize>,
@@ -50,8 +54,17 @@ impl Verb for Why {
     type Output = Explained;
 
     fn run(desk: &Desk<'_>, input: Input) -> Result<Explained, Failure> {
-        let Input { scope, limit, include_retired } = input;
-        let outcome = desk.engine.why(&WhyInput { scope: scope.clone(), limit, include_retired })?;
+        let Input { scope, commit, limit, include_retired } = input;
+        if let Some(commit) = commit {
+            if scope.is_some() {
+                return Err(Refused::new("commit", "cannot be given beside scope: ask for one of them").into());
+            }
+            let outcome = desk.engine.why_commit(&commit, limit, desk.history.commit(&commit).as_ref())?;
+            return Ok(Explained { outcome, asked: commit });
+        }
+        let scope = scope.ok_or_else(|| Refused::new("scope", "is required, or a commit in its place"))?;
+        let moves = moved::up_to_now(desk);
+        let outcome = desk.engine.why_through(&WhyInput { scope: scope.clone(), limit, include_retired }, &moves)?;
         Ok(Explained { outcome, asked: scope })
     }
 
@@ -100,6 +113,9 @@ fn show_decision(decision: &WhyDecision, page: &mut Page) {
         notes.push(vec![dim(format!("{} not taken", count(decision.alternatives_count, "alternative")))]);
     }
     notes.extend(decision.contested_by.iter().map(|id| vec![warn(format!("contested by {id}"))]));
+    notes.extend(
+        decision.merge_clashes.iter().map(|clash| vec![warn(format!("another branch had this {}:", clash.field)), plain(&clash.other)]),
+    );
     notes.extend(decision.superseded_by.iter().map(|id| vec![dim(format!("superseded by {id}"))]));
     notes.extend(decision.override_reason.iter().map(|reason| vec![warn(format!("overridden: {reason}"))]));
     notes.extend(decision.commit_hashes.iter().map(|hash| vec![dim(format!("commit {hash}"))]));

@@ -22,7 +22,7 @@ pub const STATUSES: [&str; 4] = ["active", "provisional", "superseded", "overrid
 /// Which way a trace goes.
 pub const DIRECTIONS: [&str; 3] = ["upstream", "downstream", "both"];
 /// What an export looks like.
-pub const FORMATS: [&str; 3] = ["markdown", "json", "madr"];
+pub const FORMATS: [&str; 6] = ["markdown", "json", "madr", "html", "mermaid", "dot"];
 /// What an entity is.
 pub const ENTITY_TYPES: [&str; 10] =
     ["module", "function", "class", "file", "concept", "pattern", "dependency", "api_endpoint", "agent", "commit"];

@@ -13,6 +13,7 @@ mod brief;
 mod commit_check;
 mod ending;
 mod evidence;
+pub mod git;
 mod host;
 mod kept;
 mod reply;
@@ -45,14 +46,6 @@ pub fn run(project: Option<PathBuf>, host: &Host, event: &str) -> ExitCode {
     let Some(moment) = host.moment(event) else { return ExitCode::SUCCESS };
     let reply = answer(project, host, event, moment).unwrap_or_else(Reply::Failed);
     (host.say)(&reply, moment, event_name(host, event, moment)).tell(moment)
-}
-
-/// Answers git, which sends no JSON and knows no host.
-pub fn run_for_git(project: Option<PathBuf>, event: &str) -> ExitCode {
-    match event {
-        "pre-commit" => commit_check::run(project),
-        _ => ExitCode::SUCCESS,
-    }
 }
 
 /// Reads an event from stdin.

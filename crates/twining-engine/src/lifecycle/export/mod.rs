@@ -1,6 +1,10 @@
 //! Exporting: the memory as one document for people, or for another program.
 
+mod html;
 mod markdown;
+mod picture;
+
+pub(crate) use markdown::record as madr_record;
 
 use std::collections::HashSet;
 
@@ -15,14 +19,45 @@ use crate::{graph, words};
 
 /// Records of each kind that are considered; more would not fit an answer anyway.
 const ROWS: usize = 4 * limits::PAGE;
+/// The same for a file, which a browser still has to open.
+const WHOLE_ROWS: usize = 100_000;
+const WHOLE_BYTES: usize = 64 * 1024 * 1024;
 
 /// What to export, in the caller's words.
 #[derive(Clone, Debug, Default)]
 pub struct ExportInput {
-    /// `markdown`, `json` or `madr`; markdown by default.
+    /// `markdown`, `json`, `madr`, `html`, `mermaid` or `dot`; markdown by default.
     pub format: Option<String>,
     /// Part of the project; all of it by default.
     pub scope: Option<String>,
+    /// How much may come out.
+    pub extent: Extent,
+}
+
+/// How much an export may hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// What fits one answer.
+    #[default]
+    Answer,
+    /// All there is, for a file.
+    Whole,
+}
+
+impl Extent {
+    fn bytes(self) -> usize {
+        match self {
+            Self::Answer => limits::ANSWER_BYTES,
+            Self::Whole => WHOLE_BYTES,
+        }
+    }
+
+    fn rows(self) -> usize {
+        match self {
+            Self::Answer => ROWS,
+            Self::Whole => WHOLE_ROWS,
+        }
+    }
 }
 
 /// One document of an export.
@@ -61,9 +96,19 @@ enum Format {
     Markdown,
     Json,
     Madr,
+    Html,
+    Mermaid,
+    Dot,
 }
 
-const FORMATS: [(&str, Format); 3] = [("markdown", Format::Markdown), ("json", Format::Json), ("madr", Format::Madr)];
+const FORMATS: [(&str, Format); 6] = [
+    ("markdown", Format::Markdown),
+    ("json", Format::Json),
+    ("madr", Format::Madr),
+    ("html", Format::Html),
+    ("mermaid", Format::Mermaid),
+    ("dot", Format::Dot),
+];
 
 /// What there is to export, newest first.
 struct Holdings {
@@ -75,6 +120,9 @@ struct Holdings {
     relations: Vec<Relation>,
     /// Records that were not even looked at.
     beyond: u64,
+    /// Bytes that may come out.
+    room: usize,
+    rows: usize,
 }
 
 /// Exports a scope. What does not fit one answer is left out from the end and counted.
@@ -82,7 +130,7 @@ pub fn export(view: &View<'_>, input: &ExportInput, root: &Root) -> Result<Expor
     let word = input.format.as_deref().map_or("markdown", str::trim);
     let format: Format = words::one_of("format", word, &FORMATS)?;
     let scope = words::scope_or_project(input.scope.as_deref(), root)?;
-    let mut holdings = Holdings::decisions(view, scope)?;
+    let mut holdings = Holdings::decisions(view, scope, input.extent)?;
     if format != Format::Madr {
         holdings.add_board_and_graph(view)?;
     }
@@ -90,16 +138,32 @@ pub fn export(view: &View<'_>, input: &ExportInput, root: &Root) -> Result<Expor
         Format::Markdown => markdown::document(&holdings),
         Format::Json => document(&holdings)?,
         Format::Madr => markdown::records(&holdings),
+        Format::Html => html::page(&holdings),
+        Format::Mermaid => graph_only(&holdings, picture::in_mermaid(&holdings).text),
+        Format::Dot => graph_only(&holdings, picture::dot(&holdings)),
     };
     word.clone_into(&mut outcome.format);
     Ok(outcome)
 }
 
+/// A picture of decisions and entities; one that does not fit an answer is refused in its place.
+fn graph_only(holdings: &Holdings, text: String) -> ExportOutcome {
+    let (text, shown) = if text.len() <= holdings.room {
+        (text, [holdings.decisions.len(), 0, holdings.entities.len()])
+    } else {
+        ("// too large for one answer; export a narrower scope\n".to_owned(), [0; 3])
+    };
+    ExportOutcome {
+        truncated: holdings.beyond > 0 || shown == [0; 3] && !holdings.decisions.is_empty(),
+        ..holdings.outcome(text, Vec::new(), shown)
+    }
+}
+
 /// The entities in a scope: those that decisions there are linked with, and
 /// those whose name lies in it; and how many more there are.
-fn entities(view: &View<'_>, scope: &Scope, decisions: &[Decision]) -> Result<(Vec<Entity>, u64), Failure> {
+fn entities(view: &View<'_>, scope: &Scope, decisions: &[Decision], rows: usize) -> Result<(Vec<Entity>, u64), Failure> {
     if *scope == Scope::project() {
-        let mut page = view.graph().page(ROWS)?;
+        let mut page = view.graph().page(rows)?;
         let beyond = page.total.saturating_sub(page.items.len() as u64);
         page.items.sort_by(|a, b| (&a.kind, &a.name, &a.id).cmp(&(&b.kind, &b.name, &b.id)));
         return Ok((page.items, beyond));
@@ -129,7 +193,7 @@ fn relations(view: &View<'_>, entities: &[Entity]) -> Result<Vec<Relation>, Fail
 
 /// The records as one JSON object.
 fn document(holdings: &Holdings) -> Result<ExportOutcome, Failure> {
-    let mut room = limits::ANSWER_BYTES - 1024;
+    let mut room = holdings.room - 1024;
     let decisions = fitting(&holdings.decisions, &mut room);
     let entries = fitting(&holdings.entries, &mut room);
     let entities = fitting(&holdings.entities, &mut room);
@@ -159,9 +223,9 @@ fn fitting<'a, T: Serialize>(records: &'a [T], room: &mut usize) -> &'a [T] {
 }
 
 impl Holdings {
-    fn decisions(view: &View<'_>, scope: Scope) -> Result<Self, Failure> {
+    fn decisions(view: &View<'_>, scope: Scope, extent: Extent) -> Result<Self, Failure> {
         let filter = DecisionFilter { scope: Some(scope.clone()), ..DecisionFilter::default() };
-        let page = view.decisions().page(&filter, ROWS)?;
+        let page = view.decisions().page(&filter, extent.rows())?;
         let beyond = page.total.saturating_sub(page.items.len() as u64);
         Ok(Self {
             scope,
@@ -171,13 +235,15 @@ impl Holdings {
             entities: Vec::new(),
             relations: Vec::new(),
             beyond,
+            room: extent.bytes(),
+            rows: extent.rows(),
         })
     }
 
     fn add_board_and_graph(&mut self, view: &View<'_>) -> Result<(), Failure> {
         let filter = EntryFilter { scope: Some(self.scope.clone()), ..EntryFilter::default() };
-        let page = view.entries().newest(&filter, ROWS)?;
-        let (entities, beyond) = entities(view, &self.scope, &self.decisions)?;
+        let page = view.entries().newest(&filter, self.rows)?;
+        let (entities, beyond) = entities(view, &self.scope, &self.decisions, self.rows)?;
         self.beyond += page.total.saturating_sub(page.items.len() as u64) + beyond;
         self.entries = page.items;
         self.relations = relations(view, &entities)?;

@@ -5,7 +5,7 @@ use crate::testing::{Project, caller, choice};
 use crate::{DecideInput, ExportInput, ExportOutcome, PostInput};
 
 fn export(project: &Project, format: &str, scope: Option<&str>) -> ExportOutcome {
-    let input = ExportInput { format: Some(format.into()), scope: scope.map(str::to_owned) };
+    let input = ExportInput { format: Some(format.into()), scope: scope.map(str::to_owned), ..ExportInput::default() };
     project.engine.export(&input).expect("exports")
 }
 
@@ -108,6 +108,134 @@ fn one_record_that_does_not_fit_is_left_out_in_the_singular() {
 
 #[test]
 fn an_unknown_format_is_refused_by_name() {
-    let failure = Project::new().engine.export(&ExportInput { format: Some("pdf".into()), scope: None }).expect_err("refused");
+    let failure = Project::new().engine.export(&ExportInput { format: Some("pdf".into()), ..ExportInput::default() }).expect_err("refused");
     assert!(failure.to_string().starts_with("`format` must be one of markdown, json, madr"));
+}
+
+/// Text that would do something on a page that does not escape it.
+const HOSTILE: [&str; 9] = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "\"><svg onload=alert(1)>",
+    "' onmouseover='alert(1)",
+    "javascript:alert(1)",
+    "</title></style><script>alert(1)</script>",
+    "</blockquote><iframe srcdoc='<script>alert(1)</script>'>",
+    "<a href=\"javascript:alert(1)\">x</a>",
+    "\u{202e}evil\u{1b}[31m<meta http-equiv=refresh content=0>",
+];
+
+fn besieged() -> Project {
+    let project = Project::new();
+    for (n, text) in HOSTILE.iter().enumerate() {
+        let alternative = Alternative { option: (*text).into(), pros: vec![(*text).into()], cons: vec![], reason_rejected: (*text).into() };
+        project.decide(&DecideInput {
+            rationale: (*text).into(),
+            context: (*text).into(),
+            constraints: vec![(*text).into()],
+            alternatives: vec![alternative],
+            affected_symbols: vec![(*text).into()],
+            ..choice(text, "src/", &format!("{n} {text}"))
+        });
+        let input = PostInput {
+            entry_type: "warning".into(),
+            summary: format!("{n} {text}"),
+            detail: Some((*text).into()),
+            agent_id: Some((*text).into()),
+            ..PostInput::default()
+        };
+        project.engine.post(&caller("eve"), &input).expect("posts");
+        project.add_entity(text, "concept");
+    }
+    project.write(
+        "blackboard.jsonl",
+        "{\"id\":\"x\",\"entry_type\":\"<script>\",\"scope\":\"<b>\",\"timestamp\":\"<i>\",\"agent_id\":\"<u>\",\"summary\":\"<s>\"}\n",
+    );
+    project
+}
+
+#[test]
+fn a_page_is_whole_and_runs_nothing() {
+    let content = export(&filled(), "html", None).content;
+    for words in [
+        "<!doctype html>",
+        "Content-Security-Policy",
+        "default-src 'none'",
+        "use stateless JWT",
+        "tokens expire",
+        "<svg",
+        "prefers-color-scheme: dark",
+    ] {
+        assert!(content.contains(words), "{words}:\n{content}");
+    }
+    let lower = content.to_lowercase();
+    for never in ["<script", "<link", "<img", "http://", "https://", "@import", "url(h", "javascript"] {
+        assert!(!lower.replace("http://www.w3.org/", "").contains(never), "{never}");
+    }
+}
+
+#[test]
+fn hostile_text_stays_text_on_the_page() {
+    let content = export(&besieged(), "html", None).content;
+    // Every tag on the page is one that the page itself writes.
+    let known = [
+        "!doctype",
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "header",
+        "h1",
+        "h2",
+        "h3",
+        "p",
+        "nav",
+        "a",
+        "main",
+        "article",
+        "span",
+        "code",
+        "blockquote",
+        "details",
+        "summary",
+        "dl",
+        "dt",
+        "dd",
+        "ol",
+        "li",
+        "div",
+        "footer",
+        "svg",
+        "defs",
+        "marker",
+        "path",
+        "rect",
+        "text",
+        "g",
+    ];
+    for tag in content.split('<').skip(1) {
+        let name: String = tag.trim_start_matches('/').chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '!').collect();
+        assert!(known.contains(&name.as_str()), "<{}", tag.chars().take(60).collect::<String>());
+        let attributes = tag.split('>').next().unwrap_or_default().to_lowercase();
+        let handler = attributes.split_whitespace().any(|word| word.starts_with("on") && word.contains('='));
+        assert!(!handler && !attributes.contains("javascript:"), "<{attributes}>");
+    }
+    assert!(!content.contains('\u{1b}') && !content.contains('\u{202e}'));
+}
+
+#[test]
+fn pictures_show_decisions_and_what_they_touch() {
+    let dot = export(&filled(), "dot", None).content;
+    let document = twining_dot::Document::parse(dot.clone());
+    assert!(document.errors().is_empty(), "{dot}");
+    assert_eq!((document.graph().nodes().len(), document.graph().edges().len()), (2, 1), "a decision and its file: {dot}");
+    let mermaid = export(&filled(), "mermaid", None).content;
+    assert!(mermaid.contains("use stateless JWT") && mermaid.contains("decided_by"), "{mermaid}");
+    for format in ["dot", "mermaid"] {
+        let content = export(&besieged(), format, None).content;
+        assert!(!content.contains('\u{1b}') && !content.contains('\u{202e}'), "{content}");
+    }
+    assert!(twining_dot::Document::parse(export(&besieged(), "dot", None).content).errors().is_empty());
 }

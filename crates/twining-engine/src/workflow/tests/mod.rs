@@ -2,6 +2,7 @@
 
 mod evidence;
 mod loops;
+mod merge;
 mod shapes;
 mod table;
 mod together;

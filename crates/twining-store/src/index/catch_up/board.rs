@@ -13,6 +13,7 @@ use crate::error::StoreError;
 use crate::files::{DataFile, Files};
 use crate::index::known::{BoardMark, Known, Segment};
 use crate::layout::BOARD;
+use crate::merge::{LEFT_BY_GIT, is_marker};
 
 /// A segment is closed by the line that brings it to this size.
 const SEGMENT_BYTES: u64 = 64 * 1024;
@@ -182,16 +183,12 @@ fn read_line(pos: u64, bytes: &[u8]) -> Result<Option<(&str, Entry)>, String> {
         return Ok(None);
     }
     if is_marker(bytes) {
-        return Err("a conflict marker of git; both sides are kept".to_owned());
+        return Err(LEFT_BY_GIT.to_owned());
     }
     let raw = std::str::from_utf8(bytes).map_err(|_| "not UTF-8")?;
     let entry: Entry = serde_json::from_str(raw).map_err(|error| format!("not an entry: {error}"))?;
     super::entries::check_id(&entry.id)?;
     Ok(Some((raw, entry)))
-}
-
-fn is_marker(line: &[u8]) -> bool {
-    line == b"=======" || [&b"<<<<<<< "[..], b">>>>>>> ", b"||||||| "].iter().any(|marker| line.starts_with(marker))
 }
 
 fn tail_hash(file: &DataFile, offset: u64) -> Result<u64, StoreError> {

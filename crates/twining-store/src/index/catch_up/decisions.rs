@@ -1,5 +1,6 @@
 //! Decisions as rows: one file each, read again only if it changed.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, params};
@@ -16,6 +17,7 @@ use crate::index::sense::{Sense, agent_key, decision_text};
 use crate::index::tally::Count;
 use crate::index::words::with_parts;
 use crate::layout::DECISIONS;
+use crate::merge::{LEFT_BY_GIT, one_decision};
 
 /// What a decision is found by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,7 +174,12 @@ impl Session<'_> {
             Err(error) => return Err(error),
         };
         match read {
-            Ok((raw, decision)) => self.insert(&raw, &decision)?,
+            Ok((raw, decision, origin)) => {
+                self.insert(&raw, &decision)?;
+                if origin == Text::TwoSides {
+                    self.complain(&file, 0, None, LEFT_BY_GIT)?;
+                }
+            }
             Err(why) => self.complain(&file, 0, None, &why)?,
         }
         self.breathe()
@@ -288,12 +295,24 @@ fn reported_as_odd(conn: &Connection) -> Result<Vec<String>, StoreError> {
     Ok(conn.prepare_cached(ODD)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-fn parse(id: &Id, bytes: Vec<u8>) -> Result<(String, Decision), String> {
+/// What a decision was read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Text {
+    AsWritten,
+    /// Both sides of a conflict, joined.
+    TwoSides,
+}
+
+fn parse(id: &Id, bytes: Vec<u8>) -> Result<(String, Decision, Text), String> {
+    let (bytes, origin) = match one_decision(&bytes) {
+        Cow::Owned(merged) => (merged, Text::TwoSides),
+        Cow::Borrowed(_) => (bytes, Text::AsWritten),
+    };
     let raw = String::from_utf8(bytes).map_err(|_| "not UTF-8")?;
     let decision: Decision =
         serde_json::from_str(raw.trim_start_matches('\u{FEFF}')).map_err(|error| format!("not a decision: {error}"))?;
     if decision.id != *id {
         return Err(format!("it holds the decision {}, not the one its name says", decision.id));
     }
-    Ok((raw.trim_start_matches('\u{FEFF}').to_owned(), decision))
+    Ok((raw.trim_start_matches('\u{FEFF}').to_owned(), decision, origin))
 }

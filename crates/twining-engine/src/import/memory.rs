@@ -1,0 +1,91 @@
+//! The file of the MCP reference memory server: entities with observations, and relations.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::{Map, Value};
+use twining_model::{Entity, EntityType, Relation, RelationType, Time, limits};
+
+use super::{Found, Source, SourceFile, clean, entry, id_of, json_lines, word};
+use crate::words;
+
+/// Observations that are kept as properties; further ones become an entry.
+const OBSERVATIONS: usize = limits::PROPERTIES - 5;
+
+/// Reads one file. Relations to what is not in it are told and left out.
+pub(super) fn read(file: &SourceFile, now: Time, found: &mut Found) {
+    let lines = json_lines(file, found);
+    let mut ids: HashMap<String, String> = HashMap::new();
+    for (number, object, _) in lines.iter().filter(|(_, object, _)| word(object, "type") == Some("entity")) {
+        let Some(name) = word(object, "name") else {
+            found.unread(&file.name, *number, "an entity without a name");
+            continue;
+        };
+        let given = word(object, "entityType").unwrap_or("concept");
+        let (kind, mut properties) = kind_of(given);
+        let observations = object.get("observations").and_then(Value::as_array).cloned().unwrap_or_default();
+        let mut more = Vec::new();
+        for (at, observation) in observations.iter().enumerate() {
+            let text = clean(&observation.as_str().map_or_else(|| observation.to_string(), str::to_owned));
+            if at < OBSERVATIONS && text.len() <= limits::PROPERTY_BYTES {
+                properties.insert(format!("observation_{}", at + 1), text);
+            } else {
+                more.push(text);
+            }
+        }
+        let name = words::clip(&words::fold(&clean(name)), limits::NAME_BYTES);
+        if !more.is_empty() {
+            let detail = more.join("\n");
+            if detail.len() > limits::TEXT_BYTES {
+                found.unread(&file.name, *number, "observations longer than we keep; the end of them was left out");
+            }
+            let key = format!("observations\u{0}{name}");
+            found.entries.push(entry(Source::MemoryJsonl, "finding", None, now, &key, &format!("More about {name}"), &detail));
+        }
+        let id = id_of(Source::MemoryJsonl, None, &format!("entity\u{0}{name}")).to_string();
+        if ids.insert(name.clone(), id.clone()).is_some() {
+            found.unread(&file.name, *number, "an entity of this name stood before; the first counts");
+            continue;
+        }
+        let (kind, at) = (kind.as_str().to_owned(), now.to_string());
+        found.entities.push(Entity { id, name, kind, properties, created_at: at.clone(), updated_at: at, extra: Map::new() });
+    }
+    for (number, object, _) in &lines {
+        match word(object, "type") {
+            Some("entity") => {}
+            Some("relation") => match relation(object, &ids, now) {
+                Ok(relation) => found.relations.push(relation),
+                Err(why) => found.unread(&file.name, *number, why),
+            },
+            _ => found.unread(&file.name, *number, "neither an entity nor a relation"),
+        }
+    }
+}
+
+fn relation(object: &BTreeMap<String, Value>, ids: &HashMap<String, String>, now: Time) -> Result<Relation, String> {
+    let end = |key: &str| {
+        let name = word(object, key).ok_or_else(|| format!("a relation without `{key}`"))?;
+        let name = words::clip(&words::fold(&clean(name)), limits::NAME_BYTES);
+        ids.get(&name).cloned().map(|id| (name, id)).ok_or_else(|| format!("a relation whose `{key}` is no entity of this file"))
+    };
+    let ((from, source), (to, target)) = (end("from")?, end("to")?);
+    let given = word(object, "relationType").unwrap_or("related_to");
+    let known = RelationType::ALL.iter().find(|kind| kind.as_str() == given.trim().to_lowercase().replace([' ', '-'], "_"));
+    let mut properties = BTreeMap::new();
+    if known.is_none() {
+        properties.insert("relation_type".to_owned(), words::clip(&clean(given), limits::PROPERTY_BYTES));
+    }
+    let kind = known.map_or(RelationType::RelatedTo, |kind| *kind).as_str().to_owned();
+    let id = id_of(Source::MemoryJsonl, None, &format!("relation\u{0}{from}\u{0}{given}\u{0}{to}")).to_string();
+    Ok(Relation { id, source, target, kind, properties, created_at: now.to_string(), extra: Map::new() })
+}
+
+fn kind_of(given: &str) -> (EntityType, BTreeMap<String, String>) {
+    let spelled = given.trim().to_lowercase().replace([' ', '-'], "_");
+    match EntityType::ALL.iter().find(|kind| kind.as_str() == spelled) {
+        Some(kind) => (*kind, BTreeMap::new()),
+        None => {
+            let told = BTreeMap::from([("entity_type".to_owned(), words::clip(&clean(given), limits::PROPERTY_BYTES))]);
+            (EntityType::Concept, told)
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! What other tools wrote, told as our records.
+
+mod texts;
+
+use serde_json::Value;
+use twining_model::{Alternative, Status, Trust};
+
+use super::{ImportCounts, ImportOutcome, Intent, Source, SourceFile};
+use crate::testing::{Project, caller, choice};
+use crate::{DecideInput, ExportInput};
+
+fn file(name: &str, text: &str) -> SourceFile {
+    SourceFile { name: name.to_owned(), text: text.to_owned() }
+}
+
+fn import(project: &Project, source: Source, files: &[SourceFile]) -> ImportOutcome {
+    project.engine.import(&caller("importer"), source, files, Intent::Import).expect("imports")
+}
+
+fn new(n: u64) -> ImportCounts {
+    ImportCounts { new: n, ..ImportCounts::default() }
+}
+
+fn known(n: u64) -> ImportCounts {
+    ImportCounts { known: n, ..ImportCounts::default() }
+}
+
+/// Imports twice; the second time must change no file.
+fn twice(project: &Project, source: Source, files: &[SourceFile]) -> ImportOutcome {
+    let before = project.engine.import(&caller("importer"), source, files, Intent::Try).expect("tries");
+    let empty = project.engine.status().expect("tells");
+    let first = import(project, source, files);
+    assert_eq!(
+        (before.decisions, before.entries, before.entities, before.relations),
+        (first.decisions, first.entries, first.entities, first.relations)
+    );
+    let after = project.engine.status().expect("tells");
+    assert_eq!(
+        empty.active_decisions
+            + empty.provisional_decisions
+            + empty.superseded_decisions
+            + empty.overridden_decisions
+            + first.decisions.new,
+        after.active_decisions + after.provisional_decisions + after.superseded_decisions + after.overridden_decisions
+    );
+    let second = import(project, source, files);
+    for (one, two) in [
+        (first.decisions, second.decisions),
+        (first.entries, second.entries),
+        (first.entities, second.entities),
+        (first.relations, second.relations),
+    ] {
+        assert_eq!((two.new, two.completed, two.known), (0, 0, one.new + one.known + one.completed), "importing twice is importing once");
+    }
+    assert_eq!(project.engine.status().expect("tells").blackboard_entries, after.blackboard_entries, "nor is it told twice");
+    first
+}
+
+#[test]
+fn nygards_records_become_decisions_with_their_links() {
+    let project = Project::new();
+    let outcome = twice(
+        &project,
+        Source::Adr,
+        &[
+            file("0001-use-rest.md", texts::NYGARD),
+            file("0002-use-grpc.md", texts::NYGARD_2),
+            file("README.md", "# Decisions\n\nA list.\n"),
+        ],
+    );
+    assert_eq!(outcome.decisions, new(2));
+    assert_eq!((outcome.unread.len(), outcome.unread[0].file.as_str(), outcome.unread[0].line), (1, "README.md", Some(1)));
+    let found = project.decisions();
+    let rest = found.iter().find(|decision| decision.summary == "Use REST").expect("is there");
+    let grpc = found.iter().find(|decision| decision.summary == "Use gRPC between services").expect("is there");
+    assert_eq!((rest.status, grpc.status), (Status::Superseded, Status::Active));
+    assert_eq!(rest.superseded_by.as_deref(), Some(grpc.id.as_str()));
+    assert_eq!(rest.timestamp, "2020-03-01T00:00:00.000Z");
+    assert!(rest.context.contains("Clients differ") && rest.rationale.contains("Consequences:\nEverybody knows it."), "{rest:?}");
+    assert!(rest.context.contains("Notes:\nSee the wiki."), "what has no field of its own is not lost: {rest:?}");
+    assert_eq!(rest.origin.as_ref().map(|origin| origin.trust), Some(Trust::Imported));
+    let why = project.engine.why(&crate::WhyInput { scope: "project".into(), ..Default::default() }).expect("tells");
+    assert!(!why.contested, "records about different questions are no rivals");
+}
+
+#[test]
+fn madr_records_bring_their_options() {
+    let project = Project::new();
+    assert_eq!(twice(&project, Source::Adr, &[file("0003-database.md", texts::MADR)]).decisions, new(1));
+    let [decision] = &project.decisions()[..] else { panic!("one") };
+    assert_eq!(decision.summary, "Choose a database: PostgreSQL");
+    assert_eq!((decision.status, decision.agent_id.as_str()), (Status::Provisional, "Ada, Bob"));
+    assert_eq!(decision.constraints, ["must run on our own machines", "transactions"]);
+    let [mongo, sqlite] = &decision.alternatives[..] else { panic!("two: {:?}", decision.alternatives) };
+    assert_eq!(
+        (mongo.option.as_str(), mongo.pros.as_slice(), mongo.cons.as_slice()),
+        ("MongoDB", &["no schema".to_owned()][..], &["no joins".to_owned()][..])
+    );
+    assert_eq!((sqlite.option.as_str(), sqlite.reason_rejected.as_str()), ("SQLite", "another option was chosen"));
+    assert!(decision.rationale.starts_with("it does it all") && decision.rationale.contains("more memory"), "{}", decision.rationale);
+}
+
+#[test]
+fn what_we_export_as_madr_comes_back_as_the_same_decisions() {
+    let project = Project::new();
+    let alternative = Alternative { option: "a --> <b>".into(), pros: vec!["x".into()], cons: vec![], reason_rejected: "y".into() };
+    let first = project.decide(&DecideInput {
+        alternatives: vec![alternative],
+        affected_files: vec!["src/a.rs".into()],
+        constraints: vec!["none -- really".into()],
+        rationale: "because\n\n## Not a heading\n--> <script>".into(),
+        ..choice("architecture", "src/", "use \u{202e} <b>bold</b> & [links](x)")
+    });
+    project.decide(&DecideInput { supersedes: Some(first.id.to_string()), ..choice("architecture", "src/", "use something else") });
+    let outcome = project.engine.export(&ExportInput { format: Some("madr".into()), ..ExportInput::default() }).expect("exports");
+    let files: Vec<SourceFile> = outcome.files.iter().map(|made| file(&made.name, &made.content)).collect();
+
+    assert_eq!(import(&project, Source::Adr, &files).decisions, known(2), "into the same memory nothing comes");
+    let other = Project::new();
+    assert_eq!(twice(&other, Source::Adr, &files).decisions, new(2));
+    let bare = |project: &Project| {
+        let mut all = project.decisions();
+        all.iter_mut().for_each(|decision| decision.origin = None);
+        all.sort_by(|a, b| a.id.cmp(&b.id));
+        all
+    };
+    assert_eq!(bare(&project), bare(&other));
+    assert!(other.decisions().iter().all(|decision| decision.origin.as_ref().map(|origin| origin.trust) == Some(Trust::Imported)));
+
+    let edited = files[0].text.replace("use something else", "use something simpler");
+    let third = Project::new();
+    import(&third, Source::Adr, &[file("0001.md", &edited)]);
+    assert_eq!(third.decisions()[0].summary, "use something simpler", "what a person edited counts");
+}
+
+#[test]
+fn a_memory_servers_graph_becomes_ours() {
+    let project = Project::new();
+    project.add_entity("auth", "module");
+    let outcome = twice(&project, Source::MemoryJsonl, &[file("memory.jsonl", &texts::MEMORY.replace("LONG", &"x".repeat(2000)))]);
+    assert_eq!((outcome.entities.new, outcome.entities.completed, outcome.relations), (2, 1, new(2)), "{outcome:?}");
+    let lines: Vec<Option<u64>> = outcome.unread.iter().map(|unread| unread.line).collect();
+    assert_eq!(lines, [Some(3), Some(6), Some(7)], "{:?}", outcome.unread);
+    assert_eq!(outcome.entries, new(1), "the observation that is too long for a property");
+    let ada = project.entities().into_iter().find(|entity| entity.name == "Ada").expect("is there");
+    assert_eq!(
+        (ada.kind.as_str(), ada.properties["entity_type"].as_str(), ada.properties["observation_1"].as_str()),
+        ("concept", "person", "likes tests")
+    );
+}
+
+#[test]
+fn issues_of_beads_become_needs_and_findings() {
+    let project = Project::new();
+    let outcome = twice(&project, Source::Beads, &[file("issues.jsonl", texts::BEADS)]);
+    assert_eq!(outcome.entries, new(2));
+    assert_eq!(outcome.unread.iter().map(|unread| unread.line).collect::<Vec<_>>(), [Some(2), Some(3)], "{:?}", outcome.unread);
+    let board = project.board();
+    let open = board.iter().find(|entry| entry.summary.starts_with("bd-1")).expect("is there");
+    let closed = board.iter().find(|entry| entry.summary.starts_with("bd-2")).expect("is there");
+    assert_eq!((open.entry_type.as_str(), closed.entry_type.as_str()), ("need", "finding"));
+    assert_eq!(open.relates_to, std::slice::from_ref(&closed.id));
+    assert!(open.detail.contains("acceptance_criteria: it works") && open.detail.contains("blocks: bd-2"), "{}", open.detail);
+    assert_eq!(open.timestamp, "2026-01-02T03:04:05.000Z");
+}
+
+#[test]
+fn rules_for_agents_are_sorted_and_counted() {
+    let project = Project::new();
+    let outcome = twice(&project, Source::ClaudeMd, &[file("CLAUDE.md", texts::CLAUDE_MD)]);
+    assert_eq!((outcome.decisions, outcome.guards_to_review, outcome.advice), (new(2), 2, 3), "{outcome:?}");
+    let summaries: Vec<String> = project.decisions().into_iter().map(|decision| decision.summary).collect();
+    assert!(summaries.contains(&"Use pnpm instead of npm.".to_owned()), "{summaries:?}");
+    let board = project.board();
+    assert!(
+        board.iter().any(|entry| entry.tags.contains(&"guard-to-review".to_owned()) && entry.summary.contains("force-push")),
+        "{board:#?}"
+    );
+    assert!(!board.iter().any(|entry| entry.detail.contains("ours")), "what `init` wrote is passed over");
+    assert!(project.engine.why(&crate::WhyInput { scope: "src/".into(), ..Default::default() }).is_ok_and(|why| !why.contested));
+}
+
+#[test]
+fn another_folder_is_merged_by_its_ids() {
+    let (here, there) = (Project::new(), Project::new());
+    let shared = here.decide(&choice("architecture", "src/", "share it"));
+    there.add_entity("auth", "module");
+    there.decide(&DecideInput { affected_files: vec!["src/b.rs".into()], ..choice("testing", "lib/", "only there") });
+    there.post("finding", "only there");
+    here.add_entity("auth", "module");
+    let mut files = folder(&there);
+    // The same decision, amended on the other side.
+    let text = std::fs::read_to_string(here.path().join(format!(".twining/decisions/{}.json", shared.id))).expect("reads");
+    let mut decision: Value = serde_json::from_str(&text).expect("is JSON");
+    decision["commit_hashes"] = serde_json::json!(["abcdef1234"]);
+    decision["origin"] = serde_json::json!({"via": "cli", "trust": "human"});
+    files.push(file(&format!("decisions/{}.json", shared.id), &decision.to_string()));
+    files.push(file("decisions/bad.json", "{"));
+    let first = twice(&here, Source::Twining, &files);
+    assert_eq!((first.decisions.new, first.decisions.completed), (1, 1), "{first:?}");
+    assert_eq!((first.unread.len(), first.unread[0].file.as_str()), (1, "decisions/bad.json"));
+    assert_eq!(here.entities().iter().filter(|entity| entity.name == "auth").count(), 1, "one name, one entity");
+    let all = here.decisions();
+    let taken = all.iter().find(|decision| decision.summary == "only there").expect("came");
+    assert_eq!(taken.origin.as_ref().map(|origin| origin.trust), Some(Trust::Imported));
+    let kept = all.iter().find(|decision| decision.id == shared.id).expect("stayed");
+    assert_eq!(
+        (kept.commit_hashes.as_slice(), kept.origin.as_ref().map(|origin| origin.trust)),
+        (&["abcdef1234".to_owned()][..], Some(Trust::Agent))
+    );
+}
+
+fn folder(project: &Project) -> Vec<SourceFile> {
+    project.engine.store().housekeep().expect("keeps house");
+    let top = project.path().join(".twining");
+    let mut files: Vec<SourceFile> =
+        super::FolderText::names().iter().map(|name| file(name, &std::fs::read_to_string(top.join(name)).expect("reads"))).collect();
+    for entry in std::fs::read_dir(top.join("decisions")).expect("lists").flatten() {
+        let name = format!("decisions/{}", entry.file_name().to_string_lossy());
+        files.push(file(&name, &std::fs::read_to_string(entry.path()).expect("reads")));
+    }
+    files
+}
+
+#[test]
+fn no_text_makes_an_import_panic() {
+    let hostile = [
+        "",
+        "\u{0}",
+        "---\n---\n",
+        "# \n## Decision\n",
+        "#",
+        "```\n# x\n",
+        "{}",
+        "[]",
+        "{\"type\":\"entity\"}",
+        "- never\n  - x\n",
+        "Chosen option",
+        "# a\n## Decision Outcome\nChosen option: \u{e9}",
+        "superseded by ](",
+        "> > >",
+    ];
+    for text in hostile {
+        for source in [Source::Adr, Source::MemoryJsonl, Source::Beads, Source::ClaudeMd] {
+            drop(super::read(source, &[file("x", text)], twining_model::Time::from_ms(0)));
+        }
+        for name in ["blackboard.jsonl", "graph/entities.json", "graph/relations.json", "decisions/x.json"] {
+            drop(super::read(Source::Twining, &[file(name, text)], twining_model::Time::from_ms(0)));
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Two branches' feature lists as one, in any shape.
+//!
+//! Features are joined by their ids wherever they stand. A feature that both sides
+//! worked on is no further than both of them can say: it is tested only if each
+//! side tested it, and of two states the lesser holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+use twining_model::text;
+use twining_store::merge::tree::Node;
+use twining_store::merge::{CLASHES, Merged, Sides, ThreeWay, Unmerged, Versions, sides};
+
+use crate::workflow::feature::{Feature, PASSES, Status, TESTED};
+use crate::workflow::list::FeatureList;
+use crate::workflow::spans::{self, Kind, Span};
+
+/// What stands for a feature while the list around it is merged; no JSON begins so.
+const MARK: char = '@';
+/// Members that say how far a feature is, or what it is: whoever changed one of
+/// them has a say in whether it is tested.
+const WEIGHTY: [&str; 22] = [
+    "status",
+    "state",
+    TESTED,
+    PASSES,
+    "files",
+    "description",
+    "name",
+    "title",
+    "acceptance_criteria",
+    "acceptance",
+    "acceptanceCriteria",
+    "criteria",
+    "steps",
+    "depends_on",
+    "dependencies",
+    "dependsOn",
+    "requires",
+    "retries",
+    "retry_count",
+    "retry",
+    "evidence",
+    "test_evidence",
+];
+
+/// Merges feature lists of any shape.
+pub fn merge_features(versions: &Versions<'_>) -> Result<Merged, Unmerged> {
+    if let Some(settled) = versions.settled() {
+        return Ok(settled);
+    }
+    let (first, second) = versions.ordered();
+    let one = Apart::read(first, versions.name(first))?;
+    let other = Apart::read(second, versions.name(second))?;
+    // A base that cannot be read decides nothing.
+    let base = Apart::read(versions.base, "the common ancestor").unwrap_or_default();
+
+    let mut contested = Vec::new();
+    let mut features: BTreeMap<&String, Node> = BTreeMap::new();
+    for id in one.nodes.keys().chain(other.nodes.keys()) {
+        let from = base.nodes.get(id);
+        let merged = match (one.nodes.get(id), other.nodes.get(id)) {
+            (Some(left), Some(right)) if left == right || from == Some(right) => left.clone(),
+            (Some(left), Some(right)) if from == Some(left) => right.clone(),
+            (Some(left), Some(right)) => {
+                let (merged, clashes) = ThreeWay::record(from, left, right, &lesser);
+                let name = text::excerpt(id, 60);
+                contested.extend(clashes.iter().map(|clash| format!("{name}: {}", text::excerpt(&clash.field, 60))));
+                no_further(merged, from, [(left, one.list.get(id)), (right, other.list.get(id))])
+            }
+            (Some(only), None) | (None, Some(only)) if from != Some(only) => only.clone(),
+            _ => continue,
+        };
+        features.insert(id, merged);
+    }
+    contested.sort();
+    contested.dedup();
+
+    let (mut around, clashes) = match (&one.around, &other.around) {
+        (Some(left), Some(right)) => ThreeWay::record(base.around.as_ref(), left, right, &|_, _, _, _| None),
+        (Some(only), None) | (None, Some(only)) => (only.clone(), Vec::new()),
+        (None, None) => return Ok(Merged::default()),
+    };
+    contested.extend(clashes.iter().map(|clash| text::excerpt(&clash.field, 60)));
+    let mut homes: BTreeMap<String, Vec<Option<Status>>> = BTreeMap::new();
+    each_mark(&around, None, &mut |id, bucket| homes.entry(id.to_owned()).or_default().push(bucket));
+    fill(&mut around, None, &features, &homes, &mut BTreeSet::new());
+
+    let mut text = print(&around, first);
+    for (id, feature) in features.iter().filter(|(id, _)| !homes.contains_key(**id)) {
+        // The place it stood in was taken away by the side that did not touch it.
+        let fields: Map<String, Value> = serde_json::from_str(&feature.to_compact()).unwrap_or_default();
+        text = FeatureList::parse(&text).map_or(text.clone(), |list| list.with_feature(id, &fields));
+    }
+    Ok(Merged { text: text.into_bytes(), contested })
+}
+
+/// A list's text as one list, whatever git left in it.
+pub(crate) fn one_list(text: &str) -> Option<String> {
+    let Sides { base, ours, theirs } = sides(text.as_bytes())?;
+    let merged = merge_features(&Versions { base: &base, ours: &ours, theirs: &theirs }).ok()?;
+    String::from_utf8(merged.text).ok()
+}
+
+/// A list taken apart: its features, and what stands around them.
+#[derive(Default)]
+struct Apart {
+    list: FeatureList,
+    nodes: BTreeMap<String, Node>,
+    around: Option<Node>,
+}
+
+impl Apart {
+    fn read(bytes: &[u8], side: &'static str) -> Result<Self, Unmerged> {
+        let unreadable = |why: String| Unmerged::Unreadable { side, why };
+        let text = std::str::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8".to_owned()))?;
+        let text = text.trim_start_matches('\u{FEFF}');
+        if text.trim().is_empty() {
+            return Ok(Self::default());
+        }
+        let list = FeatureList::parse(text).map_err(|why| unreadable(format!("it {why}")))?;
+        let places: BTreeMap<usize, String> =
+            list.places().iter().zip(&list.features).map(|(at, feature)| (at.start, feature.id.clone())).collect();
+        let root = spans::whole(text).map_err(|error| unreadable(error.to_string()))?;
+        let mut nodes = BTreeMap::new();
+        let around = Some(take_apart(text, &root, &places, &mut nodes, DEPTH));
+        Ok(Self { list, nodes, around })
+    }
+}
+
+/// How deep features are looked for; the list itself looks no deeper.
+const DEPTH: usize = 16;
+
+fn take_apart(text: &str, at: &Span, places: &BTreeMap<usize, String>, nodes: &mut BTreeMap<String, Node>, depth: usize) -> Node {
+    let whole = || Node::parse(&text[at.clone()]).unwrap_or_else(|_| Node::Leaf(text[at.clone()].to_owned()));
+    if let Some(id) = places.get(&at.start) {
+        nodes.insert(id.clone(), whole());
+        return Node::Leaf(format!("{MARK}{id}"));
+    }
+    if depth == 0 || places.range(at.start..at.end).next().is_none() {
+        return whole();
+    }
+    match spans::kind(text, at) {
+        Kind::Object => {
+            let members = spans::members(text, at).into_iter();
+            Node::Object(members.map(|(key, at)| (key, take_apart(text, &at, places, nodes, depth - 1))).collect())
+        }
+        Kind::Array => {
+            let elements = spans::elements(text, at).into_iter();
+            Node::Array(elements.map(|at| take_apart(text, &at, places, nodes, depth - 1)).collect())
+        }
+        Kind::Other => whole(),
+    }
+}
+
+/// Of two states the lesser; one that needs a person before all.
+fn lesser(path: &[&str], _: Option<&Node>, one: &Node, other: &Node) -> Option<Node> {
+    let pick = |first: bool| Some(if first { one.clone() } else { other.clone() });
+    match path {
+        ["status" | "state"] => {
+            let [left, right] = [one, other].map(|node| node.as_text().and_then(|word| Status::read(&word)));
+            let (left, right) = (left?, right?);
+            pick(left == Status::Blocked || (right != Status::Blocked && left <= right))
+        }
+        ["retries" | "retry_count" | "retry"] => {
+            let [left, right] = [one, other].map(|node| match node {
+                Node::Leaf(raw) => raw.parse::<u64>().ok(),
+                _ => None,
+            });
+            pick(left? >= right?)
+        }
+        [TESTED | PASSES] => Some(Node::Leaf("false".to_owned())),
+        _ => None,
+    }
+}
+
+/// Takes back what only one side can vouch for: a feature that the other side has
+/// worked on since is not tested.
+fn no_further(mut merged: Node, base: Option<&Node>, sides: [(&Node, Option<&Feature>); 2]) -> Node {
+    let is_tested = |feature: Option<&Feature>| feature.is_some_and(|feature| feature.tested || feature.status == Status::Tested);
+    let worked_on = |node: &Node| WEIGHTY.iter().any(|field| node.get(field) != base.and_then(|base| base.get(field)));
+    if !sides.iter().any(|(node, feature)| !is_tested(*feature) && worked_on(node)) {
+        return merged;
+    }
+    let says_so = if merged.get(PASSES).is_some() && merged.get(TESTED).is_none() { PASSES } else { TESTED };
+    if sides.iter().any(|(_, feature)| is_tested(*feature)) {
+        merged.set(says_so, Node::Leaf("false".to_owned()));
+    }
+    for field in ["status", "state"] {
+        if merged.get(field).and_then(Node::as_text).is_some_and(|word| Status::read(&word) == Some(Status::Tested)) {
+            merged.set(field, Node::text(Status::Completed.as_str()));
+        }
+    }
+    merged
+}
+
+fn mark_of(node: &Node) -> Option<&str> {
+    match node {
+        Node::Leaf(raw) => raw.strip_prefix(MARK),
+        _ => None,
+    }
+}
+
+/// Every place a feature has, with the state its bucket is named after.
+fn each_mark(node: &Node, bucket: Option<Status>, found: &mut dyn FnMut(&str, Option<Status>)) {
+    match node {
+        Node::Leaf(_) => {
+            if let Some(id) = mark_of(node) {
+                found(id, bucket);
+            }
+        }
+        Node::Array(elements) => elements.iter().for_each(|element| each_mark(element, bucket, found)),
+        Node::Object(members) => members.iter().for_each(|(key, value)| each_mark(value, named_after(key), found)),
+    }
+}
+
+fn named_after(key: &str) -> Option<Status> {
+    Status::read(key.strip_suffix("_features").unwrap_or(key))
+}
+
+/// Puts the features back. One that both sides moved has two places, and keeps
+/// the one that says less of it.
+fn fill(
+    node: &mut Node,
+    bucket: Option<Status>,
+    features: &BTreeMap<&String, Node>,
+    homes: &BTreeMap<String, Vec<Option<Status>>>,
+    placed: &mut BTreeSet<String>,
+) {
+    let rank = |status: &Option<Status>| match status {
+        Some(Status::Blocked) => 0,
+        Some(status) => 1 + *status as usize,
+        None => 0,
+    };
+    let mut belongs = |value: &Node, bucket: Option<Status>| match mark_of(value) {
+        Some(id) => {
+            let least = homes.get(id).and_then(|homes| homes.iter().map(rank).min());
+            features.contains_key(&id.to_owned()) && least == Some(rank(&bucket)) && placed.insert(id.to_owned())
+        }
+        None => true,
+    };
+    match node {
+        Node::Array(elements) => elements.retain(|element| belongs(element, bucket)),
+        Node::Object(members) => members.retain(|(key, value)| belongs(value, named_after(key))),
+        Node::Leaf(_) => {}
+    }
+    let mut put = |value: &mut Node, bucket: Option<Status>| match mark_of(value).map(str::to_owned) {
+        Some(id) => {
+            if let Some(feature) = features.get(&id) {
+                *value = feature.clone();
+            }
+        }
+        None => fill(value, bucket, features, homes, placed),
+    };
+    match node {
+        Node::Array(elements) => elements.iter_mut().for_each(|element| put(element, bucket)),
+        Node::Object(members) => members.iter_mut().for_each(|(key, value)| {
+            if key != CLASHES {
+                put(value, named_after(key));
+            }
+        }),
+        Node::Leaf(_) => {}
+    }
+}
+
+/// In the layout of the list it came from.
+fn print(node: &Node, like: &[u8]) -> String {
+    let like = String::from_utf8_lossy(like);
+    if !like.trim().contains('\n') {
+        return format!("{}\n", node.to_compact());
+    }
+    let indent = like.lines().skip(1).find_map(|line| {
+        let spaces = line.len() - line.trim_start_matches(' ').len();
+        (spaces > 0).then_some(spaces)
+    });
+    format!("{}\n", node.to_pretty(indent.unwrap_or(2).min(8)))
+}

@@ -1,0 +1,82 @@
+//! JSON arrays by element: entities, relations, the registry, the list of decisions.
+
+use std::collections::{BTreeSet, HashMap};
+
+use twining_model::text;
+
+use super::three_way::ThreeWay;
+use super::tree::Node;
+use super::{Merged, Unmerged, Versions};
+use crate::array::{self, Scanned};
+
+/// Merges arrays by the `id` or `agent_id` of their elements.
+pub fn merge_array(versions: &Versions<'_>) -> Result<Merged, Unmerged> {
+    if let Some(settled) = versions.settled() {
+        return Ok(settled);
+    }
+    let (first, second) = versions.ordered();
+    let base = named(scan(versions.base, "the common ancestor")?);
+    // A file that a killed program left empty says nothing about the elements.
+    let side = |text: &'_ [u8]| text.trim_ascii().is_empty();
+    let one = if side(first) { base.clone() } else { named(scan(first, versions.name(first))?) };
+    let other = if side(second) { base.clone() } else { named(scan(second, versions.name(second))?) };
+
+    let (mut elements, mut contested) = (Vec::new(), Vec::new());
+    let fresh: BTreeSet<&String> = one.order.iter().chain(&other.order).filter(|key| !base.elements.contains_key(*key)).collect();
+    for key in base.order.iter().chain(fresh) {
+        let from = base.elements.get(key);
+        match (one.elements.get(key), other.elements.get(key)) {
+            (Some(one), Some(other)) if one == other || from == Some(other) => elements.push(one.clone()),
+            (Some(one), Some(other)) if from == Some(one) => elements.push(other.clone()),
+            (Some(one), Some(other)) => {
+                let [from, one, other] = [from, Some(one), Some(other)].map(|text| text.and_then(|text| Node::parse(text).ok()));
+                let (Some(one), Some(other)) = (one, other) else { continue };
+                let (merged, clashes) = ThreeWay::record(from.as_ref(), &one, &other, &|_, _, _, _| None);
+                contested.extend(clashes.iter().map(|clash| format!("{}: {}", text::excerpt(key, 60), text::excerpt(&clash.field, 60))));
+                elements.push(merged.to_compact());
+            }
+            (Some(only), None) | (None, Some(only)) if from != Some(only) => elements.push(only.clone()),
+            _ => {}
+        }
+    }
+    let mut text = String::from("[\n");
+    for (i, element) in elements.iter().enumerate() {
+        if i > 0 {
+            text.push(',');
+        }
+        text.push_str(element);
+        text.push('\n');
+    }
+    text.push_str("]\n");
+    Ok(Merged { text: text.into_bytes(), contested })
+}
+
+#[derive(Clone, Default)]
+struct Named {
+    order: Vec<String>,
+    elements: HashMap<String, String>,
+}
+
+fn scan<'t>(text: &'t [u8], side: &'static str) -> Result<Scanned<'t>, Unmerged> {
+    if text.trim_ascii().is_empty() {
+        return Ok(Scanned::default());
+    }
+    let scanned = array::scan(text);
+    match scanned.unreadable.first() {
+        Some((line, why)) => Err(Unmerged::Unreadable { side, why: format!("line {line}: {why}") }),
+        None => Ok(scanned),
+    }
+}
+
+/// Elements by their names; two with one name are one already.
+fn named(scanned: Scanned<'_>) -> Named {
+    let mut named = Named::default();
+    for (_, element) in scanned.elements {
+        let element = array::one_line(&element).into_owned();
+        let key = array::id_of(&element).or_else(|| array::agent_of(&element)).unwrap_or_else(|| element.clone());
+        if named.elements.insert(key.clone(), element).is_none() {
+            named.order.push(key);
+        }
+    }
+    named
+}

@@ -1,0 +1,230 @@
+//! Three versions of one JSON value as one.
+//!
+//! A member that one side changed is taken from it; lists are joined element by
+//! element; where both sides say different things the later record wins, and the
+//! other word is kept beside it.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use twining_model::{Status, Time};
+
+use super::tree::Node;
+
+/// The member in which a record keeps the words that lost.
+pub const CLASHES: &str = "merge_clashes";
+/// What tells the elements of a list apart, the first that an element has.
+const NAMES: [&str; 7] = ["id", "agent_id", "hash", "option", "name", "title", "category"];
+/// Times of which the later counts.
+const LATER: [&str; 5] = ["updated_at", "last_active", "linked_at", "acknowledged_at", "last_seen"];
+/// Times of which the earlier counts.
+const EARLIER: [&str; 3] = ["created_at", "registered_at", "timestamp"];
+
+/// A member on which both sides had their own word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clash {
+    /// Where it stands, from the record down.
+    pub field: String,
+    /// The word that stands now.
+    pub kept: Node,
+    /// The other one.
+    pub other: Node,
+}
+
+/// Settles a member by what it means: its path, then base, one side and the other.
+pub type Rule<'r> = dyn Fn(&[&str], Option<&Node>, &Node, &Node) -> Option<Node> + 'r;
+
+/// A merge of one record at work.
+pub struct ThreeWay<'r> {
+    rule: &'r Rule<'r>,
+    /// Whose word counts where nothing else tells.
+    later: Ordering,
+    /// Where both had their own word.
+    pub clashes: Vec<Clash>,
+}
+
+/// Which of two records was written later. By their own times, else by their text.
+#[must_use]
+pub fn compare(one: &Node, other: &Node) -> Ordering {
+    touched(one).cmp(&touched(other)).then_with(|| one.to_compact().cmp(&other.to_compact()))
+}
+
+fn touched(record: &Node) -> Option<i64> {
+    let own = LATER.iter().chain(&EARLIER).filter_map(|name| record.get(name));
+    let history = match record.get("history") {
+        Some(Node::Array(changes)) => changes.iter().filter_map(|change| change.get("at")).collect(),
+        _ => Vec::new(),
+    };
+    own.chain(history).filter_map(time_of).max()
+}
+
+fn time_of(node: &Node) -> Option<i64> {
+    node.as_text().and_then(|text| Time::read(&text)).map(Time::as_ms)
+}
+
+impl<'r> ThreeWay<'r> {
+    /// Merges two versions of a record by this rule and by what every file means
+    /// by its times and states; disagreements are added to the record.
+    pub fn record(base: Option<&Node>, one: &Node, other: &Node, rule: &'r Rule<'r>) -> (Node, Vec<Clash>) {
+        Self::told(base, one, other, rule, compare(one, other))
+    }
+
+    /// Joins two elements of one file that have one id. Where their times do not
+    /// tell, the one further down is the later.
+    #[must_use]
+    pub fn doubled(upper: &Node, lower: &Node) -> Node {
+        let later = if touched(upper) > touched(lower) { Ordering::Greater } else { Ordering::Less };
+        ThreeWay::told(None, upper, lower, &|_, _, _, _| None, later).0
+    }
+
+    fn told(base: Option<&Node>, one: &Node, other: &Node, rule: &'r Rule<'r>, later: Ordering) -> (Node, Vec<Clash>) {
+        let mut merging = Self { rule, later, clashes: Vec::new() };
+        let mut merged = merging.join(&mut Vec::new(), base, one, other);
+        let clashes = merging.clashes;
+        if !clashes.is_empty() && matches!(merged, Node::Object(_)) {
+            let mut told = match merged.get(CLASHES) {
+                Some(Node::Array(told)) => told.clone(),
+                _ => Vec::new(),
+            };
+            for clash in &clashes {
+                let element = Node::Object(vec![
+                    ("field".to_owned(), Node::text(&clash.field)),
+                    ("kept".to_owned(), clash.kept.clone()),
+                    ("other".to_owned(), clash.other.clone()),
+                ]);
+                if !told.contains(&element) {
+                    told.push(element);
+                }
+            }
+            told.sort();
+            merged.set(CLASHES, Node::Array(told));
+        }
+        (merged, clashes)
+    }
+
+    fn join(&mut self, path: &mut Vec<String>, base: Option<&Node>, one: &Node, other: &Node) -> Node {
+        if one == other || base == Some(other) {
+            return one.clone();
+        }
+        if base == Some(one) {
+            return other.clone();
+        }
+        let names: Vec<&str> = path.iter().map(String::as_str).collect();
+        if let Some(settled) = (self.rule)(&names, base, one, other).or_else(|| common(&names, one, other)) {
+            return settled;
+        }
+        match (one, other) {
+            (Node::Object(one), Node::Object(other)) => self.objects(path, base, one, other),
+            (Node::Array(one), Node::Array(other)) => self.arrays(path, base, one, other),
+            _ => {
+                let (kept, lost) = if self.later == Ordering::Greater { (one, other) } else { (other, one) };
+                self.clashes.push(Clash { field: path.join("."), kept: kept.clone(), other: lost.clone() });
+                kept.clone()
+            }
+        }
+    }
+
+    fn objects(&mut self, path: &mut Vec<String>, base: Option<&Node>, one: &[(String, Node)], other: &[(String, Node)]) -> Node {
+        let member =
+            |members: &'_ [(String, Node)], key: &str| members.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
+        let start: &[(String, Node)] = match base {
+            Some(Node::Object(members)) => members,
+            _ => &[],
+        };
+        let mut keys: Vec<&String> = start.iter().map(|(key, _)| key).collect();
+        let known: BTreeSet<&String> = keys.iter().copied().collect();
+        let mut fresh: Vec<&String> = one.iter().chain(other).map(|(key, _)| key).filter(|key| !known.contains(key)).collect();
+        if start.is_empty() {
+            let mut seen = BTreeSet::new();
+            fresh.retain(|key| seen.insert(*key));
+        } else {
+            fresh.sort();
+            fresh.dedup();
+        }
+        keys.extend(fresh);
+        let mut merged = Vec::with_capacity(keys.len());
+        for key in keys {
+            let from = start.iter().find(|(name, _)| name == key).map(|(_, value)| value);
+            path.push(key.clone());
+            let value = match (member(one, key), member(other, key)) {
+                (Some(one), Some(other)) => Some(self.join(path, from, &one, &other)),
+                // Taken away by one side: gone if the other left it as it was.
+                (Some(only), None) | (None, Some(only)) => (from != Some(&only)).then_some(only),
+                (None, None) => None,
+            };
+            path.pop();
+            merged.extend(value.map(|value| (key.clone(), value)));
+        }
+        Node::Object(merged)
+    }
+
+    /// Lists are sets in order: what stood there before keeps its place, what is
+    /// new follows in an order of its own.
+    fn arrays(&mut self, path: &mut Vec<String>, base: Option<&Node>, one: &[Node], other: &[Node]) -> Node {
+        let start: &[Node] = match base {
+            Some(Node::Array(elements)) => elements,
+            _ => &[],
+        };
+        let [from, one, other] = [start, one, other].map(|elements| {
+            let mut named: BTreeMap<String, &Node> = BTreeMap::new();
+            for element in elements {
+                match named.get(&name_of(element)) {
+                    // Two of one name in one list are told apart by all they say.
+                    Some(namesake) if *namesake != element => named.insert(element.to_compact(), element),
+                    _ => named.insert(name_of(element), element),
+                };
+            }
+            named
+        });
+        let mut order: Vec<String> = Vec::new();
+        let mut seen = BTreeSet::new();
+        let known = start.iter().flat_map(|element| [name_of(element), element.to_compact()]);
+        order.extend(known.filter(|name| from.contains_key(name) && seen.insert(name.clone())));
+        order.extend(one.keys().chain(other.keys()).cloned().collect::<BTreeSet<_>>().into_iter().filter(|name| seen.insert(name.clone())));
+        let mut merged = Vec::with_capacity(order.len());
+        for name in order {
+            match (one.get(&name), other.get(&name)) {
+                (Some(one), Some(other)) => {
+                    path.push(name.clone());
+                    merged.push(self.join(path, from.get(&name).copied(), one, other));
+                    path.pop();
+                }
+                (Some(&only), None) | (None, Some(&only)) if from.get(&name) != Some(&only) => merged.push(only.clone()),
+                _ => {}
+            }
+        }
+        if path.last().is_some_and(|name| name == "history") {
+            merged.sort_by_key(|change| change.get("at").and_then(time_of));
+        }
+        Node::Array(merged)
+    }
+}
+
+/// What an element is called: by a member that names it, else by all of it.
+fn name_of(element: &Node) -> String {
+    let named = NAMES.iter().find_map(|name| element.get(name).and_then(Node::as_text));
+    named.unwrap_or_else(|| element.to_compact())
+}
+
+/// What means the same in every file.
+fn common(path: &[&str], one: &Node, other: &Node) -> Option<Node> {
+    let field = *path.last()?;
+    let pick = |first: bool| Some(if first { one.clone() } else { other.clone() });
+    if LATER.contains(&field) {
+        return pick(time_of(one)? >= time_of(other)?);
+    }
+    if EARLIER.contains(&field) {
+        return pick(time_of(one)? <= time_of(other)?);
+    }
+    match field {
+        // Never silently back to active.
+        "status" => pick(status(one)? >= status(other)?),
+        // No more certain that a person said so than the less certain side.
+        "override_authority" => pick(one.as_text()? == "claimed"),
+        _ => None,
+    }
+}
+
+fn status(node: &Node) -> Option<Status> {
+    serde_json::from_value(serde_json::Value::String(node.as_text()?)).ok()
+}

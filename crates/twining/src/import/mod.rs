@@ -1,0 +1,163 @@
+//! `twining import`: what other tools wrote down, as records of ours.
+
+mod guardkit;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use twining_engine::Caller;
+use twining_engine::import::{FolderText, ImportCounts, ImportOutcome, Intent, Source, SourceFile};
+use twining_model::{Channel, Origin, Trust, text};
+
+use crate::desk::Project;
+use crate::locate::FOLDER;
+use crate::out::{self, Style};
+use crate::page::{Cell, Page, dim, good, place, plain, warn};
+use crate::problem::{Ending, Problem};
+
+pub use guardkit::{Aim, guardkit};
+
+/// What can be imported, as people call it.
+pub const SOURCES: [&str; 7] = ["adr", "madr", "memory-jsonl", "beads", "claude-md", "twining", "guardkit"];
+
+/// Files of one import, and how large each may be.
+const MOST_FILES: usize = 10_000;
+const MOST_BYTES: u64 = 256 * 1024 * 1024;
+/// How deep records may lie below the folder that was given.
+const DEPTH: usize = 4;
+
+/// Imports a file or a folder.
+pub fn run(project: &Project, source: &str, from: Option<&Path>, intent: Intent, style: Style) -> Result<Ending, Problem> {
+    let source = match source {
+        "adr" | "madr" => Source::Adr,
+        "memory-jsonl" => Source::MemoryJsonl,
+        "beads" => Source::Beads,
+        "claude-md" => Source::ClaudeMd,
+        "twining" => Source::Twining,
+        other => return Err(Problem::misuse(format!("there is nothing to import from `{}`", text::excerpt(other, 40)))),
+    };
+    let from = from.ok_or_else(|| Problem::misuse(format!("`twining import {}` needs a file or a folder", source.as_str())))?;
+    let (files, passed_over) = read(source, from)?;
+    let origin = Origin { client: None, session: crate::desk::session_of_host(), via: Channel::Import, trust: Trust::Imported };
+    let caller = Caller { agent: source.as_str().to_owned(), origin };
+    let mut outcome = project.engine.import(&caller, source, &files, intent)?;
+    outcome.unread.extend(passed_over);
+    if intent == Intent::Import {
+        project.tidy_up();
+    }
+    Ok(out::answer(style, || serde_json::to_value(&outcome).unwrap_or_default(), |page| show(&outcome, page), Ending::Done))
+}
+
+type PassedOver = Vec<twining_engine::import::Unread>;
+
+fn read(source: Source, from: &Path) -> Result<(Vec<SourceFile>, PassedOver), Problem> {
+    let shown = from.display().to_string();
+    let missing =
+        |error: &std::io::Error| Problem::of_error("NOT_FOUND", &std::io::Error::other(format!("`{shown}` cannot be read: {error}")));
+    let kind = fs::metadata(from).map_err(|error| missing(&error))?;
+    let mut passed_over = Vec::new();
+    let mut files = Vec::new();
+    let mut take = |path: &Path, name: String| match fs::symlink_metadata(path) {
+        Ok(meta) if !meta.is_file() => passed_over.push(pass(&name, "not a file")),
+        Ok(meta) if meta.len() > MOST_BYTES => passed_over.push(pass(&name, "larger than anything we import")),
+        Err(error) => passed_over.push(pass(&name, &error.to_string())),
+        Ok(_) => match fs::read(path) {
+            Ok(bytes) => match String::from_utf8(bytes) {
+                Ok(text) => files.push(SourceFile { name, text }),
+                Err(_) => passed_over.push(pass(&name, "not UTF-8")),
+            },
+            Err(error) => passed_over.push(pass(&name, &error.to_string())),
+        },
+    };
+    match source {
+        Source::Adr if kind.is_dir() => {
+            let mut found = Vec::new();
+            markdown_below(from, Path::new(""), DEPTH, &mut found);
+            found.sort();
+            found.iter().for_each(|name| take(&from.join(name), name.to_string_lossy().replace('\\', "/")));
+        }
+        Source::Twining => {
+            let folder = if from.join(FOLDER).is_dir() { from.join(FOLDER) } else { from.to_path_buf() };
+            for name in FolderText::names().into_iter().filter(|name| folder.join(name).exists()) {
+                take(&folder.join(name), name.to_owned());
+            }
+            let mut decisions: Vec<PathBuf> =
+                fs::read_dir(folder.join("decisions")).into_iter().flatten().flatten().map(|e| e.path()).collect();
+            decisions.sort();
+            for path in decisions.iter().filter(|path| path.extension().is_some_and(|kind| kind == "json")).take(MOST_FILES) {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                take(path, format!("decisions/{name}"));
+            }
+            for name in ["features.json", "knowledge.dot", "policy.yml", "traces.jsonl", "agents/registry.json"] {
+                if folder.join(name).exists() {
+                    passed_over.push(pass(name, "not taken over; copy it by hand if you want it"));
+                }
+            }
+            if files.is_empty() {
+                return Err(missing(&std::io::Error::other("there is no memory in it")));
+            }
+        }
+        _ if kind.is_dir() => return Err(missing(&std::io::Error::other("it is a folder, and a file is wanted"))),
+        _ => {
+            let name = from.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            take(from, name);
+        }
+    }
+    Ok((files, passed_over))
+}
+
+fn markdown_below(top: &Path, below: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(top.join(below)).into_iter().flatten().flatten() {
+        let name = below.join(entry.file_name());
+        // A link leads out of what was given, or round in a circle.
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth > 0 => markdown_below(top, &name, depth - 1, found),
+            Ok(kind)
+                if kind.is_file() && name.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("md")) && found.len() < MOST_FILES =>
+            {
+                found.push(name);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn pass(name: &str, why: &str) -> twining_engine::import::Unread {
+    twining_engine::import::Unread { file: text::visible(name), line: None, why: text::excerpt(why, 200) }
+}
+
+fn show(outcome: &ImportOutcome, page: &mut Page) {
+    let word = if outcome.dry_run { "would import" } else { "imported" };
+    let rows =
+        [("decisions", outcome.decisions), ("entries", outcome.entries), ("entities", outcome.entities), ("relations", outcome.relations)];
+    let told: Vec<Vec<Cell>> =
+        rows.iter().filter(|(_, counts)| *counts != ImportCounts::default()).map(|(name, counts)| row(word, name, *counts)).collect();
+    if told.is_empty() {
+        page.line([dim("nothing to import was found")]);
+    }
+    page.table(0, &told);
+    if outcome.guards_to_review > 0 {
+        page.line([plain(format!("{} to review as guards:", outcome.guards_to_review)), dim("twining read --tag guard-to-review")]);
+    }
+    if outcome.advice > 0 {
+        page.line([plain(format!("{} pieces of advice:", outcome.advice)), dim("twining read --tag advice")]);
+    }
+    for unread in &outcome.unread {
+        let at = unread.line.map_or_else(|| unread.file.clone(), |line| format!("{}:{line}", unread.file));
+        page.line([warn("not read:"), place(at), plain(&unread.why)]);
+    }
+    if outcome.more_unread > 0 {
+        page.line([warn(format!("and {} more", outcome.more_unread))]);
+    }
+}
+
+fn row(word: &str, name: &str, counts: ImportCounts) -> Vec<Cell> {
+    let mut row = vec![good(word), plain(format!("{} {name}", counts.new))];
+    if counts.completed > 0 {
+        row.push(plain(format!("{} completed", counts.completed)));
+    }
+    if counts.known > 0 {
+        row.push(dim(format!("{} known before", counts.known)));
+    }
+    row
+}

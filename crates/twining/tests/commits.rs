@@ -1,0 +1,188 @@
+//! Commits know their decisions, and decisions follow their files.
+
+mod common;
+
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use twining_testkit::TestProject;
+use twining_testkit::project::git_in;
+
+fn command(project: &TestProject, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_twining"));
+    command.args(words).current_dir(project.path()).stdin(Stdio::null()).env("XDG_CONFIG_HOME", project.path().join("nobody"));
+    for name in ["TWINING_PROJECT", "CLAUDE_PROJECT_DIR", "TWINING_AGENT", "CLAUDE_CODE_SESSION_ID"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn twining(project: &TestProject, words: &[&str]) -> Value {
+    let output = command(project, words).arg("--json").output().expect("the program starts");
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("prints JSON")
+}
+
+fn decide(project: &TestProject, summary: &str, domain: &str, file: &str) -> String {
+    let words = [
+        "decide",
+        "--summary",
+        summary,
+        "--domain",
+        domain,
+        "--scope",
+        file,
+        "--context",
+        "c",
+        "--rationale",
+        "r",
+        "--affected-file",
+        file,
+    ];
+    twining(project, &words)["id"].as_str().expect("has an id").to_owned()
+}
+
+/// A repository whose hook is ours.
+fn repository() -> TestProject {
+    let project = TestProject::with_git();
+    let hook = project.path().join(".git/hooks/post-commit");
+    std::fs::create_dir_all(hook.parent().expect("has a folder")).expect("makes it");
+    std::fs::write(&hook, format!("#!/bin/sh\nexec '{}' hook --agent git post-commit\n", env!("CARGO_BIN_EXE_twining"))).expect("writes");
+    make_executable(&hook);
+    project
+}
+
+#[cfg(unix)]
+fn make_executable(file: &std::path::Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).expect("may run");
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &std::path::Path) {}
+
+fn write(project: &TestProject, file: &str, text: &str) {
+    let path = project.path().join(file);
+    std::fs::create_dir_all(path.parent().expect("has a folder")).expect("makes it");
+    std::fs::write(path, text).expect("writes");
+}
+
+fn commit(project: &TestProject, files: &str, message: &str) -> String {
+    project.git(["add", files]);
+    project.git(["commit", "-q", "-m", message]);
+    project.git(["rev-parse", "HEAD"]).trim().to_owned()
+}
+
+fn matches(why: &Value) -> Vec<(String, String)> {
+    let told = why["decisions"].as_array().expect("a list").iter();
+    told.map(|d| (d["summary"].as_str().unwrap_or_default().to_owned(), d["matched"].as_str().unwrap_or_default().to_owned())).collect()
+}
+
+fn pair(summary: &str, matched: &str) -> (String, String) {
+    (summary.to_owned(), matched.to_owned())
+}
+
+#[test]
+fn a_commit_is_linked_by_its_trailer_and_by_its_files() {
+    let project = repository();
+    let named = decide(&project, "Named in the message", "api", "other.rs");
+    decide(&project, "About this file", "storage", "lib/a.rs");
+    decide(&project, "About another file", "style", "lib/b.rs");
+    write(&project, "lib/a.rs", "a");
+    let hash = commit(&project, "lib", &format!("Do it\n\nTwining-Decision: {}\n", &named[..12]));
+
+    let why = twining(&project, &["why", "--commit", &hash[..10]]);
+    assert_eq!(matches(&why), [pair("Named in the message", "trailer"), pair("About this file", "files")], "{why}");
+    let file = project.file(&format!("decisions/{named}.json"));
+    let decision: Value = serde_json::from_str(&std::fs::read_to_string(file).expect("reads")).expect("is JSON");
+    assert_eq!(decision["commit_hashes"], json!([hash]));
+    assert_eq!((&decision["commits"][0]["by"], &decision["commits"][0]["summary"]), (&json!("trailer"), &json!("Do it")));
+    let commits = twining(&project, &["commits", &hash[..7]]);
+    assert_eq!(commits["decisions"].as_array().map(Vec::len), Some(2), "{commits}");
+
+    write(&project, "lib/a.rs", "b");
+    let later = commit(&project, "lib", "Touch it again");
+    let linked = twining(&project, &["commits", &later]);
+    assert_eq!(linked["decisions"], json!([]), "an old decision is not carried out by every later commit");
+    assert_eq!(matches(&twining(&project, &["why", "--commit", &later])), [pair("About this file", "files")], "but it bears on it");
+}
+
+#[test]
+fn a_commit_queues_the_archive_if_the_settings_say_so() {
+    let project = repository();
+    twining(&project, &["post", "finding", "something"]);
+    write(&project, "a", "a");
+    commit(&project, "a", "one");
+    let queue = project.file("pending-actions.jsonl");
+    assert_eq!(std::fs::read_to_string(&queue).expect("is queued"), "{\"action\":\"archive\",\"trigger\":\"commit\"}\n");
+    std::fs::remove_file(&queue).expect("removes");
+    let config = std::fs::read_to_string(project.file("config.yml")).expect("reads");
+    write(&project, ".twining/config.yml", &config.replace("auto_archive_on_commit: true", "auto_archive_on_commit: false"));
+    write(&project, "a", "b");
+    commit(&project, "a", "two");
+    assert!(!queue.exists());
+}
+
+#[test]
+fn the_hook_never_fails_a_commit_and_makes_nothing() {
+    let project = repository();
+    write(&project, "a", "a");
+    commit(&project, "a", "where there is no memory yet");
+    assert!(!project.file("").exists());
+    let output = command(&project, &["hook", "--agent", "git", "pre-push"]).output().expect("starts");
+    assert!(output.status.success() && output.stderr.is_empty());
+    std::fs::write(project.path().join(".twining"), "a file in its place").expect("writes");
+    let output = command(&project, &["hook", "--agent", "git", "post-commit"]).output().expect("starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_rebase_is_not_stopped_by_what_the_hook_would_write() {
+    let project = repository();
+    decide(&project, "About this file", "storage", "lib/a.rs");
+    commit(&project, ".", "the memory");
+    project.git(["checkout", "-q", "-b", "feature"]);
+    for n in 0..3 {
+        write(&project, "lib/a.rs", &format!("{n}"));
+        commit(&project, "lib", &format!("step {n}"));
+    }
+    commit(&project, ".", "links");
+    project.git(["checkout", "-q", "main"]);
+    write(&project, "other", "x");
+    commit(&project, "other", "meanwhile");
+    project.git(["checkout", "-q", "feature"]);
+    let rebased = git_in(&project.path(), &["rebase", "main"]);
+    assert!(rebased.status.success(), "{}", String::from_utf8_lossy(&rebased.stderr));
+}
+
+#[test]
+fn a_decision_follows_its_file_through_renames() {
+    let project = repository();
+    let text: String = (0..40).map(|n| format!("fn f{n}() {{}}\n")).collect();
+    write(&project, "lib/old.rs", &text);
+    write(&project, "lib/auth/key.rs", &text.replace('f', "g"));
+    decide(&project, "Keep it small", "style", "lib/old.rs");
+    decide(&project, "Keep keys apart", "security", "lib/auth/key.rs");
+    commit(&project, ".", "begin");
+    assert_eq!(matches(&twining(&project, &["why", "src/new.rs"])), []);
+    std::fs::create_dir_all(project.path().join("src")).expect("makes it");
+    project.git(["mv", "lib/old.rs", "lib/mid.rs"]);
+    project.git(["commit", "-q", "-m", "first move"]);
+    project.git(["mv", "lib/mid.rs", "src/new.rs"]);
+    project.git(["mv", "lib/auth", "src/identity"]);
+    project.git(["commit", "-q", "-m", "second move"]);
+    for _ in 0..2 {
+        assert_eq!(matches(&twining(&project, &["why", "src/new.rs"])), [pair("Keep it small", "moved")], "also from what was kept");
+    }
+    assert_eq!(matches(&twining(&project, &["why", "src/identity/"])), [pair("Keep keys apart", "moved")]);
+    project.git(["checkout", "-q", "-b", "before", "HEAD~2"]);
+    assert_eq!(matches(&twining(&project, &["why", "src/new.rs"])), [], "on a branch where it did not move");
+}
+
+#[test]
+fn why_asks_for_a_scope_or_a_commit() {
+    let project = repository();
+    assert_eq!(command(&project, &["why"]).output().expect("starts").status.code(), Some(2));
+    assert_eq!(command(&project, &["why", "src/", "--commit", "abcd123"]).output().expect("starts").status.code(), Some(2));
+    assert_eq!(twining(&project, &["why", "--commit", "abcd123"])["total_count"], 0);
+}
