@@ -88,7 +88,7 @@ impl Named {
     }
 
     fn accepts(self, value: &str) -> bool {
-        let has = |of_kind: fn(&u8) -> bool| value.as_bytes().iter().any(|byte| of_kind(byte));
+        let has = |of_kind: fn(&u8) -> bool| value.as_bytes().iter().any(of_kind);
         let (letters, digits) = (has(u8::is_ascii_alphabetic), has(u8::is_ascii_digit));
         if is_placeholder(value) || is_reference(value) || !value.is_ascii() || is_wordy(value) {
             return false;

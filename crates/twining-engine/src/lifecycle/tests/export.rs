@@ -94,7 +94,7 @@ fn one_record_that_does_not_fit_is_left_out_in_the_singular() {
     let mut posted = 0;
     loop {
         let detail = Some("x".repeat(limits::TEXT_BYTES - 1));
-        let input = PostInput { entry_type: "finding".into(), summary: "long".into(), detail, ..PostInput::default() };
+        let input = PostInput { entry_type: "finding".into(), summary: "long".into(), detail, force: true, ..PostInput::default() };
         project.engine.post(&caller("ada"), &input).expect("posts");
         posted += 1;
         let outcome = export(&project, "markdown", None);
