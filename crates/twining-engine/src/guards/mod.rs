@@ -23,6 +23,7 @@ mod shell;
 mod stop;
 #[cfg(test)]
 mod tests;
+mod told_tested;
 
 pub use change::Files;
 pub use claims::{Actor, ClaimsOfOthers};
