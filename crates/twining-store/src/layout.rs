@@ -26,6 +26,8 @@ pub const GRAPH: &str = "graph";
 pub const POLICY: &str = "policy.yml";
 /// One file a turn, in a folder per task in a folder per feature.
 pub const TURNS: &str = "turns";
+/// What rules stopped and people put right, one JSON line each.
+pub const TRACES: &str = "traces.jsonl";
 /// What is to be built, and how far it is.
 pub const FEATURES: &str = "features.json";
 /// Entries that were moved off the board.
@@ -69,7 +71,11 @@ graph/*.json merge=union -text
 agents/*.json merge=union -text
 *.json -text
 *.jsonl -text
+*.dot -text
 ";
+
+/// What a new folder is given, by name: settings, and what git is told of it.
+pub const SCAFFOLD: [(&str, &str); 3] = [(CONFIG, DEFAULT_CONFIG), (".gitignore", IGNORE), (".gitattributes", ATTRIBUTES)];
 
 /// Where a project is.
 #[derive(Clone, Debug, Default)]
@@ -132,7 +138,7 @@ impl Layout {
         let fresh = project.open_dir(FOLDER)?.is_none();
         let top = project.make_dir(FOLDER)?;
         if fresh {
-            for (name, text) in [(CONFIG, DEFAULT_CONFIG), (".gitignore", IGNORE), (".gitattributes", ATTRIBUTES)] {
+            for (name, text) in SCAFFOLD {
                 write_new(&top, name, text)?;
             }
         }

@@ -17,20 +17,25 @@ use crate::mcp::{self, Selection};
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
 use crate::verbs::{Effect, FAMILIES, Given, VerbEntry};
-use crate::{doctor, dot, guard, help, hook, import, merge_driver, misread, misuse, reindex, seed, show, tour};
+use crate::{completions, doctor, dot, guard, help, hook, import, init, lift, merge_driver, misread, misuse, reindex, seed, show, tour};
 
 /// Commands that are no verbs: they serve people and hosts, not agents.
-const ONLY_CLI: [(&str, &str); 10] = [
+const ONLY_CLI: [(&str, &str); 15] = [
     ("mcp", "Serve the verbs to an MCP client over stdio"),
     ("hook", "Answer a host's hook: JSON on stdin, the host's answer on stdout"),
-    ("guard", "Show, test and explain what stops an agent"),
-    ("doctor", "Check that the memory is in order"),
+    ("guard", "Show, test, explain, lift and promote what stops an agent"),
+    ("trust", "Allow the exact command that a guard verifies by"),
+    ("doctor", "Prove that memory, git and agents work together"),
     ("reindex", "Build the index anew from the files"),
     ("dot", "Check DOT files: `dot check FILE…`"),
     ("merge-driver", "Merge versions of our files for git"),
     ("seed", "Write the default policy to .twining/policy.yml, to be edited"),
     ("import", "Take over another tool's settings as a policy"),
     ("tour", "Watch two agents share a memory, on a throwaway repository"),
+    ("init", "Wire this project up: memory, git, and the agents that work here"),
+    ("uninstall", "Take back what init wrote; the memory stays unless it is purged"),
+    ("completions", "Print completions for a shell"),
+    ("man", "Print the manual page, or write all of them into a folder"),
 ];
 
 /// Where a verb's JSON comes from when it is not given in flags.
@@ -181,11 +186,25 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                 Arg::new("what")
                     .required(true)
                     .value_name("WHAT")
-                    .value_parser(["list", "test", "explain"])
-                    .help("explain reads a hook's JSON from stdin"),
+                    .value_parser(["list", "test", "explain", "bypass", "promote"])
+                    .help("explain reads a hook's JSON from stdin; bypass and promote are a person's, at a terminal"),
             )
-            .after_help("Example:\n  twining guard explain < event.json"),
-        "doctor" => command.after_help("Example:\n  twining doctor --json"),
+            .arg(Arg::new("guard").value_name("GUARD").required_if_eq_any([("what", "bypass"), ("what", "promote")]).help("Which guard to lift or promote"))
+            .arg(Arg::new("for").long("for").value_name("TIME").help("How long a bypass lasts: 10m, 2h; at most a day"))
+            .arg(Arg::new("reason").long("reason").value_name("TEXT").help("Why it is lifted; recorded"))
+            .after_help("Examples:\n  twining guard explain < event.json\n  twining guard bypass no-push --for 10m --reason \"hotfix, agreed with Ada\""),
+        "trust" => command
+            .arg(Arg::new("guard").value_name("GUARD").help("Whose command; without it, every one and whether it is allowed"))
+            .arg(Arg::new("revoke").long("revoke").action(ArgAction::SetTrue).help("Take it back"))
+            .after_help("Example:\n  twining trust lint-before-commit"),
+        "doctor" => command
+            .arg(
+                Arg::new("fix")
+                    .long("fix")
+                    .action(ArgAction::SetTrue)
+                    .help("Mend what can be mended without asking, and tell what that was"),
+            )
+            .after_help("Example:\n  twining doctor --fix"),
         "reindex" => command
             .arg(
                 Arg::new("vectors")
@@ -216,6 +235,21 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                 }))
                 .after_help("Example:\n  git config merge.twining-knowledge.driver 'twining merge-driver knowledge %O %A %B %P'"),
         ),
+        "init" => init::flags::install(command),
+        "uninstall" => init::flags::uninstall(command),
+        "completions" => command
+            .arg(Arg::new("shell").required(true).value_name("SHELL").value_parser(value_parser!(clap_complete::Shell)))
+            .after_help("Example:\n  twining completions bash > ~/.local/share/bash-completion/completions/twining"),
+        "man" => command
+            .arg(
+                Arg::new("dir")
+                    .long("dir")
+                    .value_name("DIR")
+                    .value_parser(value_parser!(PathBuf))
+                    .value_hint(ValueHint::DirPath)
+                    .help("Write a page for each command into this folder"),
+            )
+            .after_help("Example:\n  twining man | man -l -"),
         "seed" => command.after_help("Example:\n  twining seed && $EDITOR .twining/policy.yml"),
         "import" => command
             .arg(Arg::new("tool").required(true).value_name("TOOL").value_parser(["guardkit"]).help("Whose settings"))
@@ -267,8 +301,20 @@ fn run(matches: &ArgMatches) -> Ending {
             return mcp::serve(mcp::Options { project, agent, tools })
                 .map_or_else(|problem| out::problem(Style::Words, &problem), |()| Ending::Done);
         }
-        "guard" => guard::run(project, given.get_one::<String>("what").map_or("list", String::as_str), style),
-        "doctor" => Project::open(project).map(|project| doctor::examine(&project, style)),
+        "guard" => {
+            let word = |name: &str| given.get_one::<String>(name).map(String::as_str);
+            let (what, named) = (word("what").unwrap_or("list"), word("guard").unwrap_or_default());
+            match what {
+                "bypass" => lift::bypass(project, named, word("for"), word("reason"), style),
+                "promote" => lift::promote(project, named, style),
+                _ => guard::run(project, what, style),
+            }
+        }
+        "trust" => lift::trust(project, given.get_one::<String>("guard").map(String::as_str), given.get_flag("revoke"), style),
+        "doctor" => {
+            let aim = if given.get_flag("fix") { doctor::Aim::Fix } else { doctor::Aim::Look };
+            Project::open(project).map(|project| doctor::examine(&project, aim, style))
+        }
         "reindex" => Project::open(project).and_then(|project| reindex::rebuild(&project, given.get_flag("vectors"), style)),
         "dot check" => {
             let files: Vec<PathBuf> = given.get_many::<PathBuf>("files").unwrap_or_default().cloned().collect();
@@ -281,6 +327,13 @@ fn run(matches: &ArgMatches) -> Ending {
             Project::open(project).and_then(|project| import::guardkit(&project, aim, style))
         }
         "tour" => tour::play(),
+        "init" => init::flags::wish(given, project, agent, style).and_then(|wish| init::install(&wish)),
+        "uninstall" => init::flags::wish(given, project, agent, style).and_then(|wish| init::uninstall(&wish)),
+        "completions" => {
+            let shell = given.get_one::<clap_complete::Shell>("shell").copied().unwrap_or(clap_complete::Shell::Bash);
+            completions::shell(command(Shape::Flags), shell)
+        }
+        "man" => completions::manual(command(Shape::Flags), given.get_one::<PathBuf>("dir").map(PathBuf::as_path)),
         name => match VERBS.iter().find(|verb| verb.command_name() == name) {
             Some(verb) => run_verb(verb, given, project, agent, style),
             None => return Ending::Misused,

@@ -47,14 +47,48 @@ impl Git {
     }
 
     fn command(&self) -> Command {
+        self.command_with(&HARMLESS)
+    }
+
+    fn command_with(&self, settings: &[&str]) -> Command {
         let mut git = Command::new("git");
-        git.args(HARMLESS).current_dir(&self.checkout).stdin(Stdio::null()).stderr(Stdio::null());
+        git.args(settings).current_dir(&self.checkout).stdin(Stdio::null()).stderr(Stdio::null());
         git.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_LITERAL_PATHSPECS", "1").env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0");
         // Set by git when it runs a hook; they would point us at another repository.
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_EXTERNAL_DIFF"] {
             git.env_remove(name);
         }
         git
+    }
+}
+
+/// Where a repository keeps its things.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// The working tree.
+    pub top: PathBuf,
+    /// What all its working trees share.
+    pub common: PathBuf,
+    /// Where git looks for hooks.
+    pub hooks: PathBuf,
+}
+
+impl Git {
+    /// Where the repository keeps its things; none where git knows of none.
+    pub fn shape(&self) -> Option<Shape> {
+        // Told as the repository is set up, `core.hooksPath` included; this question starts nothing.
+        let words = ["rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir", "--git-path", "hooks"];
+        let out = self.command_with(&[]).args(words).stdout(Stdio::piped()).output().ok().filter(|out| out.status.success())?;
+        let text = String::from_utf8(out.stdout).ok()?;
+        let mut lines = text.lines().map(|line| std::fs::canonicalize(line).unwrap_or_else(|_| PathBuf::from(line)));
+        Some(Shape { top: lines.next()?, common: lines.next()?, hooks: lines.next()? })
+    }
+
+    /// Which of these files git tracks, relative to the working tree.
+    pub fn tracked_of(&self, files: &[String]) -> BTreeSet<String> {
+        let listed = self.command().args(["ls-files", "-z", "--"]).args(files).stdout(Stdio::piped()).output();
+        let listed = listed.map(|out| out.stdout).unwrap_or_default();
+        String::from_utf8_lossy(&listed).split('\0').filter(|file| !file.is_empty()).map(str::to_owned).collect()
     }
 }
 

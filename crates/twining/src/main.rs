@@ -3,17 +3,22 @@
 //! The verbs are defined once, in [`commands`], and reached through two doors:
 //! the command line ([`cli`]) and MCP ([`mcp`]).
 
+mod allowed;
 mod cli;
 mod commands;
+mod completions;
 mod desk;
 mod doctor;
 mod dot;
+mod drivers;
 mod git;
 mod guard;
 mod help;
 mod hook;
 mod import;
+mod init;
 mod json;
+mod lift;
 mod locate;
 mod mcp;
 mod merge_driver;
@@ -22,6 +27,7 @@ mod misuse;
 mod model;
 mod out;
 mod page;
+mod person;
 mod problem;
 mod progress;
 mod reindex;

@@ -12,7 +12,7 @@ use crate::guards::path::Paths;
 use crate::guards::rule::{Guard, Kind, Level, Standing, When};
 
 /// Changes whenever a row would mean something else.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct Kept {
@@ -44,6 +44,12 @@ struct Row {
     except: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     when: Option<When>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    proposed: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    verify: Option<String>,
 }
 
 const LAYERS: [Layer; 3] = [Layer::Default, Layer::User, Layer::Project];
@@ -67,6 +73,9 @@ impl Guards {
             paths: guard.paths.globs().to_vec(),
             except: guard.except.globs().to_vec(),
             when: (guard.when != When::default()).then(|| guard.when.clone()),
+            proposed: guard.proposed,
+            origin: guard.origin.clone(),
+            verify: guard.verify.clone(),
         });
         serde_json::to_vec(&Kept { form: FORM, guards: rows.collect() }).unwrap_or_default()
     }
@@ -97,6 +106,9 @@ impl Guards {
                     except: Paths::compile(&row.except).ok()?,
                     when: row.when.unwrap_or_default(),
                     examples: Vec::new(),
+                    proposed: row.proposed,
+                    origin: row.origin,
+                    verify: row.verify,
                 })
             })
             .collect();

@@ -76,7 +76,7 @@ impl Moment {
 }
 
 /// One replacement of an edit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replacement {
     /// What is looked for; nothing for a new file.
     pub old: String,
@@ -87,7 +87,8 @@ pub struct Replacement {
 }
 
 /// What a tool is asked to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Nothing that touches files.
     Nothing,

@@ -5,6 +5,7 @@
 //! strictest answer holds. Guards are data: nothing in a policy is executed, and
 //! a project's can only be stricter than its user's.
 
+pub(crate) mod amend;
 mod builtin;
 mod change;
 mod claims;
@@ -16,6 +17,7 @@ mod host;
 mod judge;
 mod patch;
 mod path;
+mod person;
 mod reader;
 mod rule;
 mod seams;
@@ -25,15 +27,21 @@ mod stop;
 mod tests;
 mod told_tested;
 
+pub use builtin::KEEPERS;
 pub use change::Files;
 pub use claims::{Actor, ClaimsOfOthers};
 pub use clause::{globs_of, ruled_out};
 pub use event::{Action, Event, Moment, Replacement};
 pub use features::{NoList, tested};
 pub use host::{Heard, Outcome, Told, action, hear, told};
-pub use judge::{Facts, Finding, Guards, Judgement, Trial};
+pub use judge::{Facts, Finding, Guards, Judgement, Trial, Verify};
 pub use path::{inside, normal};
 pub use rule::{Example, Guard, Level, Standing};
 pub use seams::{Claim, Claims, Clause, Clauses, Evidence, NoClaims, NoClauses, NoEvidence, Proof};
 pub use shell::{Certainty, TestCommand, Unreadable, test_command};
 pub use stop::{Accepted, Notes, Returned};
+
+/// The simple commands of a line, each as its words; holes are shown as such.
+pub(crate) fn shell_runs(line: &str) -> Result<Vec<Vec<String>>, Unreadable> {
+    Ok(shell::effects(line)?.runs.iter().map(|run| run.iter().map(shell::Word::gist).collect()).collect())
+}

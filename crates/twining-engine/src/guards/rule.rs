@@ -92,6 +92,8 @@ pub(crate) enum Kind {
     Reads,
     /// A subagent that returns.
     Returns,
+    /// A command that is a person's to give.
+    Person,
     /// A file that another works on.
     Claimed,
     /// What a decision or the knowledge rules out.
@@ -124,6 +126,13 @@ pub struct Guard {
     pub on_error: Level,
     /// Whether it is trusted.
     pub standing: Standing,
+    /// Whether it is only proposed: it warns, and no more, until a person promotes it.
+    pub proposed: bool,
+    /// What it was made from, such as `pattern:…`.
+    pub origin: Option<String>,
+    /// A command that decides where its conditions hold. Never run here, and by
+    /// the rim only once a person allowed exactly this text.
+    pub verify: Option<String>,
     pub(crate) kind: Kind,
     pub(crate) moments: Vec<Moment>,
     pub(crate) tools: Vec<String>,

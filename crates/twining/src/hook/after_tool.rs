@@ -5,6 +5,7 @@ use twining_engine::guards::{Action, Moment};
 use super::before_tool::path_of;
 use super::reply::Reply;
 use super::scene::Scene;
+use super::traced;
 
 /// Remembers it. A run of tests that will not count is told at once, while it is
 /// cheap to run them again.
@@ -21,6 +22,7 @@ pub fn reply(scene: &Scene) -> Reply {
         scene.keep_accepted(&accepted);
     }
     scene.keep_notes(&notes);
+    traced::ran(scene);
     captured(scene).map_or(Reply::Silence, Reply::Context)
 }
 

@@ -4,11 +4,12 @@ use twining_engine::guards::{Action, Level, inside, normal};
 
 use super::reply::Reply;
 use super::scene::Scene;
+use super::traced;
 
 /// What the guards say.
 pub fn reply(scene: &Scene) -> Reply {
     scene.accept_what_is_there();
-    let judgement = scene.judge(&scene.guards());
+    let judgement = traced::weighed(scene, scene.judge(&scene.guards()));
     match judgement.verdict {
         Level::Off => Reply::Silence,
         Level::Warn => Reply::Context(judgement.reason()),

@@ -6,7 +6,7 @@ use twining_model::text;
 
 use super::reply::Reply;
 use super::scene::Scene;
-use super::{auto_loop, brief, snapshot};
+use super::{auto_loop, brief, snapshot, traced};
 use crate::user_policy;
 
 /// Items of a role's list that are told.
@@ -29,6 +29,7 @@ pub fn of_session(scene: &Scene) -> Reply {
 
 /// A person wrote something.
 pub fn of_prompt(scene: &Scene) -> Reply {
+    traced::prompted(scene);
     // Hosts that begin no session after a compaction ask here first.
     let parts = [snapshot::bring_back(scene), brief::of_prompt(&scene.project.engine, &scene.caller(), &scene.heard.prompt)];
     let context = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");

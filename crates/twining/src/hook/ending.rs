@@ -5,7 +5,7 @@ use twining_engine::guards::{Guards, Level, Moment, Notes, Returned};
 
 use super::reply::Reply;
 use super::scene::Scene;
-use super::{auto_loop, rules};
+use super::{auto_loop, rules, traced};
 
 /// Whether the agent may stop.
 pub fn reply(scene: &Scene) -> Reply {
@@ -13,7 +13,7 @@ pub fn reply(scene: &Scene) -> Reply {
     let is_forgotten = scene.heard.stop_hook_active && !scene.is_remembered();
     let (guards, forged) = rules::guards_checked(&scene.project);
     let reply = match reason(scene, &guards, forged, &notes) {
-        Some(reason) => held(scene, &mut notes, &reason),
+        Some(reason) => traced::ended(scene, &reason, held(scene, &mut notes, &reason)),
         None if scene.heard.event.moment == Moment::Stop => auto_loop::at_stop(scene, &mut notes),
         None => Reply::Silence,
     };

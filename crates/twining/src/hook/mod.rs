@@ -19,6 +19,8 @@ mod reply;
 mod rules;
 mod scene;
 mod snapshot;
+mod traced;
+mod verify;
 mod workspace;
 
 use std::io::Read;

@@ -3,6 +3,8 @@
 
 #![expect(dead_code, reason = "each test file uses its own part")]
 
+pub mod repository;
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
