@@ -135,12 +135,12 @@ impl Git {
 
     /// A file as the commit that is being made would record it.
     pub fn staged_text(&self, path: &str) -> Option<String> {
-        self.staging(&["cat-file", "blob", &format!(":{path}")]).and_then(in_words)
+        self.staging(&["cat-file", "blob", &format!(":{path}")]).and_then(|bytes| in_words(&bytes))
     }
 
     /// A file as it was recorded last.
     pub fn committed_text(&self, path: &str) -> Option<String> {
-        self.printed(&["cat-file", "blob", &format!("HEAD:{path}")]).and_then(in_words)
+        self.printed(&["cat-file", "blob", &format!("HEAD:{path}")]).and_then(|bytes| in_words(&bytes))
     }
 
     /// Asks about the index git is committing from: `git commit -a` uses one of its own.
@@ -154,8 +154,8 @@ impl Git {
     }
 }
 
-fn in_words(bytes: Vec<u8>) -> Option<String> {
-    (bytes.len() <= STAGED_BYTES).then(|| String::from_utf8_lossy(&bytes).into_owned())
+fn in_words(bytes: &[u8]) -> Option<String> {
+    (bytes.len() <= STAGED_BYTES).then(|| String::from_utf8_lossy(bytes).into_owned())
 }
 
 impl History for Git {

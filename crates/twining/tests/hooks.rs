@@ -48,7 +48,7 @@ fn decision(ran: &Ran) -> Value {
     answer(ran)["hookSpecificOutput"]["permissionDecision"].clone()
 }
 
-fn ran_tests(project: &Project, command: &str, response: Value) -> Ran {
+fn ran_tests(project: &Project, command: &str, response: &Value) -> Ran {
     hook(project, "PostToolUse", json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_response": response}))
 }
 
@@ -68,7 +68,7 @@ fn a_run_that_the_host_saw_is_evidence() {
     one_feature(&project);
     assert_eq!(decision(&mark_tested(&project)), "deny");
     let ran =
-        ran_tests(&project, "cargo test", json!({"stdout": "test result: ok. 3 passed; 0 failed", "stderr": "", "interrupted": false}));
+        ran_tests(&project, "cargo test", &json!({"stdout": "test result: ok. 3 passed; 0 failed", "stderr": "", "interrupted": false}));
     assert_eq!(answer(&ran), Value::Null);
     assert_eq!(decision(&mark_tested(&project)), Value::Null);
     // What changes afterwards was not tested.
@@ -94,14 +94,14 @@ fn a_run_that_shows_nothing_is_no_evidence() {
     ] {
         let project = project();
         one_feature(&project);
-        let ran = ran_tests(&project, command, json!({"stdout": printed, "stderr": ""}));
+        let ran = ran_tests(&project, command, &json!({"stdout": printed, "stderr": ""}));
         assert!(context(&ran).contains(says), "{command}: {ran:?}");
         assert_eq!(decision(&mark_tested(&project)), "deny", "{command}");
     }
     for command in ["echo 'test result: ok. 3 passed; 0 failed'", "cargo() { echo x; }; cargo test", "cat log"] {
         let project = project();
         one_feature(&project);
-        assert_eq!(answer(&ran_tests(&project, command, json!({"stdout": "test result: ok. 3 passed; 0 failed"}))), Value::Null);
+        assert_eq!(answer(&ran_tests(&project, command, &json!({"stdout": "test result: ok. 3 passed; 0 failed"}))), Value::Null);
         assert_eq!(decision(&mark_tested(&project)), "deny", "{command}");
     }
 }
@@ -414,7 +414,7 @@ fn a_commit_that_calls_a_feature_tested_without_a_run_is_refused() {
     assert_eq!(refused.code, 1, "{refused:?}");
     assert!(refused.stderr.contains("F1 would become tested") && refused.stderr.contains("git restore --staged"), "{refused:?}");
     // A run makes it right.
-    ran_tests(&project, "cargo test", json!({"stdout": "test result: ok. 3 passed; 0 failed"}));
+    ran_tests(&project, "cargo test", &json!({"stdout": "test result: ok. 3 passed; 0 failed"}));
     assert_eq!(check().code, 0);
     write(&project, ".twining/policy.yml", "guards: []\n");
     git(&project, &["add", ".twining/policy.yml"]);

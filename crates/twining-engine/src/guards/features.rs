@@ -6,8 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
+use crate::guards::told_tested;
 use crate::workflow::FeatureList;
 
 /// A list that is no JSON.
@@ -55,11 +54,8 @@ impl<'t> Said<'t> {
         if text.trim().is_empty() {
             return Ok(Self::default());
         }
-        // Bounded by the parser: it refuses more than 128 levels.
-        let list: Value = serde_json::from_str(text).map_err(|error| NoList(error.to_string()))?;
-        let mut said = Self { text, tested: BTreeSet::new(), is_odd: has_other_words(text) };
-        walk(&list, None, false, &mut said.tested, &mut said.is_odd);
-        Ok(said)
+        let found = told_tested::read(text).map_err(|error| NoList(error.to_string()))?;
+        Ok(Self { text, tested: found.tested, is_odd: found.is_odd || has_other_words(text) })
     }
 
     /// Adds what only the workflow takes for tested.
@@ -81,75 +77,6 @@ fn has_other_words(text: &str) -> bool {
         b'\\' => true,
         _ => false,
     })
-}
-
-/// Where a value stands; told only for one that has no name.
-struct Place<'p> {
-    outer: Option<&'p Place<'p>>,
-    step: Step<'p>,
-}
-
-enum Step<'p> {
-    Key(&'p str),
-    At(usize),
-}
-
-impl Place<'_> {
-    fn told(&self) -> String {
-        let outer = self.outer.map(Place::told).unwrap_or_default();
-        match self.step {
-            Step::Key(key) if outer.is_empty() => key.to_owned(),
-            Step::Key(key) => format!("{outer}.{key}"),
-            Step::At(at) => format!("{outer}[{at}]"),
-        }
-    }
-}
-
-/// Goes as deep as the parser, which refuses more than 128 levels.
-fn walk(value: &Value, place: Option<&Place<'_>>, in_tested: bool, tested: &mut BTreeSet<String>, is_odd: &mut bool) {
-    match value {
-        Value::Array(items) => {
-            for (at, item) in items.iter().enumerate() {
-                walk(item, Some(&Place { outer: place, step: Step::At(at) }), in_tested, tested, is_odd);
-            }
-        }
-        Value::Object(fields) => {
-            let says = fields.iter().any(|(key, value)| says_tested(key, value));
-            if says || in_tested {
-                let name = ["id", "feature_id", "name", "title", "description"].iter().find_map(|key| match fields.get(*key) {
-                    Some(Value::String(name)) => Some(name.clone()),
-                    Some(Value::Number(number)) => Some(number.to_string()),
-                    _ => None,
-                });
-                *is_odd |= name.is_none();
-                if says || name.is_some() {
-                    tested.insert(name.unwrap_or_else(|| place.map(Place::told).unwrap_or_default()));
-                }
-            }
-            for (key, value) in fields {
-                let is_named = key.eq_ignore_ascii_case("tested");
-                let bucket = is_named && value.is_array();
-                *is_odd |= is_named && !value.is_boolean();
-                walk(value, Some(&Place { outer: place, step: Step::Key(key) }), bucket, tested, is_odd);
-            }
-        }
-        Value::String(name) if in_tested => {
-            tested.insert(name.clone());
-        }
-        _ => {}
-    }
-}
-
-fn says_tested(key: &str, value: &Value) -> bool {
-    let is_yes = || match value {
-        Value::Bool(yes) => *yes,
-        Value::Number(number) => number.as_f64() == Some(1.0),
-        Value::String(word) => matches!(word.trim().to_lowercase().as_str(), "true" | "yes" | "1"),
-        _ => false,
-    };
-    let is_status = matches!(value, Value::String(word) if word.trim().eq_ignore_ascii_case("tested"));
-    let is = |name: &str| key.trim().eq_ignore_ascii_case(name);
-    ((is("tested") || is("passes")) && is_yes()) || ((is("status") || is("state")) && is_status)
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ mod shell;
 mod stop;
 #[cfg(test)]
 mod tests;
+mod told_tested;
 
 pub use builtin::KEEPERS;
 pub use change::Files;

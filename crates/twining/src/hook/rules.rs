@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use twining_engine::UserPolicy;
-use twining_engine::guards::{Clause, Guards, NoClauses, Trial, inside};
+use twining_engine::guards::{Clause, Clauses, Guards, NoClauses, Trial, inside};
 use twining_model::Time;
 use twining_store::PolicyFile;
 use twining_store::disk::hash_of;
@@ -59,13 +59,13 @@ pub fn guards(project: &Project) -> Guards {
         kept.put(&name, &guards.to_compiled());
         guards
     });
-    complete(guards, project, &texts, clauses(project, &kept))
+    complete(guards, project, &texts, &clauses(project, &kept))
 }
 
 /// The guards as their files say, with everything that is wrong with them.
 pub fn guards_as_written(project: &Project) -> Guards {
     let texts = Texts::of(project);
-    complete(texts.load(), project, &texts, project.engine.clauses().unwrap_or_default())
+    complete(texts.load(), project, &texts, &project.engine.clauses().unwrap_or_default())
 }
 
 /// The same, and whether what was kept of them is something else: somebody wrote
@@ -83,15 +83,15 @@ pub fn guards_checked(project: &Project) -> (Guards, Option<String>) {
         "[protect-twining-state] the compiled guards were changed behind Twining's back; they are made anew. Say what was done meanwhile".to_owned()
     });
     remember(project, &kept, &clauses);
-    (complete(guards, project, &texts, clauses), told)
+    (complete(guards, project, &texts, &clauses), told)
 }
 
-fn complete(mut guards: Guards, project: &Project, texts: &Texts, clauses: Vec<Clause>) -> Guards {
+fn complete(mut guards: Guards, project: &Project, texts: &Texts, clauses: &dyn Clauses) -> Guards {
     let settings = Path::new(&texts.user.name).parent().filter(|dir| dir.is_absolute()).map(|dir| dir.display().to_string());
     let root = project.located.checkout.display().to_string();
     let folders: Vec<String> = kept::folders().into_iter().chain(settings).map(|folder| inside(&root, &folder)).collect();
     guards.protect(&folders);
-    guards.bind(&clauses);
+    guards.bind(clauses);
     guards
 }
 

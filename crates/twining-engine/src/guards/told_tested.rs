@@ -1,0 +1,205 @@
+//! A feature list read once, as it comes: which of its objects say that they are
+//! tested. No tree is built, since a hook waits for this on every edit of a list.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+/// Fields that name a feature, the best first.
+const NAMES: [&str; 5] = ["id", "feature_id", "name", "title", "description"];
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Features that are called tested.
+    pub(super) tested: BTreeSet<String>,
+    /// Whether something stands there that only the workflow may understand.
+    pub(super) is_odd: bool,
+}
+
+/// Reads a list. Bounded by the parser, which refuses more than 128 levels.
+pub(super) fn read(text: &str) -> Result<Found, serde_json::Error> {
+    let mut found = Found::default();
+    let mut list = serde_json::Deserializer::from_str(text);
+    Spot { place: None, in_tested: false, items_in_tested: false, wants_name: false, found: &mut found }.deserialize(&mut list)?;
+    list.end()?;
+    Ok(found)
+}
+
+/// Where a value stands; told only for one that has no name.
+struct Place<'p> {
+    outer: Option<&'p Place<'p>>,
+    step: Step<'p>,
+}
+
+enum Step<'p> {
+    Key(&'p str),
+    At(usize),
+}
+
+impl Place<'_> {
+    fn told(&self) -> String {
+        let outer = self.outer.map(Place::told).unwrap_or_default();
+        match self.step {
+            Step::Key(key) if outer.is_empty() => key.to_owned(),
+            Step::Key(key) => format!("{outer}.{key}"),
+            Step::At(at) => format!("{outer}[{at}]"),
+        }
+    }
+}
+
+/// A value about to be read.
+struct Spot<'p, 'f> {
+    place: Option<&'p Place<'p>>,
+    /// Whether it stands in a bucket of tested features.
+    in_tested: bool,
+    /// Whether its items do, if it has any.
+    items_in_tested: bool,
+    /// Whether its text names what it belongs to.
+    wants_name: bool,
+    found: &'f mut Found,
+}
+
+/// What the object around a value needs to know of it.
+#[derive(Default)]
+struct Seen {
+    is_yes: bool,
+    says_tested: bool,
+    is_flag: bool,
+    name: Option<String>,
+}
+
+impl<'de> DeserializeSeed<'de> for Spot<'_, '_> {
+    type Value = Seen;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Seen, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Spot<'_, '_> {
+    fn number(&self, is_one: bool, told: impl fmt::Display) -> Seen {
+        Seen { is_yes: is_one, name: self.wants_name.then(|| told.to_string()), ..Seen::default() }
+    }
+}
+
+impl<'de> Visitor<'de> for Spot<'_, '_> {
+    type Value = Seen;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a feature list")
+    }
+
+    fn visit_bool<E: Error>(self, yes: bool) -> Result<Seen, E> {
+        Ok(Seen { is_yes: yes, is_flag: true, ..Seen::default() })
+    }
+
+    fn visit_u64<E: Error>(self, n: u64) -> Result<Seen, E> {
+        Ok(self.number(n == 1, n))
+    }
+
+    fn visit_i64<E: Error>(self, n: i64) -> Result<Seen, E> {
+        Ok(self.number(n == 1, n))
+    }
+
+    fn visit_f64<E: Error>(self, n: f64) -> Result<Seen, E> {
+        Ok(self.number(n == 1.0, n))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Seen, E> {
+        Ok(Seen::default())
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Seen, E> {
+        if self.in_tested {
+            self.found.tested.insert(text.to_owned());
+        }
+        let word = text.trim();
+        let is = |wanted: &str| word.eq_ignore_ascii_case(wanted);
+        Ok(Seen {
+            is_yes: is("true") || is("yes") || is("1"),
+            says_tested: is("tested"),
+            is_flag: false,
+            name: self.wants_name.then(|| text.to_owned()),
+        })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Seen, A::Error> {
+        let mut at = 0;
+        loop {
+            let place = Place { outer: self.place, step: Step::At(at) };
+            let item = Spot {
+                place: Some(&place),
+                in_tested: self.items_in_tested,
+                items_in_tested: self.items_in_tested,
+                wants_name: false,
+                found: &mut *self.found,
+            };
+            if items.next_element_seed(item)?.is_none() {
+                return Ok(Seen::default());
+            }
+            at += 1;
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Seen, A::Error> {
+        let mut says = false;
+        let mut names: [Option<String>; NAMES.len()] = Default::default();
+        while let Some(key) = fields.next_key_seed(Key)? {
+            let is = |name: &str| key.trim().eq_ignore_ascii_case(name);
+            let is_bucket = key.eq_ignore_ascii_case("tested");
+            let naming = NAMES.iter().position(|name| *name == key);
+            let place = Place { outer: self.place, step: Step::Key(&key) };
+            let value = Spot {
+                place: Some(&place),
+                in_tested: false,
+                items_in_tested: is_bucket,
+                wants_name: naming.is_some(),
+                found: &mut *self.found,
+            };
+            let seen = fields.next_value_seed(value)?;
+            self.found.is_odd |= is_bucket && !seen.is_flag;
+            says |= ((is("tested") || is("passes")) && seen.is_yes) || ((is("status") || is("state")) && seen.says_tested);
+            if let Some(naming) = naming {
+                names[naming] = seen.name;
+            }
+        }
+        if says || self.in_tested {
+            let name = names.into_iter().flatten().next();
+            self.found.is_odd |= name.is_none();
+            if says || name.is_some() {
+                self.found.tested.insert(name.unwrap_or_else(|| self.place.map(Place::told).unwrap_or_default()));
+            }
+        }
+        Ok(Seen::default())
+    }
+}
+
+/// A key, borrowed from the text wherever it is written plainly.
+struct Key;
+
+impl<'de> DeserializeSeed<'de> for Key {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Key {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, key: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(key))
+    }
+
+    fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(key.to_owned()))
+    }
+}
