@@ -39,6 +39,7 @@ export class Stage {
     this.home = join(this.root, "home");
     const bin = join(this.root, "bin");
     for (const folder of [this.project, this.home, bin]) mkdirSync(folder);
+    this.twining = twiningProgram;
     symlinkSync(twiningProgram, join(bin, "twining"));
     this.env = {
       PATH: [bin, dirname(process.execPath), process.env.PATH].join(delimiter),
