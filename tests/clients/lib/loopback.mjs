@@ -100,3 +100,22 @@ export function responsesApi(play) {
     return { type: "text/event-stream", text: text + event("response.completed", { response: { id, usage } }) };
   });
 }
+
+// Gemini CLI: generateContent.
+
+/** A Gemini API; a play answers with `say` and `use` like the Messages API's. */
+export function geminiApi(play) {
+  return serve((request, body) => {
+    if (!request.url.includes("enerateContent")) return json({ totalTokens: 10, models: [] });
+    const contents = body?.contents ?? [];
+    const turn = contents.filter((content) => content.role === "model").length;
+    // Chores of its own, like choosing a model, come without tools.
+    const works = body?.tools?.length > 0;
+    const doings = works ? [play({ turn }) ?? say("done")].flat() : [say("{}")];
+    const parts = doings.map((doing) => ("use" in doing ? { functionCall: { name: doing.use, args: doing.input } } : { text: doing.say }));
+    const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 };
+    const answer = { candidates: [{ index: 0, content: { role: "model", parts }, finishReason: "STOP" }], usageMetadata };
+    if (!request.url.includes("stream")) return json(answer);
+    return { type: "text/event-stream", text: `data: ${JSON.stringify(answer)}\n\n` };
+  });
+}
