@@ -36,7 +36,7 @@ for (const revision of ["2025-11-25", "2026-07-28"]) {
     onStage(async (stage) => {
       const ended = await judged(stage, "fixtures", ["--requirements", revision]);
       assert.equal(ended.code, 0, ended.stdout + ended.stderr);
-      assert.match(ended.stdout, /(\d+) passed, 0 failed/);
+      assert.match(ended.stdout, /✓ tools-call-simple-text: 2 passed, 0 failed/, "the fixtures were asked");
     }));
 
   test(`${revision}: as it is, the server fails what is listed and nothing else`, { skip }, () =>

@@ -34,5 +34,9 @@ mod verbs;
 mod world;
 
 fn main() -> std::process::ExitCode {
+    #[cfg(feature = "conformance")]
+    if let Some(ending) = mcp::conformance::asked() {
+        return ending;
+    }
     cli::main()
 }
