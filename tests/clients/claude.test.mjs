@@ -120,6 +120,20 @@ test("the plugin brings the brief, the tools and the guards", () =>
     assert.match(await stage.ran("twining", ["recent"]), /kept in a cookie/, "the tool wrote to the memory");
   }));
 
+for (const [what, program] of Object.entries({ "is not there": null, "fails": "#!/bin/sh\nexit 1\n" })) {
+  test(`where the program ${what}, the plugin lets nothing be written`, () =>
+    onStage(async (stage) => {
+      stage.replaceTwining(program);
+      const { denied, heard } = await session(
+        stage,
+        ({ turn }) => [use("Write", { file_path: stage.path("notes.txt"), content: "slipped through" })][turn],
+        ["--plugin-dir", `${repository}/plugin`],
+      );
+      assert.equal(stage.read("notes.txt"), null, heard);
+      assert.deepEqual(denied, ["Write"]);
+    }));
+}
+
 test("claude mcp list says connected", () =>
   onStage(async (stage) => {
     await stage.ran(clients.claude, ["mcp", "add", "twining", "--", "twining", "mcp"]);

@@ -79,7 +79,6 @@ test("init: Gemini CLI", { skip }, () =>
     (stage, api) => {
       stage.writeAtHome(".gemini/settings.json", { security: { auth: { selectedType: "gemini-api-key" } } });
       return stage.run(clients.gemini, ["-p", "begin", "--approval-mode", "yolo", "-m", "gemini-2.5-flash"], {
-        seconds: 180,
         env: { GEMINI_API_KEY: "none", GOOGLE_GEMINI_BASE_URL: api.url, GEMINI_CLI_TRUST_WORKSPACE: "true" },
       });
     },
@@ -101,7 +100,6 @@ test("init: OpenCode", { skip }, () =>
       const model = "loopback/scripted";
       stage.writeAtHome(".config/opencode/opencode.json", { provider: { loopback }, model, small_model: model, autoupdate: false });
       return stage.run(clients.opencode, ["run", "begin"], {
-        seconds: 180,
         env: {
           OPENCODE_DISABLE_MODELS_FETCH: "1",
           OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",

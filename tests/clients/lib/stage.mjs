@@ -65,6 +65,13 @@ export class Stage {
     return stage;
   }
 
+  /** Puts another program, or none, where clients look for ours. */
+  replaceTwining(text) {
+    const program = join(this.root, "bin/twining");
+    rmSync(program);
+    if (text !== null) writeFileSync(program, text, { mode: 0o755 });
+  }
+
   path(name) {
     return join(this.project, name);
   }
@@ -82,7 +89,7 @@ export class Stage {
   }
 
   /** Runs a program to its end; scripts are run by this Node. */
-  run(program, args, { env = {}, input = "", seconds = 90, cwd = this.project } = {}) {
+  run(program, args, { env = {}, input = "", seconds = 180, cwd = this.project } = {}) {
     const [file, words] = /\.[cm]?js$/.test(program) ? [process.execPath, [program, ...args]] : [program, args];
     return new Promise((done, failed) => {
       const child = spawn(file, words, { cwd, env: { ...this.env, ...env }, detached: true });
