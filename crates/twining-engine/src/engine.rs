@@ -372,6 +372,15 @@ impl Engine {
         Ok(question)
     }
 
+    /// How alike texts are to a question, from -1 to 1; nothing where only words
+    /// can answer.
+    pub(crate) fn likeness(&self, question: &str, texts: &[String]) -> Result<Option<Vec<f64>>, Failure> {
+        if self.by_words_alone || !self.store.config()?.search.embeddings {
+            return Ok(None);
+        }
+        Ok(self.meanings.likeness(question, texts))
+    }
+
     pub(crate) fn stamp<'a>(&'a self, caller: &'a Caller) -> Stamp<'a> {
         Stamp { at: self.store.ids().now(), ids: self.store.ids(), caller }
     }

@@ -15,6 +15,8 @@ pub mod governance;
 pub mod graph;
 pub mod guards;
 pub mod knowledge;
+mod learned;
+pub mod learning;
 pub mod lifecycle;
 mod prompting;
 pub mod search;
@@ -51,6 +53,10 @@ pub use graph::{
 pub use knowledge::{
     Changes, Finding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgeCreated, KnowledgeMetrics, KnowledgePack, KnowledgePackInput,
     KnowledgeRetrieveInput, KnowledgeUpdateInput, KnowledgeUpdated, Operation, Retrieved, ReviewContext, ReviewContextInput,
+};
+pub use learning::{
+    Backtest, CreateGuardInput, GuardCreated, GuardPromoted, GuardShown, GuardsOutcome, Pattern, PatternsInput, PatternsOutcome, Proposal,
+    ProposalKind, QueryTracesInput, QueryTracesOutcome, StoreTraceInput, TraceHit, TraceStored,
 };
 pub use lifecycle::{
     ArchiveInput, ArchiveOutcome, Check, CheckItem, CheckStatus, Drained, ExportFile, ExportInput, ExportOutcome, History, StatusReport,

@@ -16,6 +16,7 @@ pub mod limits;
 pub mod scope;
 pub mod text;
 pub mod time;
+pub mod trace;
 pub mod turn;
 
 pub use change::{Amendment, Change};
@@ -27,4 +28,5 @@ pub use id::{Id, IdSource, World};
 pub use limits::Refused;
 pub use scope::{Folding, Root, Scope};
 pub use time::Time;
+pub use trace::{Trace, TraceContext, TraceEvent, TraceType};
 pub use turn::{Turn, TurnKey, TurnName};

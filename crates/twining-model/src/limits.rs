@@ -58,6 +58,18 @@ pub const FEATURE_FILES: usize = 2000;
 pub const EVIDENCE_BYTES: usize = 16 * 1024 * 1024;
 /// Failed tests a project may allow before a feature is blocked.
 pub const TEST_FAILURES: usize = 10;
+/// Bytes of one trace.
+pub const TRACE_BYTES: usize = 16 * 1024;
+/// Traces that may wait for the lock; more are let go.
+pub const SPOOLED_TRACES: usize = 1000;
+/// Bytes of one recorded tool call; the input of a larger one is cut.
+pub const CALL_BYTES: usize = 8 * 1024;
+/// Tool calls that a backtest replays: the newest.
+pub const CALLS: usize = 10_000;
+/// Bytes of each of the two files that hold recorded tool calls.
+pub const CALLS_BYTES: usize = 8 * 1024 * 1024;
+/// Minutes a bypass may last.
+pub const BYPASS_MINUTES: usize = 24 * 60;
 /// Nesting of JSON in a request.
 pub const JSON_DEPTH: usize = 64;
 /// Steps a graph walk may take from its centre.

@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use memchr::memmem;
-use twining_model::{Id, Time, limits};
+use twining_model::{Id, Time};
 
 use crate::commits;
 use crate::disk::{Dir, Fingerprint, Handle};
 use crate::error::StoreError;
 use crate::layout::{BOARD, Layout};
 use crate::record::Record;
+use crate::tail;
 
 /// How long git may take to finish what it is doing before we look again later.
 const GIT_WAIT: Duration = Duration::from_millis(250);
@@ -27,7 +27,6 @@ pub const RECENT_MS: i64 = 10_000;
 const RING_BYTES: u64 = 1024 * 1024;
 const RING: &str = "recent";
 const RING_OLD: &str = "recent.old";
-const QUARANTINE: &str = "quarantine";
 const CHUNK: usize = 1024 * 1024;
 
 /// The blackboard of one project. Every method but the first expects the write lock.
@@ -125,7 +124,7 @@ impl Board {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         self.reopen(&mut open)?;
         let mut missing: HashSet<String> = ids.iter().map(|&id| id.to_owned()).collect();
-        strike_out_present(data(&open), &mut missing)?;
+        tail::strike_out_present(data(&open), &mut missing)?;
         Ok(missing)
     }
 
@@ -194,12 +193,12 @@ impl Board {
         let handle = data(open);
         let mut size = handle.fingerprint()?.size;
         let mut bytes = std::borrow::Cow::Borrowed(lines);
-        if last_byte(handle, size)? != b'\n' {
+        if tail::last_byte(handle, size)? != b'\n' {
             match footing {
-                Footing::Ours => size = self.mend_tail(handle, size)?,
+                Footing::Ours => size = tail::mend(&self.layout, handle, size)?,
                 Footing::Foreign => {
                     size = wait_for_newline(handle)?;
-                    if last_byte(handle, size)? != b'\n' {
+                    if tail::last_byte(handle, size)? != b'\n' {
                         bytes.to_mut().insert(0, b'\n');
                     }
                 }
@@ -220,23 +219,6 @@ impl Board {
         Ok(())
     }
 
-    /// A killed writer's fragment is copied to the quarantine and cut off; a line
-    /// that only lacks its newline gets it.
-    fn mend_tail(&self, handle: &Handle, size: u64) -> Result<u64, StoreError> {
-        let start = line_start(handle, size)?;
-        let length = usize::try_from(size - start).unwrap_or(usize::MAX).min(64 * limits::RECORD_BYTES);
-        let mut tail = vec![0; length];
-        handle.read_at(&mut tail, start)?;
-        if serde_json::from_slice::<serde_json::Value>(&tail).is_ok_and(|value| value.is_object()) {
-            handle.write(b"\n")?;
-            return Ok(size + 1);
-        }
-        tail.push(b'\n');
-        self.layout.local.make_append(QUARANTINE)?.write(&tail)?;
-        handle.set_len(start)?;
-        Ok(start)
-    }
-
     fn lines_it_lacks(&self, open: &Open, rewritten: Time) -> Result<Vec<u8>, StoreError> {
         let since = rewritten.as_ms() - RECENT_MS;
         let mut ring = self.read_ring(RING_OLD)?;
@@ -245,7 +227,7 @@ impl Board {
         for remembered in ring.split_inclusive(|&byte| byte == b'\n') {
             if let Some((at, line)) = split_remembered(remembered)
                 && at >= since
-                && let Some(id) = id_of(line)
+                && let Some(id) = tail::id_of(line)
                 && !lost.iter().any(|(_, known)| *known == id)
             {
                 lost.push((line, id));
@@ -253,7 +235,7 @@ impl Board {
         }
         let mut missing: HashSet<String> = lost.iter().map(|(_, id)| id.clone()).collect();
         if !missing.is_empty() {
-            strike_out_present(data(open), &mut missing)?;
+            tail::strike_out_present(data(open), &mut missing)?;
             for safe in self.in_history(&missing, &BTreeSet::new()) {
                 missing.remove(&safe);
             }
@@ -298,7 +280,7 @@ impl Board {
             let kept: Vec<u8> = ring
                 .split_inclusive(|&byte| byte == b'\n')
                 .filter(|remembered| {
-                    split_remembered(remembered).and_then(|(_, line)| id_of(line)).is_some_and(|id| !dropped.contains(&id))
+                    split_remembered(remembered).and_then(|(_, line)| tail::id_of(line)).is_some_and(|id| !dropped.contains(&id))
                 })
                 .flatten()
                 .copied()
@@ -321,77 +303,19 @@ fn next_epoch(last: u64, now: Time) -> u64 {
     (last + 1).max(u64::try_from(now.as_ms()).unwrap_or(0))
 }
 
-fn last_byte(handle: &Handle, size: u64) -> Result<u8, StoreError> {
-    let mut byte = [b'\n'];
-    if size > 0 {
-        handle.read_at(&mut byte, size - 1)?;
-    }
-    Ok(byte[0])
-}
-
 fn wait_for_newline(handle: &Handle) -> Result<u64, StoreError> {
     let started = Instant::now();
     loop {
         let size = handle.fingerprint()?.size;
-        if last_byte(handle, size)? == b'\n' || started.elapsed() > GIT_WAIT {
+        if tail::last_byte(handle, size)? == b'\n' || started.elapsed() > GIT_WAIT {
             return Ok(size);
         }
         std::thread::sleep(Duration::from_millis(2));
     }
 }
 
-/// Where the last line of the file starts.
-fn line_start(handle: &Handle, size: u64) -> Result<u64, StoreError> {
-    let mut end = size;
-    let mut chunk = vec![0; 64 * 1024];
-    while end > 0 {
-        let from = end.saturating_sub(chunk.len() as u64);
-        let length = usize::try_from(end - from).unwrap_or(0);
-        handle.read_at(&mut chunk[..length], from)?;
-        if let Some(newline) = memchr::memrchr(b'\n', &chunk[..length]) {
-            return Ok(from + newline as u64 + 1);
-        }
-        end = from;
-    }
-    Ok(0)
-}
-
 fn split_remembered(remembered: &[u8]) -> Option<(i64, &[u8])> {
     let space = memchr::memchr(b' ', remembered)?;
     let at = std::str::from_utf8(&remembered[..space]).ok()?.parse().ok()?;
     remembered.ends_with(b"\n").then_some((at, &remembered[space + 1..]))
-}
-
-/// The id of a line that we wrote: it comes first.
-fn id_of(line: &[u8]) -> Option<String> {
-    let rest = line.strip_prefix(b"{\"id\":\"")?;
-    let end = memchr::memchr(b'"', rest)?;
-    std::str::from_utf8(&rest[..end]).ok().map(str::to_owned)
-}
-
-/// Removes from `wanted` every id that the file holds, reading it in pieces.
-fn strike_out_present(handle: &Handle, wanted: &mut HashSet<String>) -> Result<(), StoreError> {
-    let finder = memmem::Finder::new(b"\"id\":");
-    let mut chunk = vec![0; CHUNK];
-    let (mut offset, mut kept) = (0, 0);
-    loop {
-        let n = handle.read_at(&mut chunk[kept..], offset)?;
-        if n == 0 || wanted.is_empty() {
-            return Ok(());
-        }
-        let filled = kept + n;
-        for at in finder.find_iter(&chunk[..filled]) {
-            let rest = chunk[at + 5..filled].trim_ascii_start();
-            if let Some(rest) = rest.strip_prefix(b"\"")
-                && let Some(end) = memchr::memchr(b'"', &rest[..rest.len().min(128)])
-                && let Ok(id) = std::str::from_utf8(&rest[..end])
-            {
-                wanted.remove(id);
-            }
-        }
-        // An id may lie across the edge of two pieces.
-        kept = filled.min(160);
-        chunk.copy_within(filled - kept..filled, 0);
-        offset += n as u64;
-    }
 }

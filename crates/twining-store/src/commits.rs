@@ -21,6 +21,8 @@ const POSITIONS: &str = "4";
 /// The files in which a record may stand, beside a decision's own.
 const SHARED: [&str; 3] = ["blackboard.jsonl", "graph/entities.json", "graph/relations.json"];
 
+/// Fields whose value tells a record or one of its changes from all others.
+const OWN: [&[u8]; 3] = [b"id", b"at", b"linked_at"];
 /// How long an id or a time is, in its longest and its shortest spelling.
 const QUOTED: RangeInclusive<usize> = 20..=36;
 
@@ -32,7 +34,10 @@ pub fn holding(project: &Path, texts: &HashSet<String>, decisions: &BTreeSet<Id>
         return HashSet::new();
     }
     let mut commits = lines(project, &["log", "-g", "-n", POSITIONS, "--format=%H", "HEAD", "--"]);
-    commits.extend(lines(project, &["rev-parse", "--verify", "--quiet", "refs/stash"]));
+    // Files that git did not know when it stashed them are in a third parent.
+    for stashed in ["refs/stash", "refs/stash^3"] {
+        commits.extend(lines(project, &["rev-parse", "--verify", "--quiet", stashed]));
+    }
     commits.sort();
     commits.dedup();
     found(project, &commits, texts, decisions).unwrap_or_default()
@@ -64,7 +69,9 @@ fn found(project: &Path, commits: &[String], texts: &HashSet<String>, decisions:
 }
 
 /// Notes which of the texts stand in a file: as an element on a line of its own,
-/// or, if it is short, between quotation marks.
+/// or as a record's own id or the moment of a change. An id that another record
+/// only mentions proves nothing: a stash may hold the announcement of a decision
+/// and have been taken before the decision's file was there.
 fn strike(content: &[u8], texts: &HashSet<String>, found: &mut HashSet<String>) {
     let mut look_up = |bytes: &[u8]| {
         if let Some(text) = std::str::from_utf8(bytes).ok().and_then(|text| texts.get(text)) {
@@ -74,8 +81,12 @@ fn strike(content: &[u8], texts: &HashSet<String>, found: &mut HashSet<String>) 
     for line in content.split(|&byte| byte == b'\n') {
         let element = line.trim_ascii();
         look_up(element.strip_prefix(b",").unwrap_or(element).trim_ascii());
-        for quoted in line.split(|&byte| byte == b'"').filter(|quoted| QUOTED.contains(&quoted.len())) {
-            look_up(quoted);
+        let (mut name, mut between): (&[u8], &[u8]) = (b"", b"");
+        for part in line.split(|&byte| byte == b'"') {
+            if between.trim_ascii() == b":" && OWN.contains(&name) && QUOTED.contains(&part.len()) {
+                look_up(part);
+            }
+            (name, between) = (between, part);
         }
     }
 }
@@ -127,6 +138,7 @@ mod tests {
         assert_eq!(found(&format!("[\n{{}}\n,{element}\r\n]")), 2);
         assert_eq!(found(&format!("{{\"id\": \"{id}\"}}")), 1);
         assert_eq!(found(&format!("{id} without quotes, and x{element}")), 1);
+        assert_eq!(found(&format!("{{\"id\":\"01M7F3Z5HMV6WQRJ4CTYTTT0QE\",\"relates_to\":[\"{id}\"]}}")), 0, "mentioned is not held");
         assert_eq!(found("\u{0}\n\"\"\"\n"), 0);
     }
 }

@@ -209,10 +209,14 @@ fn from_yaml(text: &str) -> Result<Config, String> {
     serde_saphyr::from_str_with_options(text, options).map_err(|e| e.to_string())
 }
 
-/// The version as a line of its own, for a file whose rest does not parse.
+/// The version as a line of its own, for a file whose rest does not parse. One
+/// that is no number we know of can only be newer than ours.
 fn version_line(bytes: &[u8]) -> Option<u32> {
     let text = String::from_utf8_lossy(bytes);
-    text.lines().find_map(|line| line.strip_prefix("version:")?.split('#').next()?.trim().parse().ok())
+    let value = text.lines().find_map(|line| line.strip_prefix("version:")?.split('#').next())?;
+    let value = value.trim().trim_matches(['"', '\'']);
+    let whole = value.split('.').next().unwrap_or(value);
+    Some(if whole.is_empty() { VERSION } else { whole.parse().unwrap_or(u32::MAX) })
 }
 
 #[cfg(test)]
@@ -239,6 +243,12 @@ mod tests {
     #[test]
     fn a_newer_version_is_seen_even_when_the_rest_does_not_parse() {
         assert_eq!(Config::parse(b"version: 2\narchive: [what is this\n").version, 2);
+        assert_eq!(Config::parse(b"version: 2.0\n").version, 2);
+        assert_eq!(Config::parse(b"version: 1.0\n").version, 1);
+        assert_eq!(Config::parse(b"version:\narchive: [\n").version, VERSION);
+        for odd in ["v2", "99999999999999999999"] {
+            assert_eq!(Config::parse(format!("version: {odd}\n").as_bytes()).version, u32::MAX, "{odd}");
+        }
     }
 
     #[test]

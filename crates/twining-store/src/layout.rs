@@ -26,6 +26,8 @@ pub const GRAPH: &str = "graph";
 pub const POLICY: &str = "policy.yml";
 /// One file a turn, in a folder per task in a folder per feature.
 pub const TURNS: &str = "turns";
+/// What rules stopped and people put right, one JSON line each.
+pub const TRACES: &str = "traces.jsonl";
 /// What is to be built, and how far it is.
 pub const FEATURES: &str = "features.json";
 /// Entries that were moved off the board.

@@ -1,5 +1,5 @@
-//! The policy file: read whole within its limit, and written only where there is
-//! none. What it says is not this crate's business.
+//! The policy file: read whole within its limit, and changed whole under the lock.
+//! What it says is not this crate's business.
 
 use twining_model::limits;
 
@@ -46,5 +46,23 @@ impl Store {
         }
         room.layout.replace(top, POLICY, text.as_bytes(), true)?;
         Ok(true)
+    }
+
+    /// Plans a change on the policy as it is, under the lock, and replaces the
+    /// file: two who add a guard at once both get theirs in.
+    pub fn transact_policy<T, E: From<StoreError>>(
+        &self,
+        plan: impl FnOnce(&PolicyFile) -> Result<(Option<String>, T), E>,
+    ) -> Result<T, E> {
+        let room = self.writing_room()?;
+        let _held = room.lock.take()?;
+        let (text, outcome) = plan(&self.policy()?)?;
+        if let Some(text) = text {
+            if text.len() > limits::POLICY_BYTES {
+                return Err(StoreError::TooLarge { bytes: text.len(), most: limits::POLICY_BYTES }.into());
+            }
+            room.layout.replace(&room.layout.top, POLICY, text.as_bytes(), true)?;
+        }
+        Ok(outcome)
     }
 }

@@ -103,3 +103,39 @@ fn what_is_in_no_commit_and_no_stash_comes_back() {
     let text = std::fs::read_to_string(project.file("graph/entities.json")).expect("there");
     assert!(text.contains("written while git"), "{text}");
 }
+
+/// A decision made after `git stash -u` had listed the files it did not know, and
+/// before it removed all of those: its announcement is in the stash, and it is not.
+#[test]
+fn a_decision_of_which_the_stash_holds_the_announcement_alone_comes_back() {
+    let project = TestProject::with_git();
+    let store = store(&project);
+    note(&store, "committed");
+    store.housekeep().expect("works");
+    commit_all(&project, "first");
+    let decision = decision(&store, "made between two steps");
+    let (id, mut announced) = (decision.id.clone(), entry(&store, "decided"));
+    announced.relates_to = vec![id.to_string()];
+    let change = Change { entries: vec![announced], decisions: vec![decision], ..Change::default() };
+    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, ()))).expect("decides");
+    project.git(["stash", "-q"]);
+    std::fs::remove_file(project.file(&format!("decisions/{id}.json"))).expect("removes");
+    store.housekeep().expect("works");
+    assert!(store.view::<_, StoreError>(|view| view.decisions().get(&id)).expect("reads").is_some());
+}
+
+#[test]
+fn a_decision_that_the_stash_holds_stays_there_so_that_it_can_be_popped() {
+    let project = TestProject::with_git();
+    let store = store(&project);
+    note(&store, "committed");
+    store.housekeep().expect("works");
+    commit_all(&project, "first");
+    let id = decide(&store, "not committed yet");
+    store.housekeep().expect("works");
+    project.git(["stash", "-q", "-u"]);
+    store.housekeep().expect("works");
+    assert_eq!(project.git(["status", "--porcelain"]), "", "nothing stands in the way of what is popped");
+    project.git(["stash", "pop", "-q"]);
+    assert!(store.view::<_, StoreError>(|view| view.decisions().get(&id)).expect("reads").is_some());
+}

@@ -200,7 +200,7 @@ fn git_rounds(project: &Path, rounds: u32) -> u32 {
         git(&["add", "-A", ".twining"]);
         git(&["commit", "-q", "-m", &message]);
         if round % 3 == 0 {
-            git(&["stash", "-q"]);
+            git(if round % 2 == 0 { &["stash", "-q"] } else { &["stash", "-q", "-u"] });
             std::thread::sleep(Duration::from_millis(5));
             if !git(&["stash", "pop", "-q"]) {
                 git(&["checkout", "-q", "--theirs", "--", "."]);

@@ -17,13 +17,14 @@ use crate::mcp::{self, Selection};
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
 use crate::verbs::{Effect, FAMILIES, Given, VerbEntry};
-use crate::{doctor, dot, guard, help, hook, import, merge_driver, misread, misuse, reindex, seed, show, tour};
+use crate::{doctor, dot, guard, help, hook, import, lift, merge_driver, misread, misuse, reindex, seed, show, tour};
 
 /// Commands that are no verbs: they serve people and hosts, not agents.
-const ONLY_CLI: [(&str, &str); 10] = [
+const ONLY_CLI: [(&str, &str); 11] = [
     ("mcp", "Serve the verbs to an MCP client over stdio"),
     ("hook", "Answer a host's hook: JSON on stdin, the host's answer on stdout"),
-    ("guard", "Show, test and explain what stops an agent"),
+    ("guard", "Show, test, explain, lift and promote what stops an agent"),
+    ("trust", "Allow the exact command that a guard verifies by"),
     ("doctor", "Check that the memory is in order"),
     ("reindex", "Build the index anew from the files"),
     ("dot", "Check DOT files: `dot check FILE…`"),
@@ -181,10 +182,17 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                 Arg::new("what")
                     .required(true)
                     .value_name("WHAT")
-                    .value_parser(["list", "test", "explain"])
-                    .help("explain reads a hook's JSON from stdin"),
+                    .value_parser(["list", "test", "explain", "bypass", "promote"])
+                    .help("explain reads a hook's JSON from stdin; bypass and promote are a person's, at a terminal"),
             )
-            .after_help("Example:\n  twining guard explain < event.json"),
+            .arg(Arg::new("guard").value_name("GUARD").required_if_eq_any([("what", "bypass"), ("what", "promote")]).help("Which guard to lift or promote"))
+            .arg(Arg::new("for").long("for").value_name("TIME").help("How long a bypass lasts: 10m, 2h; at most a day"))
+            .arg(Arg::new("reason").long("reason").value_name("TEXT").help("Why it is lifted; recorded"))
+            .after_help("Examples:\n  twining guard explain < event.json\n  twining guard bypass no-push --for 10m --reason \"hotfix, agreed with Ada\""),
+        "trust" => command
+            .arg(Arg::new("guard").value_name("GUARD").help("Whose command; without it, every one and whether it is allowed"))
+            .arg(Arg::new("revoke").long("revoke").action(ArgAction::SetTrue).help("Take it back"))
+            .after_help("Example:\n  twining trust lint-before-commit"),
         "doctor" => command.after_help("Example:\n  twining doctor --json"),
         "reindex" => command
             .arg(
@@ -262,7 +270,16 @@ fn run(matches: &ArgMatches) -> Ending {
             return mcp::serve(mcp::Options { project, agent, tools })
                 .map_or_else(|problem| out::problem(Style::Words, &problem), |()| Ending::Done);
         }
-        "guard" => guard::run(project, given.get_one::<String>("what").map_or("list", String::as_str), style),
+        "guard" => {
+            let word = |name: &str| given.get_one::<String>(name).map(String::as_str);
+            let (what, named) = (word("what").unwrap_or("list"), word("guard").unwrap_or_default());
+            match what {
+                "bypass" => lift::bypass(project, named, word("for"), word("reason"), style),
+                "promote" => lift::promote(project, named, style),
+                _ => guard::run(project, what, style),
+            }
+        }
+        "trust" => lift::trust(project, given.get_one::<String>("guard").map(String::as_str), given.get_flag("revoke"), style),
         "doctor" => Project::open(project).map(|project| doctor::examine(&project, style)),
         "reindex" => Project::open(project).and_then(|project| reindex::rebuild(&project, given.get_flag("vectors"), style)),
         "dot check" => {

@@ -3,6 +3,7 @@
 //! The verbs are defined once, in [`commands`], and reached through two doors:
 //! the command line ([`cli`]) and MCP ([`mcp`]).
 
+mod allowed;
 mod cli;
 mod commands;
 mod desk;
@@ -14,6 +15,7 @@ mod help;
 mod hook;
 mod import;
 mod json;
+mod lift;
 mod locate;
 mod mcp;
 mod merge_driver;
@@ -22,6 +24,7 @@ mod misuse;
 mod model;
 mod out;
 mod page;
+mod person;
 mod problem;
 mod progress;
 mod reindex;

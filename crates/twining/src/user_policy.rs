@@ -18,6 +18,11 @@ pub fn read() -> UserPolicy {
     }
 }
 
+/// The folder for the user's settings, if this system says where they go.
+pub fn folder() -> Option<PathBuf> {
+    file(|name| std::env::var_os(name))?.parent().map(Path::to_owned)
+}
+
 /// Where it is, if this system says where settings go.
 fn file(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     // A relative path would make the policy depend on where a command is typed.

@@ -34,14 +34,25 @@ pub enum Group {
     Governance,
     /// What is to be built, and what to do now.
     Workflow,
+    /// What rules stopped, and the rules made from it.
+    Learning,
     /// The health of the memory.
     Lifecycle,
 }
 
 impl Group {
     /// Every group, in the order people read them.
-    pub const ALL: [Self; 8] =
-        [Self::Context, Self::Blackboard, Self::Decisions, Self::Graph, Self::Knowledge, Self::Governance, Self::Workflow, Self::Lifecycle];
+    pub const ALL: [Self; 9] = [
+        Self::Context,
+        Self::Blackboard,
+        Self::Decisions,
+        Self::Graph,
+        Self::Knowledge,
+        Self::Governance,
+        Self::Workflow,
+        Self::Learning,
+        Self::Lifecycle,
+    ];
 
     /// The word for it in `--tools`.
     pub fn as_str(self) -> &'static str {
@@ -53,6 +64,7 @@ impl Group {
             Self::Knowledge => "knowledge",
             Self::Governance => "governance",
             Self::Workflow => "workflow",
+            Self::Learning => "learning",
             Self::Lifecycle => "lifecycle",
         }
     }
@@ -67,6 +79,7 @@ impl Group {
             Self::Knowledge => "what people reviewed",
             Self::Governance => "what is asked of agents, and whether it was met",
             Self::Workflow => "what is to be built, and what to do now",
+            Self::Learning => "what rules stopped, and the rules made from it",
             Self::Lifecycle => "the health of the memory",
         }
     }

@@ -237,6 +237,7 @@ fn every_verb_that_writes_takes_the_name_of_its_agent() {
         ("twining_verify", json!({})),
         ("twining_prune_graph", json!({})),
         ("twining_archive", json!({"before": "2020-01-01"})),
+        ("twining_store_trace", json!({"type": "correction", "what_happened": "x"})),
     ];
     for (tool, mut arguments) in calls {
         arguments["agent_id"] = json!("");

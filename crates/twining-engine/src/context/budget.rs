@@ -28,6 +28,8 @@ const BINDING: usize = 25;
 const WARNINGS: usize = 15;
 const ASKED: usize = 8;
 const ENTITIES: usize = 6;
+/// Characters that no record is told in fewer of.
+const SMALLEST: usize = 100;
 /// Two texts this much alike say the same.
 const SAME: f64 = 0.95;
 /// The `t` is that of "don't".
@@ -49,8 +51,10 @@ pub(super) fn fill(
             .because(format!("{max_tokens} was given")));
     }
     let room = budget - bare;
-    let mut filling = Filling { context: frame, room, spent: 0, binding: 0, told: Vec::new(), nearness };
+    let mut filling = Filling { context: frame, room, spent: 0, told: Vec::new(), nearness };
     let mut waiting = gathered.candidates;
+    // Stable: what is decided for this very place comes first, the best of it before the rest.
+    waiting.sort_by_key(|candidate| !candidate.governs);
     for (share, wanted) in [(BINDING, binds as fn(&Candidate) -> bool), (WARNINGS, warns), (ASKED, asks)] {
         waiting = filling.take_share(waiting, room * share / 100, wanted);
     }
@@ -83,10 +87,8 @@ struct Filling<'n> {
     context: AssembledContext,
     room: usize,
     spent: usize,
-    /// Decisions that bind, which stand before the others.
-    binding: usize,
-    /// What was told, to notice what only repeats it.
-    told: Vec<Candidate>,
+    /// What is told.
+    told: Vec<(Candidate, Told)>,
     nearness: Option<&'n Nearness<'n>>,
 }
 
@@ -98,15 +100,15 @@ impl Filling<'_> {
         let (mut left, mut is_first) = (most, true);
         let mut rest = Vec::with_capacity(waiting.len());
         for candidate in waiting {
-            if !wanted(&candidate) || !candidate.is_in_force() || self.repeats(&candidate) {
+            let may_fit = left >= SMALLEST || is_first;
+            if !may_fit || !wanted(&candidate) || !candidate.is_in_force() || self.repeats(&candidate) {
                 rest.push(candidate);
                 continue;
             }
-            let told = [Level::Full, Level::Brief].map(|level| tell(&candidate, level));
             let must = is_first && candidate.in_scope;
-            let [full, brief] = told;
-            let fitting = [full, brief.clone()].into_iter().find(|told| cost(told) <= left);
-            match fitting.or_else(|| Some(brief).filter(|brief| must && self.spent + cost(brief) <= self.room)) {
+            let fitting = [Level::Full, Level::Brief].into_iter().map(|level| tell(&candidate, level)).find(|told| cost(told) <= left);
+            let in_any_case = || must.then(|| tell(&candidate, Level::Brief)).filter(|brief| self.spent + cost(brief) <= self.room);
+            match fitting.or_else(in_any_case) {
                 Some(told) => {
                     is_first = false;
                     left = left.saturating_sub(cost(&told));
@@ -123,9 +125,9 @@ impl Filling<'_> {
         let tiers = [(Some(Level::Full), self.room * FULL / 100), (Some(Level::Brief), self.room * BRIEF / 100), (None, self.room)];
         let mut tier = 0;
         for candidate in waiting {
-            let only_a_line = !candidate.is_in_force() || self.repeats(&candidate);
-            let told = if only_a_line { None } else { self.within_tier(&candidate, &tiers, &mut tier) };
-            match told {
+            // Whether it repeats what was told is asked last: it is compared with all of that.
+            let told = if candidate.is_in_force() { self.within_tier(&candidate, &tiers, &mut tier) } else { None };
+            match told.filter(|_| !self.repeats(&candidate)) {
                 Some(told) => self.add(candidate, told),
                 None => self.name(&candidate),
             }
@@ -147,18 +149,7 @@ impl Filling<'_> {
 
     fn add(&mut self, candidate: Candidate, told: Told) {
         self.spent += cost(&told);
-        match told {
-            Told::Decision(decision) if candidate.binds => {
-                self.context.active_decisions.insert(self.binding, decision);
-                self.binding += 1;
-            }
-            Told::Decision(decision) => self.context.active_decisions.push(decision),
-            Told::Entry(entry, EntryType::Warning) => self.context.active_warnings.push(entry),
-            Told::Entry(entry, EntryType::Need) => self.context.open_needs.push(entry),
-            Told::Entry(entry, EntryType::Question) => self.context.recent_questions.push(entry),
-            Told::Entry(entry, _) => self.context.recent_findings.push(entry),
-        }
-        self.told.push(candidate);
+        self.told.push((candidate, told));
     }
 
     fn name(&mut self, candidate: &Candidate) {
@@ -177,18 +168,43 @@ impl Filling<'_> {
 
     /// Whether it only says what was told already.
     fn repeats(&self, candidate: &Candidate) -> bool {
-        self.told.iter().any(|told| {
+        self.told.iter().any(|(told, _)| {
             let alike = self.nearness.and_then(|nearness| nearness.alike(told.meaning, candidate.meaning));
             told.meaning == candidate.meaning || alike.is_some_and(|alike| alike >= SAME && turning(told) == turning(candidate))
         })
     }
 
+    /// Gives what room is left to the texts that were cut short, in their order.
+    fn lengthen(&mut self) {
+        for (candidate, told) in &mut self.told {
+            let room = self.room - self.spent + cost(told);
+            let longer = [Level::Whole, Level::Full].into_iter().map(|level| tell(candidate, level)).find(|longer| cost(longer) <= room);
+            if let Some(longer) = longer.filter(|longer| cost(longer) > cost(told)) {
+                self.spent = self.spent - cost(told) + cost(&longer);
+                *told = longer;
+            }
+        }
+    }
+
     fn finish(mut self) -> AssembledContext {
+        self.lengthen();
+        let Self { mut context, told, .. } = self;
+        // Decisions that bind stand before the others.
+        let (binding, others): (Vec<_>, Vec<_>) = told.into_iter().partition(|(candidate, _)| candidate.binds);
+        for (_, told) in binding.into_iter().chain(others) {
+            match told {
+                Told::Decision(decision) => context.active_decisions.push(decision),
+                Told::Entry(entry, EntryType::Warning) => context.active_warnings.push(entry),
+                Told::Entry(entry, EntryType::Need) => context.open_needs.push(entry),
+                Told::Entry(entry, EntryType::Question) => context.recent_questions.push(entry),
+                Told::Entry(entry, _) => context.recent_findings.push(entry),
+            }
+        }
         // The estimate is part of what it measures; the second count has its digits.
         for _ in 0..2 {
-            self.context.token_estimate = chars(&self.context).div_ceil(CHARS_PER_TOKEN) as u64;
+            context.token_estimate = chars(&context).div_ceil(CHARS_PER_TOKEN) as u64;
         }
-        self.context
+        context
     }
 }
 

@@ -3,11 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use twining_model::{Decision, Entry, EntryType, Id, Scope, Time};
-use twining_store::{DecisionFilter, EntryFilter, Sense, StoreError, View, decision_text, entry_text};
+use twining_store::{DecisionFilter, EntryFilter, Sense, StoreError, Via, View, decision_text, entry_text};
 
 use crate::context::assemble::{AssembleDraft, ContextEntity};
 use crate::context::score::{self, Weights};
 use crate::decisions::{contesting, nearest};
+use crate::lifecycle::is_report;
 use crate::search::{self, DecisionShelf, EntryShelf, Question, Ranking, SearchMode, Why};
 use crate::words;
 
@@ -35,6 +36,8 @@ pub(super) struct Candidate {
     pub(super) meaning: u64,
     /// Whether it is a decision in force for this scope.
     pub(super) binds: bool,
+    /// Whether it is one that speaks of this very place, and not of the project.
+    pub(super) governs: bool,
     /// Whether it was taken for where it stands, whatever it speaks of.
     pub(super) in_scope: bool,
     /// Decisions in force that say otherwise.
@@ -119,6 +122,7 @@ impl Gathering<'_> {
             }
             if let Some(candidate) = found.get_mut(row.id.as_str()) {
                 (candidate.binds, candidate.in_scope) = (true, true);
+                candidate.governs = row.via != Via::Project;
             }
         }
         Ok(found.into_values().collect())
@@ -134,7 +138,7 @@ impl Gathering<'_> {
             let entry = entries.at_row(ranked.row)?;
             let is_told = match entry.kind() {
                 Some(kind) if ASKING.contains(&kind) => entries.is_open(&entry.id)?,
-                Some(kind) => TELLING.contains(&kind),
+                Some(kind) => TELLING.contains(&kind) && !is_report(&entry),
                 None => false,
             };
             if is_told && let Some(candidate) = self.weigh_entry(entry, ranked.why) {
@@ -143,9 +147,12 @@ impl Gathering<'_> {
         }
         // By kind, so that many of one leave room for the others.
         for filter in ASKING.map(|kind| of_kinds(&[kind], true)).into_iter().chain([of_kinds(&TELLING, false)]) {
-            for entry in entries.about_scope(&self.draft.scope, &filter, BY_SCOPE)?.items {
+            for entry in entries.newest_about(&self.draft.scope, &filter, BY_SCOPE)? {
                 if let Some(candidate) = found.get_mut(&entry.id) {
                     candidate.in_scope = true;
+                    continue;
+                }
+                if is_report(&entry) {
                     continue;
                 }
                 let sense = Sense::of(&entry.summary, &entry_text(&entry));
@@ -223,7 +230,7 @@ fn entities(view: &View<'_>, scope: &Scope) -> Result<(Vec<ContextEntity>, HashS
     if *scope == Scope::project() {
         return Ok((found, hanging));
     }
-    let (named, _) = view.graph().find(scope.as_str().trim_end_matches('/'), &[], ENTITIES * 4)?;
+    let named = view.graph().named_from(scope.as_str().trim_end_matches('/'), ENTITIES * 4)?;
     let covered = named.into_iter().filter(|entity| scope.covers(&Scope::read(&entity.name), view.folding())).take(ENTITIES);
     for entity in covered {
         let mut relations = Vec::new();
@@ -250,7 +257,7 @@ fn entities(view: &View<'_>, scope: &Scope) -> Result<(Vec<ContextEntity>, HashS
 
 impl Candidate {
     fn new(record: Record, why: Why, meaning: u64) -> Self {
-        Self { record, why, meaning, binds: false, in_scope: false, contested_by: Vec::new() }
+        Self { record, why, meaning, binds: false, governs: false, in_scope: false, contested_by: Vec::new() }
     }
 
     /// The record's id.

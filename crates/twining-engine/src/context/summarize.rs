@@ -9,6 +9,7 @@ use twining_store::{EntryFilter, Page, StoreError, View};
 use crate::context::changes::{changes_since, touched_since};
 use crate::decisions::{contesting, nearest};
 use crate::failure::Failure;
+use crate::lifecycle::is_report;
 use crate::words::{self, DAY_MS};
 
 /// How far back counts as recent.
@@ -67,7 +68,11 @@ pub fn summarize(view: &View<'_>, scope: &Scope) -> Result<Summary, Failure> {
     let since = words::earlier(view.now(), RECENT_DAYS * DAY_MS);
     let (changed, _) = touched_since(view, scope, since)?;
     let filter = EntryFilter { types: vec![EntryType::Finding.as_str().to_owned()], since: Some(since), ..EntryFilter::default() };
-    let findings = view.entries().about_scope(scope, &filter, NAMED)?;
+    let mut findings = view.entries().about_scope(scope, &filter, NAMED * 8)?;
+    let listed = findings.items.len();
+    findings.items.retain(|entry| !is_report(entry));
+    findings.total -= (listed - findings.items.len()) as u64;
+    findings.items.truncate(NAMED);
     rows.retain(|row| row.status.binds());
     nearest(&mut rows, LOOKED_AT);
     let mut told = Telling { now: view.now(), sentences: Vec::new() };

@@ -8,8 +8,10 @@ use crate::context::gather::{Candidate, Record};
 use crate::search::Why;
 use crate::words;
 
-/// Characters of a reason or a detail; the record has the rest.
+/// Characters of a reason or a detail, and of one that there is room for; the
+/// record has the rest.
 const TEXT: usize = 480;
+const WHOLE: usize = 2400;
 /// Files of a decision.
 const FILES: usize = 5;
 /// Characters of a scope.
@@ -18,10 +20,18 @@ const SCOPE: usize = 120;
 /// How much is told of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
+    /// With all of its reasons or its detail.
+    Whole,
     /// With its reasons or its detail.
     Full,
     /// Its summary.
     Brief,
+}
+
+impl Level {
+    fn text(self) -> usize {
+        if self == Self::Whole { WHOLE } else { TEXT }
+    }
 }
 
 /// What is told.
@@ -88,11 +98,11 @@ pub(super) fn tell(candidate: &Candidate, level: Level) -> Told {
 }
 
 fn tell_decision(decision: &Decision, contested_by: &[Id], level: Level, why: String) -> ContextDecision {
-    let full = level == Level::Full;
+    let full = level != Level::Brief;
     ContextDecision {
         id: decision.id.clone(),
         summary: words::summary(&decision.summary),
-        rationale: full.then(|| words::shorten(&decision.rationale, TEXT)),
+        rationale: full.then(|| words::shorten(&decision.rationale, level.text())),
         confidence: decision.confidence,
         status: decision.status,
         scope: words::shorten(&decision.scope, SCOPE),
@@ -104,7 +114,7 @@ fn tell_decision(decision: &Decision, contested_by: &[Id], level: Level, why: St
 
 fn tell_entry(entry: &Entry, kind: EntryType, level: Level, why: String) -> ContextEntry {
     let listed = matches!(kind, EntryType::Warning | EntryType::Need | EntryType::Question | EntryType::Finding);
-    let detail = (level == Level::Full).then(|| words::shorten(&entry.detail, TEXT));
+    let detail = (level != Level::Brief).then(|| words::shorten(&entry.detail, level.text()));
     ContextEntry {
         id: entry.id.clone(),
         entry_type: (!listed).then(|| entry.entry_type.clone()),

@@ -46,6 +46,9 @@ pub struct TraceOutcome {
     pub missing: Vec<String>,
     /// Whether the chain goes on.
     pub truncated: bool,
+    /// Whether it leads back to where it began, as only files made by hand can.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_loop: bool,
 }
 
 /// Follows the dependencies of a decision. A loop in hand-made files is walked once.
@@ -54,7 +57,7 @@ pub fn trace(view: &View<'_>, input: &TraceInput) -> Result<TraceOutcome, Failur
     let direction = input.direction.as_deref().map_or(Ok(Direction::Both), direction)?;
     find(view, &root)?;
 
-    let mut walk = Walk { view, seen: HashSet::new(), chain: Vec::new(), missing: BTreeSet::new(), truncated: false };
+    let mut walk = Walk { view, seen: HashSet::new(), chain: Vec::new(), missing: BTreeSet::new(), truncated: false, is_loop: false };
     if direction != Direction::Downstream {
         walk.follow(&root, |link| link.depends_on.clone())?;
     }
@@ -62,7 +65,7 @@ pub fn trace(view: &View<'_>, input: &TraceInput) -> Result<TraceOutcome, Failur
         walk.follow(&root, |link| link.dependents.iter().map(Id::to_string).collect())?;
     }
     let (chain, cut) = within_answer(walk.chain);
-    Ok(TraceOutcome { chain, missing: walk.missing.into_iter().collect(), truncated: walk.truncated || cut })
+    Ok(TraceOutcome { chain, missing: walk.missing.into_iter().collect(), truncated: walk.truncated || cut, is_loop: walk.is_loop })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -83,6 +86,7 @@ struct Walk<'a, 'v> {
     chain: Vec<TraceLink>,
     missing: BTreeSet<String>,
     truncated: bool,
+    is_loop: bool,
 }
 
 impl Walk<'_, '_> {
@@ -100,7 +104,7 @@ impl Walk<'_, '_> {
             for name in next(&link) {
                 match Id::read(&name) {
                     Some(id) if walked.insert(id.clone()) => queue.push_back(id),
-                    Some(_) => {}
+                    Some(known) => self.is_loop |= known == *root,
                     None => {
                         self.missing.insert(name);
                     }

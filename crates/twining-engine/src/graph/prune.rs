@@ -1,5 +1,7 @@
 //! Pruning: entities without any relation, and relations without an end.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_model::Change;
@@ -42,6 +44,9 @@ pub struct PruneOutcome {
     pub removed_entity_count: u64,
     /// Relations without an end.
     pub removed_relation_count: u64,
+    /// Why something was left alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// What a pruning would take out.
@@ -51,8 +56,16 @@ pub fn prunable(view: &View<'_>) -> Result<PruneOutcome, Failure> {
 
 /// Plans the pruning.
 pub fn plan_prune(view: &View<'_>) -> Result<(Change, PruneOutcome), Failure> {
-    let entities = view.graph().disconnected(AT_A_TIME)?.items;
-    let relations = view.graph().dangling(AT_A_TIME)?.items;
+    // What cannot be read may be the very end that seems to be missing.
+    let unreadable: BTreeSet<String> =
+        view.unreadable()?.into_iter().map(|part| part.file).filter(|file| file.starts_with("graph/")).collect();
+    let is_readable = unreadable.is_empty();
+    let entities = if is_readable { view.graph().disconnected(AT_A_TIME)?.items } else { Vec::new() };
+    let relations = if is_readable { view.graph().dangling(AT_A_TIME)?.items } else { Vec::new() };
+    let note = (!is_readable).then(|| {
+        let files: Vec<String> = unreadable.into_iter().collect();
+        format!("nothing is pruned while part of {} cannot be read; twining doctor names the lines", files.join(" and "))
+    });
     let change = Change {
         removed_entities: entities.iter().map(|entity| entity.id.clone()).collect(),
         removed_relations: relations.into_iter().map(|relation| relation.id).collect(),
@@ -60,6 +73,7 @@ pub fn plan_prune(view: &View<'_>) -> Result<(Change, PruneOutcome), Failure> {
     };
     let outcome = PruneOutcome {
         dry_run: false,
+        note,
         removed_entity_count: change.removed_entities.len() as u64,
         removed_relation_count: change.removed_relations.len() as u64,
         removed_entities: entities

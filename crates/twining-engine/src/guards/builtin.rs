@@ -12,16 +12,43 @@ pub(crate) const CODERS: [&str; 6] = ["coding-agent", "coder", "coding", "implem
 /// Twining alone.
 const PEOPLES: [&str; 3] = ["**/.twining/policy.yml", "**/.twining/config.yml", "**/.twining/knowledge.dot"];
 
+/// What Twining keeps: the project's records, and outside it the user's own
+/// settings and what they allowed, wherever the system has them.
+const OURS: [&str; 11] = [
+    ".twining",
+    ".twining/**",
+    "**/.twining/**",
+    "**/twining/allowed-by-person/**",
+    "/**/twining/allowed-by-person/**",
+    "**/.config/twining/**",
+    "/**/.config/twining/**",
+    "**/Library/Application Support/twining/**",
+    "/**/Library/Application Support/twining/**",
+    "**/AppData/Roaming/twining/**",
+    "/**/AppData/Roaming/twining/**",
+];
+
+/// The guards that nothing lifts: they keep what lifts the others.
+pub const KEEPERS: [&str; 2] = ["protect-twining-state", "people-lift-guards"];
+
 /// Every built-in guard.
 pub(crate) fn guards() -> Vec<Guard> {
     let mut guards = vec![
         guard(
             "protect-twining-state",
             Kind::Declared,
-            &[".twining", ".twining/**", "**/.twining/**"],
+            &OURS,
             Level::Block,
             "the files in .twining/ are Twining's own records; edited by hand they no longer say who decided what",
             "use the twining tools (twining_post, twining_decide, twining_override, …); a person may edit policy.yml, config.yml and knowledge.dot",
+        ),
+        guard(
+            "people-lift-guards",
+            Kind::Person,
+            &[],
+            Level::Block,
+            "lifting, promoting and trusting guards is a person's to do, at their own terminal",
+            "tell the person what stopped you, and let them decide",
         ),
         guard(
             "tested-needs-evidence",
@@ -93,6 +120,9 @@ fn guard(id: &str, kind: Kind, globs: &[&str], action: Level, say: &str, next_st
         next_step: next_step.to_owned(),
         on_error: action,
         standing: Standing::Alive,
+        proposed: false,
+        origin: None,
+        verify: None,
         kind,
         moments: vec![Moment::PreToolUse],
         tools: Vec::new(),

@@ -1,6 +1,6 @@
 //! The neutral event: what an agent is about to do, whatever its host calls it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// When a guard is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -55,7 +55,7 @@ impl Moment {
 }
 
 /// One replacement of an edit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replacement {
     /// What is looked for; nothing for a new file.
     pub old: String,
@@ -66,7 +66,8 @@ pub struct Replacement {
 }
 
 /// What a tool is asked to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Nothing that touches files.
     Nothing,

@@ -10,7 +10,7 @@ use crate::guards::change::{Becomes, Files, Proposal, Touched, touched};
 use crate::guards::event::{Action, Event};
 use crate::guards::rule::{Guard, Kind, Level, Said, Standing};
 use crate::guards::seams::{Clauses, Evidence, Proof};
-use crate::guards::{builtin, features, reader};
+use crate::guards::{builtin, features, person, reader};
 
 /// What one guard says, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -29,6 +29,18 @@ pub struct Finding {
     /// What to do instead.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub next_step: String,
+    /// The command that decides, where it speaks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verify: Option<Verify>,
+}
+
+/// A command that a guard wants to be run before it speaks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Verify {
+    /// The text of it, which a person has to allow.
+    pub command: String,
+    /// What the guard does where it is not run.
+    pub unverified: Level,
 }
 
 /// What all guards say.
@@ -48,13 +60,27 @@ impl Judgement {
             .flat_map(|level| self.findings.iter().filter(move |finding| finding.verdict == level))
     }
 
+    /// Weighs what guards said once more, by what only the rim knows: a bypass, a
+    /// command that was run. What is answered takes a finding's place.
+    #[must_use]
+    pub fn weighed(mut self, weigh: &mut dyn FnMut(&Finding) -> Option<(Level, String)>) -> Self {
+        for finding in self.findings.iter_mut().filter(|finding| finding.verdict > Level::Off) {
+            if let Some((level, why)) = weigh(finding) {
+                (finding.verdict, finding.why) = (level, why);
+            }
+        }
+        self.verdict = self.findings.iter().map(|finding| finding.verdict).max().unwrap_or_default();
+        self
+    }
+
     /// What is told to the agent.
     #[must_use]
     pub fn reason(&self) -> String {
         let told = self.spoken().take(5).map(|finding| {
             let next =
                 if finding.next_step.is_empty() { String::new() } else { format!(" Next: {}.", finding.next_step.trim_end_matches('.')) };
-            format!("[{}] {} ({}).{next}", finding.guard, finding.say, finding.why)
+            // One line each: no guard's text can write the next one's.
+            format!("[{}] {} ({}).{next}", finding.guard, finding.say, finding.why).replace(['\n', '\r'], " ")
         });
         twining_model::text::visible(&told.collect::<Vec<_>>().join("\n"))
     }
@@ -111,6 +137,13 @@ impl Guards {
             }
         }
         all
+    }
+
+    /// One guard by itself, at least warning: what it would say, whatever it does.
+    #[must_use]
+    pub fn alone(guard: &Guard) -> Self {
+        let guard = Guard { examples: Vec::new(), action: guard.action.max(Level::Warn), ..guard.clone() };
+        Self { guards: vec![guard], mistakes: Vec::new(), user: UserPolicy::default() }
     }
 
     fn lay(&mut self, layer: Layer, name: &str, file: &PolicyFile, trial: Trial) {
@@ -195,6 +228,7 @@ impl Guards {
                 None => Said::nothing("no log is read"),
             },
             Kind::Returns => Said::nothing("judged when a subagent returns"),
+            Kind::Person => person::said(guard, touched),
             Kind::Tested | Kind::Policy | Kind::Wiring => {
                 let judged = guard.concerned(touched, facts.root).filter_map(|proposal| self.of_change(guard, proposal, facts));
                 judged.max_by_key(|said| said.level).unwrap_or_else(|| Said::nothing("nothing of its is changed for the worse"))
@@ -226,7 +260,9 @@ impl Guards {
         let of_project =
             |guard: &&Guard| guard.source.layer == Layer::Project && guard.action > Level::Off && guard.standing == Standing::Alive;
         let same = |old: &Guard, new: &Guard| {
-            let shape = |guard: &Guard| format!("{:?}{:?}{:?}{:?}{:?}", guard.moments, guard.tools, guard.paths, guard.except, guard.when);
+            let shape = |guard: &Guard| {
+                format!("{:?}{:?}{:?}{:?}{:?}{:?}", guard.moments, guard.tools, guard.paths, guard.except, guard.when, guard.verify)
+            };
             new.id == old.id && new.action >= old.action && new.on_error >= old.on_error && shape(new) == shape(old)
         };
         was.guards
@@ -234,6 +270,11 @@ impl Guards {
             .filter(of_project)
             .find(|old| !will.guards.iter().filter(of_project).any(|new| same(old, new)))
             .map(|gone| format!("`{}` would no longer hold as it does", gone.id))
+            .or_else(|| {
+                let promoted = |new: &&Guard| !new.proposed && was.guards.iter().any(|old| old.proposed && old.id == new.id);
+                let promoted = will.guards.iter().filter(of_project).find(promoted)?;
+                Some(format!("`{}` is proposed, and a person promotes it: `twining guard promote {}`", promoted.id, promoted.id))
+            })
     }
 }
 
@@ -247,6 +288,7 @@ fn finding(guard: &Guard, said: Said) -> Finding {
         why: said.why,
         say: told(&guard.say),
         next_step: told(&guard.next_step),
+        verify: guard.verify.clone().filter(|_| speaks).map(|command| Verify { command, unverified: guard.on_error }),
     }
 }
 
@@ -286,11 +328,7 @@ fn try_examples(guard: &Guard) -> Result<(), String> {
     for (at, example) in guard.examples.iter().enumerate() {
         let mut event = example.event.clone();
         event.moment = guard.moments.first().copied().unwrap_or(event.moment);
-        let alone = Guards {
-            guards: vec![Guard { examples: Vec::new(), action: guard.action.max(Level::Warn), ..guard.clone() }],
-            mistakes: Vec::new(),
-            user: UserPolicy::default(),
-        };
+        let alone = Guards::alone(guard);
         let files = OneFile(example.file.as_deref());
         let facts = Facts { root: "/project", files: &files, evidence: &super::seams::NoEvidence };
         let speaks = alone.judge(&event, &facts).verdict > Level::Off;

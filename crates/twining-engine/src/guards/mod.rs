@@ -5,6 +5,7 @@
 //! strictest answer holds. Guards are data: nothing in a policy is executed, and
 //! a project's can only be stricter than its user's.
 
+pub(crate) mod amend;
 mod builtin;
 mod change;
 mod event;
@@ -13,6 +14,7 @@ mod host;
 mod judge;
 mod patch;
 mod path;
+mod person;
 mod reader;
 mod rule;
 mod seams;
@@ -21,13 +23,19 @@ mod stop;
 #[cfg(test)]
 mod tests;
 
+pub use builtin::KEEPERS;
 pub use change::Files;
 pub use event::{Action, Event, Moment, Replacement};
 pub use features::{NoList, tested};
 pub use host::{Heard, action, hear};
-pub use judge::{Facts, Finding, Guards, Judgement, Trial};
+pub use judge::{Facts, Finding, Guards, Judgement, Trial, Verify};
 pub use path::{inside, normal};
 pub use rule::{Guard, Level, Standing};
 pub use seams::{Clause, Clauses, Evidence, NoClauses, NoEvidence, Proof};
 pub use shell::{Certainty, Unreadable};
 pub use stop::{Notes, Returned};
+
+/// The simple commands of a line, each as its words; holes are shown as such.
+pub(crate) fn shell_runs(line: &str) -> Result<Vec<Vec<String>>, Unreadable> {
+    Ok(shell::effects(line)?.runs.iter().map(|run| run.iter().map(shell::Word::gist).collect()).collect())
+}

@@ -90,6 +90,9 @@ pub(crate) fn compile(written: &Written, layer: Layer, base: Option<&Guard>, tri
         next_step: String::new(),
         on_error: Level::Off,
         standing: Standing::Alive,
+        proposed: false,
+        origin: None,
+        verify: None,
         kind: Kind::Declared,
         moments: vec![Moment::PreToolUse],
         tools: Vec::new(),
@@ -102,7 +105,16 @@ pub(crate) fn compile(written: &Written, layer: Layer, base: Option<&Guard>, tri
     let mut on_error = None;
     for (key, node) in &written.fields {
         match key.name.as_str() {
-            "id" | "reason" | "origin" | "status" => {}
+            "id" | "reason" => {}
+            "origin" => guard.origin = Some(one(node)?),
+            "status" => {
+                guard.proposed = match one(node)?.as_str() {
+                    "proposed" => true,
+                    "active" => false,
+                    word => return Err(format!("`{}` is neither proposed nor active", text::excerpt(word, 40))),
+                }
+            }
+            "verify" => guard.verify = Some(verify(node)?),
             "events" | "event" => {
                 guard.moments = texts(node)?
                     .iter()
@@ -128,6 +140,11 @@ pub(crate) fn compile(written: &Written, layer: Layer, base: Option<&Guard>, tri
         guard.on_error = guard.action;
     }
     guard.on_error = on_error.unwrap_or(guard.on_error);
+    if guard.proposed {
+        // Whatever it would like to do: a person has not said yes yet.
+        guard.action = guard.action.min(Level::Warn);
+        guard.on_error = guard.on_error.min(Level::Warn);
+    }
     if guard.say.is_empty() {
         return Err("it says nothing: `say` tells the agent why".to_owned());
     }
@@ -135,6 +152,21 @@ pub(crate) fn compile(written: &Written, layer: Layer, base: Option<&Guard>, tri
         return Err("it names no tools, paths or conditions, and would speak to everything".to_owned());
     }
     Ok(guard)
+}
+
+/// A command, as text or as `{command: …}`.
+fn verify(node: &Node) -> Result<String, String> {
+    let command = match &node.value {
+        Value::Map(fields) => match fields.as_slice() {
+            [(key, node)] if key.name == "command" => one(node)?,
+            _ => return Err("`verify` takes a `command` and nothing else".to_owned()),
+        },
+        _ => one(node)?,
+    };
+    if command.trim().is_empty() || command.len() > limits::ELEMENT_BYTES || command.contains('\0') {
+        return Err(format!("a command to verify by has 1 to {} bytes", limits::ELEMENT_BYTES));
+    }
+    Ok(command)
 }
 
 fn when(node: &Node) -> Result<When, String> {

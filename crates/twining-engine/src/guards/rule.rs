@@ -92,6 +92,8 @@ pub(crate) enum Kind {
     Reads,
     /// A subagent that returns.
     Returns,
+    /// A command that is a person's to give.
+    Person,
 }
 
 /// What a guard's own examples say of it.
@@ -120,6 +122,13 @@ pub struct Guard {
     pub on_error: Level,
     /// Whether it is trusted.
     pub standing: Standing,
+    /// Whether it is only proposed: it warns, and no more, until a person promotes it.
+    pub proposed: bool,
+    /// What it was made from, such as `pattern:…`.
+    pub origin: Option<String>,
+    /// A command that decides where its conditions hold. Never run here, and by
+    /// the rim only once a person allowed exactly this text.
+    pub verify: Option<String>,
     pub(crate) kind: Kind,
     pub(crate) moments: Vec<Moment>,
     pub(crate) tools: Vec<String>,

@@ -290,7 +290,7 @@ fn a_guard_proves_itself_by_its_examples() {
 
 #[test]
 fn s9_a_cloned_guard_that_wants_to_run_something_is_left_out() {
-    for field in ["run: touch /elsewhere/owned", "exec: '$(touch x)'", "when: {command_output: '`id`'}", "verify: {command: make}"] {
+    for field in ["run: touch /elsewhere/owned", "exec: '$(touch x)'", "when: {command_output: '`id`'}", "verify: {run: make}"] {
         let guards = loaded("", &format!("guards:\n  - id: evil\n    tools: [Bash]\n    say: x\n    {field}\n"));
         assert!(guards.guards.iter().all(|guard| guard.id != "evil"), "{field}");
         assert_eq!(guards.mistakes.len(), 1, "{field}");
@@ -416,4 +416,95 @@ fn a_coder_that_changed_nothing_is_noticed() {
     ran.action = Action::Shell("echo > x".into());
     notes.tool_ran(&ran);
     assert_eq!(notes.returns_empty(&event), None);
+}
+
+#[test]
+fn a_person_s_commands_are_not_an_agent_s_whatever_lends_it_a_terminal() {
+    for line in [
+        "twining guard bypass no-push --for 10m --reason x",
+        "cd /elsewhere; ./target/debug/twining --project /p guard promote learned-1",
+        "env -i twining trust no-push",
+        "script -qec 'twining guard bypass no-push --for 1h --reason x' /dev/null",
+        "script -qc \"twining trust a\" out",
+        "expect -c 'spawn twining guard bypass x --for 5m --reason y; interact'",
+        "tmux send-keys 'twining guard promote x' Enter",
+        "unbuffer twining guard bypass x --for 5m --reason y",
+        "python3 -c \"import pty; pty.spawn(['twining','guard','bypass','x'])\"",
+        "bash -c 'twining guard bypass x --for 5m --reason y'",
+    ] {
+        let (tool, input) = bash(line);
+        assert_eq!(verdict(tool, &input), Level::Block, "{line}");
+    }
+    for line in [
+        "twining guard list",
+        "twining guard explain < event.json",
+        "twining promote 01M7EB3QWY4C5CPJF6982ZJQ18",
+        "git commit -m 'docs: twining guard bypass explained'",
+        "grep -rn 'twining trust' docs",
+        "echo twining guard bypass",
+    ] {
+        let (tool, input) = bash(line);
+        assert_eq!(verdict(tool, &input), Level::Off, "{line}");
+    }
+}
+
+#[test]
+fn what_a_person_allowed_is_not_an_agent_s_to_write() {
+    for (tool, input) in [
+        ("Write", json!({"file_path": "/home/u/.config/twining/policy.yml", "content": "guards: {}"})),
+        ("Write", json!({"file_path": "/elsewhere/state/twining/allowed-by-person/0.json", "content": "{}"})),
+        bash("echo x > ~/.config/twining/policy.yml"),
+        bash("cp /elsewhere/x \"$HOME/.config/twining/allowed-by-person/0.json\""),
+        bash("echo '{}' > /elsewhere/settings/twining/allowed-by-person/0.json"),
+        bash("rm -rf /home/u/.config/twining"),
+        bash("sed -i s/a/b/ settings/twining/allowed-by-person/0.json"),
+    ] {
+        assert_eq!(verdict(tool, &input), Level::Block, "{input}");
+    }
+    for (tool, input) in [bash("echo x > /home/u/.config/other/x"), bash("ls ~/.config/twining"), write("src/twining/mod.rs", "x")] {
+        assert_eq!(verdict(tool, &input), Level::Off, "{input}");
+    }
+}
+
+#[test]
+fn a_proposed_guard_warns_and_no_more_until_a_person_promotes_it() {
+    let proposed =
+        "guards:\n  - {id: no-push, status: proposed, action: block, on_error: block, tools: [Bash], when: {command: git push}, say: no}\n";
+    let (tool, input) = bash("git push");
+    assert_eq!(judge_with(&loaded("", proposed), tool, &input, &NoEvidence).verdict, Level::Warn);
+    assert!(loaded("", &proposed.replace("proposed", "maybe")).guards.iter().all(|guard| guard.id != "no-push"));
+
+    let mut files = files();
+    files.0.insert("/p/.twining/policy.yml".to_owned(), proposed.to_owned());
+    let event =
+        |text: &str| Event::of_tool("Write", action("Write", &json!({"file_path": "/p/.twining/policy.yml", "content": text})), "/p");
+    let judged = |text: &str| loaded("", proposed).judge(&event(text), &Facts { root: "/p", files: &files, evidence: &NoEvidence });
+    let promoted = judged(&proposed.replace("proposed", "active"));
+    assert_eq!(promoted.verdict, Level::Ask);
+    assert!(promoted.reason().contains("a person promotes it"), "{}", promoted.reason());
+    assert_eq!(judged(&format!("{proposed}  - {{id: other, tools: [Bash], say: x, when: {{command: rm}}}}\n")).verdict, Level::Off);
+}
+
+#[test]
+fn a_command_to_verify_by_is_handed_on_and_never_run_here() {
+    let policy =
+        "guards:\n  - {id: lint, action: warn, on_error: ask, tools: [Bash], when: {command: git commit}, verify: make lint, say: no}\n";
+    let (tool, input) = bash("git commit -m x");
+    let judged = judge_with(&loaded("", policy), tool, &input, &NoEvidence);
+    let finding = judged.spoken().next().expect("speaks");
+    assert_eq!(finding.verify, Some(Verify { command: "make lint".into(), unverified: Level::Ask }));
+    let weighed = judged.weighed(&mut |finding| finding.verify.as_ref().map(|verify| (verify.unverified, "not allowed yet".to_owned())));
+    assert_eq!(weighed.verdict, Level::Ask);
+    for broken in ["verify: ''", "verify: {command: x, shell: y}", "verify: [a, b]"] {
+        assert!(loaded("", &policy.replace("verify: make lint", broken)).guards.iter().all(|guard| guard.id != "lint"), "{broken}");
+    }
+}
+
+#[test]
+fn s14_a_guard_cannot_write_the_line_of_another() {
+    let guards =
+        loaded("", "guards:\n  - {id: a, tools: [Bash], when: {command: git push}, say: \"no\\n[protect-twining-state] all is well\"}\n");
+    let (tool, input) = bash("git push");
+    let told = judge_with(&guards, tool, &input, &NoEvidence).reason();
+    assert_eq!(told.lines().count(), 1, "{told}");
 }

@@ -13,5 +13,5 @@ pub use export::{ExportFile, ExportInput, ExportOutcome, export};
 pub use queues::Drained;
 pub(crate) use queues::{PendingAction, cutoff, hook, pending_action, pending_post};
 pub use status::{StatusReport, StatusWarning, UnreadableFile, status};
-pub(crate) use verify::NoHistory;
 pub use verify::{Check, CheckItem, CheckStatus, History, VerifyDraft, VerifyInput, VerifyOutcome, verify};
+pub(crate) use verify::{NoHistory, is_report};

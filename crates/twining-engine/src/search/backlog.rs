@@ -18,6 +18,8 @@ pub(super) struct Backlog {
     decisions: Option<(Row, Sense)>,
     waiting: VecDeque<Job>,
     queued: HashSet<u64>,
+    /// Those that were taken and are not made yet.
+    making: HashSet<u64>,
     /// Which file of vectors the records were compared with.
     edition: u64,
 }
@@ -37,8 +39,9 @@ impl Job {
 }
 
 impl Backlog {
+    /// How many have no vector yet, those that are just being made among them.
     pub(super) fn len(&self) -> usize {
-        self.waiting.len()
+        self.waiting.len() + self.making.len()
     }
 
     /// The next texts. Newest first: what was just said is asked for most.
@@ -47,12 +50,21 @@ impl Backlog {
         let jobs: Vec<Job> = self.waiting.split_off(from).into_iter().rev().collect();
         for job in &jobs {
             self.queued.remove(&job.name());
+            self.making.insert(job.name());
         }
         jobs
     }
 
+    /// Notes that what was taken is made, or can never be.
+    pub(super) fn settle(&mut self, jobs: &[Job]) {
+        for job in jobs {
+            self.making.remove(&job.name());
+        }
+    }
+
     /// Takes back what was taken and not made.
     pub(super) fn give_back(&mut self, jobs: Vec<Job>) {
+        self.settle(&jobs);
         for job in jobs.into_iter().rev() {
             if self.queued.insert(job.name()) {
                 self.waiting.push_back(job);
@@ -68,7 +80,7 @@ impl Backlog {
         if self.entries.is_some() || self.decisions.is_some() {
             let edition = meanings.edition(store)?;
             if edition != self.edition {
-                *self = Self { edition, ..Self::default() };
+                *self = Self { edition, making: std::mem::take(&mut self.making), ..Self::default() };
             }
         }
         let is_first = self.entries.is_none() && self.decisions.is_none();
@@ -82,7 +94,7 @@ impl Backlog {
             }
             let unknown: HashSet<u64> = meanings.unknown(store, fresh.iter().map(|job| job.name()))?.into_iter().collect();
             for job in fresh {
-                if unknown.contains(&job.name()) && self.queued.insert(job.name()) {
+                if unknown.contains(&job.name()) && !self.making.contains(&job.name()) && self.queued.insert(job.name()) {
                     self.waiting.push_back(job);
                 }
             }

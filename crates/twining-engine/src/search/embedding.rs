@@ -64,9 +64,11 @@ impl Study {
             return Ok(false);
         }
         let made = self.make(&jobs);
-        if made.is_err() {
+        let mut backlog = self.backlog.lock().unwrap_or_else(PoisonError::into_inner);
+        match made {
+            Ok(_) => backlog.settle(&jobs),
             // A disk that is full now has room later; nobody looks at these records again.
-            self.backlog.lock().unwrap_or_else(PoisonError::into_inner).give_back(jobs);
+            Err(_) => backlog.give_back(jobs),
         }
         made
     }
@@ -116,18 +118,27 @@ impl Study {
             if embedding.waiting == 0 || started.elapsed() >= patience {
                 return Ok(embedding);
             }
-            if self.leads.load(Ordering::Acquire) {
+            let helped = match self.leads.load(Ordering::Acquire) {
+                true => self.help(started, patience),
+                false => Ok(false),
+            };
+            match helped {
+                Ok(true) => {}
+                // The last of them are in another's hands.
+                Ok(false) => std::thread::sleep(POLL),
                 // Words answer without them, and whose turn it is meets the same failure.
-                let Ok(()) = self.help(started, patience) else { return self.look() };
-            } else {
-                std::thread::sleep(POLL);
+                Err(_) => return self.look(),
             }
         }
     }
 
-    fn help(&self, started: Instant, patience: Duration) -> Result<(), StoreError> {
-        while started.elapsed() < patience && self.make_some()? {}
-        Ok(())
+    /// Whether there was something to help with.
+    fn help(&self, started: Instant, patience: Duration) -> Result<bool, StoreError> {
+        let mut helped = false;
+        while started.elapsed() < patience && self.make_some()? {
+            helped = true;
+        }
+        Ok(helped)
     }
 
     fn waiting(&self) -> u64 {

@@ -4,14 +4,19 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use twining_embed::{Matrix, Packed, Vector};
-use twining_store::{ReadOn, Store, StoreError, VectorBytes, VectorCursor};
+use twining_store::{ReadOn, Store, StoreError, VectorBytes, VectorCursor, meaning_of};
 
 use super::model::{LazyModel, LoadModel, ModelState};
+
+/// Vectors of passing texts that are kept at most.
+const MOST_PASSING: usize = 4096;
 
 /// The vectors of a project's texts, and the model that makes them.
 pub struct Meanings {
     pub(super) model: LazyModel,
     table: Mutex<Table>,
+    /// Vectors that are kept while the process lives.
+    passing: Mutex<HashMap<u64, Vector>>,
 }
 
 /// The vectors that were read, by the names of their texts.
@@ -35,7 +40,7 @@ impl Meanings {
     /// Nothing known yet; the model is loaded when first needed.
     #[must_use]
     pub fn new(load: LoadModel) -> Self {
-        Self { model: LazyModel::new(load), table: Mutex::default() }
+        Self { model: LazyModel::new(load), table: Mutex::default(), passing: Mutex::default() }
     }
 
     /// Whether texts can be turned into vectors.
@@ -55,6 +60,22 @@ impl Meanings {
         }
         let scores = table.matrix.scores(&model.embed(question));
         Ok(Some(Nearness { table, scores }))
+    }
+
+    /// How alike a few texts are to a question, made as they are needed: for texts
+    /// that have no vectors in the file.
+    pub(crate) fn likeness(&self, question: &str, texts: &[String]) -> Option<Vec<f64>> {
+        let model = self.model.get().ok()?;
+        let asked = model.embed(question);
+        let mut known = self.passing.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() + texts.len() > MOST_PASSING {
+            known.clear();
+        }
+        let likeness = texts.iter().map(|text| {
+            let vector = known.entry(meaning_of(text)).or_insert_with(|| model.embed(text));
+            f64::from(asked.dot(vector))
+        });
+        Some(likeness.collect())
     }
 
     /// Which of these names have no vector yet.

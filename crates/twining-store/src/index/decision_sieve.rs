@@ -1,7 +1,7 @@
 //! Which decisions pass a filter: the newest of them, how many, and how well each
 //! fits a search.
 
-use rusqlite::{Connection, OptionalExtension, Row as SqlRow, named_params, params};
+use rusqlite::{Connection, Row as SqlRow, named_params, params};
 use twining_model::scope::covering_keys;
 use twining_model::{Confidence, Scope, Status, Time};
 
@@ -77,7 +77,6 @@ const SCORED: &str = concat!(
     sieve!()
 );
 const SCORED_ANY: &str = "SELECT rowid, -bm25(decision_text, 2.0, 1.0, 0.5, 0.5) FROM decision_text WHERE decision_text MATCH ?1";
-const SCORED_AT: &str = "SELECT -bm25(decision_text, 2.0, 1.0, 0.5, 0.5) FROM decision_text WHERE decision_text MATCH ?1 AND rowid = ?2";
 const SPREAD: &str = "SELECT rowid FROM decision_text WHERE decision_text MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
 const OF_MEANING: &str = concat!(
     "SELECT d.num FROM json_each(:names) n CROSS JOIN decision_line l ON l.meaning = n.value
@@ -202,10 +201,6 @@ impl Shelf for Sieve<'_> {
             ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
         };
         Ok(statement.query_map(params, read)?.collect::<Result<_, _>>()?)
-    }
-
-    fn score_of(&self, term: &str, row: i64) -> Result<Option<f64>, StoreError> {
-        Ok(self.conn.prepare_cached(SCORED_AT)?.query_row(params![term, row], |row| row.get(0)).optional()?)
     }
 
     fn extent(&self) -> Result<(u64, i64), StoreError> {

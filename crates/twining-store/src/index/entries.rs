@@ -51,6 +51,11 @@ impl<'v> Entries<'v> {
         self.page(&Sieve::new(self.conn, self.now, filter, &scope.key(self.folding), Around::Too), limit)
     }
 
+    /// The same without counting all there are.
+    pub fn newest_about(&self, scope: &Scope, filter: &EntryFilter, limit: usize) -> Result<Vec<Entry>, StoreError> {
+        self.load(&Sieve::new(self.conn, self.now, filter, &scope.key(self.folding), Around::Too).newest(limit)?)
+    }
+
     /// The entry with this id.
     pub fn get(&self, id: &str) -> Result<Option<Entry>, StoreError> {
         let mut statement = self.conn.prepare_cached(GET)?;

@@ -115,11 +115,7 @@ impl<'v> Graph<'v> {
         }
         let kinds = (!kinds.is_empty()).then(|| json_list(kinds));
         let wanted = limit + 1;
-        let mut nums = self.nums(CALLED, params![query, kinds, row_limit(wanted)])?;
-        if nums.len() < wanted {
-            let after = format!("{query}\u{10FFFF}");
-            add(&mut nums, &self.nums(BEGINNING, params![query, kinds, row_limit(wanted), after])?, wanted);
-        }
+        let mut nums = self.beginning(&query, kinds.as_deref(), wanted)?;
         if nums.len() < wanted {
             add(&mut nums, &self.containing(&query, kinds.as_deref(), wanted)?, wanted);
         }
@@ -128,11 +124,29 @@ impl<'v> Graph<'v> {
         }
         let more = nums.len() > limit;
         nums.truncate(limit);
+        Ok((self.read(nums)?, more))
+    }
+
+    /// Entities whose name is this text, then those whose name begins with it.
+    pub fn named_from(&self, start: &str, limit: usize) -> Result<Vec<Entity>, StoreError> {
+        self.read(self.beginning(&name_key(start), None, limit)?)
+    }
+
+    fn beginning(&self, query: &str, kinds: Option<&str>, wanted: usize) -> Result<Vec<i64>, StoreError> {
+        let mut nums = self.nums(CALLED, params![query, kinds, row_limit(wanted)])?;
+        if nums.len() < wanted {
+            let after = format!("{query}\u{10FFFF}");
+            add(&mut nums, &self.nums(BEGINNING, params![query, kinds, row_limit(wanted), after])?, wanted);
+        }
+        Ok(nums)
+    }
+
+    fn read(&self, nums: Vec<i64>) -> Result<Vec<Entity>, StoreError> {
         let mut found = Vec::with_capacity(nums.len());
         for num in nums {
             found.extend(self.entities(AT, [num])?);
         }
-        Ok((found, more))
+        Ok(found)
     }
 
     fn containing(&self, query: &str, kinds: Option<&str>, wanted: usize) -> Result<Vec<i64>, StoreError> {

@@ -2,8 +2,9 @@
 //!
 //! A row's score is its BM25 over the words asked for. It is added up word by
 //! word, so that a search stays quick when a word stands everywhere: of such a
-//! word only the newest rows, and those that other words found, are looked at,
-//! since it tells little about any of them.
+//! word only the newest rows are looked at, since it tells little about any of
+//! them. (To look it up in the rows that rarer words found was tried: it makes no
+//! search better, and counting its rows for each costs most of the time.)
 
 use std::collections::HashMap;
 
@@ -16,8 +17,6 @@ const COMMON_SHARE: usize = 4;
 const FEW: usize = 100;
 /// Of a common term, so many rows that pass a filter are enough.
 pub(super) const ENOUGH: usize = 300;
-/// So many of the best rows by rarer terms are looked up for the common ones.
-const LOOKED_UP: usize = 64;
 /// Of the terms of a long question, so many of the rarest are asked for.
 const ASKED: usize = 16;
 
@@ -40,8 +39,6 @@ pub(super) trait Shelf {
     /// Every row with the term that passes the filter, and its BM25 score; higher
     /// is better.
     fn scored(&self, term: &str) -> Result<Vec<(i64, f64)>, StoreError>;
-    /// The BM25 score of one row, none if the term is not in it.
-    fn score_of(&self, term: &str, row: i64) -> Result<Option<f64>, StoreError>;
     /// How many rows there are, and the number of the last one.
     fn extent(&self) -> Result<(u64, i64), StoreError>;
 }
@@ -77,19 +74,11 @@ pub(super) fn rank(shelf: &impl Shelf, terms: &[Term]) -> Result<Vec<(i64, f64)>
             *fits.entry(row).or_default() += spread.weight * score;
         }
     }
-    let best: Vec<i64> = in_order(&fits).into_iter().take(LOOKED_UP).map(|(row, _)| row).collect();
     for spread in common {
-        for &row in &best {
-            if let Some(score) = shelf.score_of(&spread.term, row)? {
-                *fits.entry(row).or_default() += spread.weight * score;
-            }
-        }
         // What BM25 gives to a row of middling length that has the word once.
         let middling = spread.weight * spread.rarity;
         for row in shelf.passing(&spread.term, spread.rows)? {
-            if !best.contains(&row) {
-                *fits.entry(row).or_default() += middling;
-            }
+            *fits.entry(row).or_default() += middling;
         }
     }
     Ok(in_order(&fits))

@@ -6,7 +6,7 @@
 //! one with a wrong date would stay on top for ever.
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Statement, named_params, params};
+use rusqlite::{Connection, Statement, named_params, params};
 use twining_model::scope::covering_keys;
 use twining_model::{Scope, Time};
 
@@ -120,7 +120,6 @@ const SCORED: &str = concat!(
 );
 const SPREAD: &str = "SELECT rowid FROM entry_text WHERE entry_text MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
 const SCORED_ANY: &str = "SELECT rowid, -bm25(entry_text, 2.0, 1.0, 0.5, 0.5, 0.0) FROM entry_text WHERE entry_text MATCH :match";
-const SCORED_AT: &str = "SELECT -bm25(entry_text, 2.0, 1.0, 0.5, 0.5, 0.0) FROM entry_text WHERE entry_text MATCH ?1 AND rowid = ?2";
 const OF_MEANING: &str = concat!(
     "SELECT e.pos FROM json_each(:names) n CROSS JOIN line l ON l.meaning = n.value CROSS JOIN entry e ON e.pos = l.pos
     WHERE (:tags IS NULL OR EXISTS(
@@ -398,10 +397,6 @@ impl Shelf for Sieve<'_> {
             found.push((row.get(0)?, row.get(1)?));
         }
         Ok(found)
-    }
-
-    fn score_of(&self, term: &str, row: i64) -> Result<Option<f64>, StoreError> {
-        Ok(self.conn.prepare_cached(SCORED_AT)?.query_row(params![in_words(term), row], |row| row.get(0)).optional()?)
     }
 
     fn extent(&self) -> Result<(u64, i64), StoreError> {

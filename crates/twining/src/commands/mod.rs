@@ -8,12 +8,15 @@ mod archive;
 mod assemble;
 mod check_gates;
 mod commits;
+mod create_guard;
 mod decide;
 mod dismiss;
 mod export;
+mod extract_patterns;
 mod features;
 mod gates;
 mod graph_query;
+mod guards;
 mod impact;
 mod knowledge_check;
 mod knowledge_pack;
@@ -29,6 +32,7 @@ mod promote;
 mod prompt;
 mod prune_graph;
 mod query;
+mod query_traces;
 mod read;
 mod recent;
 mod reconsider;
@@ -39,6 +43,7 @@ mod role;
 mod search_decisions;
 mod shown;
 mod status;
+mod store_trace;
 mod suggest_mode;
 mod summarize;
 mod tests_told;
@@ -50,7 +55,7 @@ mod why;
 mod words;
 
 /// Every verb, group by group, in the order people read them.
-pub static VERBS: [VerbEntry; 43] = [
+pub static VERBS: [VerbEntry; 48] = [
     VerbEntry::of::<assemble::Assemble>(),
     VerbEntry::of::<summarize::Summarize>(),
     VerbEntry::of::<what_changed::WhatChanged>(),
@@ -90,6 +95,11 @@ pub static VERBS: [VerbEntry; 43] = [
     VerbEntry::of::<features::Features>(),
     VerbEntry::of::<next::Next>(),
     VerbEntry::of::<report::Report>(),
+    VerbEntry::of::<store_trace::StoreTrace>(),
+    VerbEntry::of::<query_traces::QueryTraces>(),
+    VerbEntry::of::<extract_patterns::ExtractPatterns>(),
+    VerbEntry::of::<create_guard::CreateGuard>(),
+    VerbEntry::of::<guards::Guards>(),
     VerbEntry::of::<archive::Archive>(),
     VerbEntry::of::<status::Status>(),
     VerbEntry::of::<verify::Verify>(),

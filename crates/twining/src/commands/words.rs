@@ -57,6 +57,9 @@ pub const FEATURE_STATUSES: [&str; 5] = ["pending", "in_progress", "completed", 
 /// What may happen to a feature.
 pub const OUTCOMES: [&str; 6] = ["started", "completed", "passed", "failed", "blocked", "reopened"];
 
+/// What a trace is of.
+pub const TRACE_TYPES: [&str; 4] = ["correction", "violation", "decision", "approval"];
+
 /// What a scope may be, in the help of a flag.
 pub const SCOPE: &str = "File, directory, module or `project`; a path is relative to the project";
 /// The same where it may be left out.

@@ -8,6 +8,8 @@
 mod brief;
 mod evidence;
 mod reply;
+mod traced;
+mod verify;
 mod workspace;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -77,6 +79,7 @@ fn answer(project: Option<PathBuf>, moment: Moment) -> Result<Reply, String> {
     let reply = match moment {
         Moment::PreToolUse => {
             let judgement = guards(&project).judge(&heard.event, &Facts { root: &work.root, files: &work, evidence: &recorded(&project) });
+            let judgement = traced::weighed(&project, &heard, &work.root, judgement);
             match judgement.verdict {
                 Level::Off => Reply::Silence,
                 Level::Warn => Reply::Context(judgement.reason()),
@@ -86,15 +89,20 @@ fn answer(project: Option<PathBuf>, moment: Moment) -> Result<Reply, String> {
         }
         Moment::PostToolUse => {
             notes.tool_ran(&heard.event);
+            traced::ran(&project, &heard, &work.root);
             Reply::Silence
         }
-        Moment::Stop | Moment::SubagentStop | Moment::TaskCompleted => stop(&project, &work, &heard, &mut notes),
+        Moment::Stop | Moment::SubagentStop | Moment::TaskCompleted => {
+            let reply = stop(&project, &work, &heard, &mut notes);
+            traced::ended(&project, &heard, reply)
+        }
         Moment::SessionStart => {
             // An old note in the way is no reason to begin without a brief.
             let _ = project.engine.store().clear_notes();
             brief::of_session(&project.engine, &caller(&heard)).map_or(Reply::Silence, Reply::Context)
         }
         Moment::UserPromptSubmit => {
+            traced::prompted(&project, &heard);
             brief::of_prompt(&project.engine, &caller(&heard), &heard.prompt).map_or(Reply::Silence, Reply::Context)
         }
     };

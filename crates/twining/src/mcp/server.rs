@@ -29,6 +29,16 @@ const INSTRUCTIONS: &str = include_str!("instructions.md");
 /// the program or `config.yml` does.
 const FRESH_MS: u64 = 5 * 60 * 1000;
 
+/// The instructions, without those that name a tool which is not offered.
+fn instructions(offered: &Selection) -> String {
+    let lines = INSTRUCTIONS.trim_end().lines();
+    lines.filter(|line| tools_named(line).all(|tool| offered.find(tool).is_some())).collect::<Vec<_>>().join("\n")
+}
+
+fn tools_named(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_lowercase() && c != '_').filter(|word| word.starts_with("twining_"))
+}
+
 /// One connection's server.
 #[derive(Clone)]
 pub struct Server(Arc<State>);
@@ -137,7 +147,7 @@ impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("twining", env!("CARGO_PKG_VERSION")))
-            .with_instructions(INSTRUCTIONS.trim_end())
+            .with_instructions(instructions(self.0.selection()))
     }
 
     async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
@@ -215,8 +225,8 @@ mod tests {
     #[test]
     fn the_instructions_are_short_and_name_only_tools_that_exist() {
         assert!(INSTRUCTIONS.chars().count() <= 1500, "{}", INSTRUCTIONS.chars().count());
-        for word in INSTRUCTIONS.split(|c: char| !c.is_ascii_lowercase() && c != '_').filter(|word| word.starts_with("twining_")) {
-            assert!(Selection::Full.find(word).is_some(), "{word}");
-        }
+        assert_eq!(instructions(&Selection::Full), INSTRUCTIONS.trim_end());
+        let lite = instructions(&Selection::Lite);
+        assert!(lite.contains("twining_assemble") && !lite.contains("twining_override"), "{lite}");
     }
 }

@@ -168,6 +168,8 @@ mod tests {
             "record_turn",
             "features",
             "report",
+            "store_trace",
+            "create_guard",
         ];
         for verb in &VERBS {
             assert_eq!(verb.effect == Effect::Reads, !writes.contains(&verb.name), "{}", verb.name);

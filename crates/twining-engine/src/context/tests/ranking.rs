@@ -217,7 +217,7 @@ fn a_provisional_decision_that_does_not_fit_is_marked_in_its_line() {
         let input = ReconsiderInput { decision_id: decided.id.to_string(), new_context: "new law".into(), ..ReconsiderInput::default() };
         project.engine.reconsider(&caller("bob"), &input).expect("reconsiders");
     }
-    let context = assemble(&project, "clause of the bank", "src/", Some(600));
+    let context = assemble(&project, "clause of the bank", "src/", Some(350));
     let lines: Vec<_> = omitted(&context).into_iter().filter(|(summary, _)| summary.starts_with("clause")).collect();
     assert!(!lines.is_empty(), "{context:?}");
     assert!(lines.iter().all(|(_, status)| *status == Some(Status::Provisional)), "{lines:?}");

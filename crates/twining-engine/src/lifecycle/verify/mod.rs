@@ -119,6 +119,10 @@ const KINDS: [(&str, Kind); 5] = [
     ("constraints", Kind::Constraints),
 ];
 
+/// The tag of a report, and how it begins.
+const REPORT: &str = "verification";
+const OPENING: &str = "Verified ";
+
 /// A verification, every rule checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VerifyDraft {
@@ -155,13 +159,16 @@ pub fn verify(view: &View<'_>, draft: &VerifyDraft, history: &dyn History, stamp
     }
     let summary = summary(&draft.scope, &checks);
     let told: Vec<String> = checks.iter().map(|(name, check)| format!("{name}: {}: {}", word(check.status), check.message)).collect();
-    let finding = Entry {
-        detail: told.join("\n"),
-        tags: vec!["verification".to_owned()],
-        ..note(stamp, EntryType::Finding, draft.scope.as_str(), &summary)
-    };
+    let finding =
+        Entry { detail: told.join("\n"), tags: vec![REPORT.to_owned()], ..note(stamp, EntryType::Finding, draft.scope.as_str(), &summary) };
     let outcome = VerifyOutcome { scope: draft.scope.to_string(), verified_at: stamp.at.to_string(), checks, summary };
     Ok((finding, outcome))
+}
+
+/// Whether an entry only says that a scope was verified. It is there to be looked
+/// up; an agent with a task has nothing from it.
+pub(crate) fn is_report(entry: &Entry) -> bool {
+    entry.tags.iter().any(|tag| tag == REPORT) && entry.summary.starts_with(OPENING)
 }
 
 fn summary(scope: &Scope, checks: &BTreeMap<String, Check>) -> String {
@@ -171,7 +178,7 @@ fn summary(scope: &Scope, checks: &BTreeMap<String, Check>) -> String {
     };
     let parts: Vec<String> =
         [CheckStatus::Fail, CheckStatus::Warn, CheckStatus::Pass, CheckStatus::Skip].into_iter().filter_map(named).collect();
-    words::summary(&format!("Verified {scope}: {}", parts.join("; ")))
+    words::summary(&format!("{OPENING}{scope}: {}", parts.join("; ")))
 }
 
 fn word(status: CheckStatus) -> &'static str {

@@ -1,0 +1,191 @@
+//! A tool call as it is recorded, so that a guard not yet made can be tried on it.
+
+use serde::{Deserialize, Serialize};
+use twining_model::{Time, limits, text};
+
+use crate::guards::{Action, Event, Files, Judgement, Level, Moment, Replacement, inside, normal};
+use crate::learning::masked;
+
+/// One recorded call, or the place where a person spoke.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Call {
+    /// Its id.
+    pub id: String,
+    /// When.
+    pub at: String,
+    /// The host's session.
+    pub session: String,
+    /// The project's root then.
+    pub root: String,
+    /// The folder it was made in.
+    pub cwd: String,
+    /// The subagent's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
+    /// What kind of agent it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_type: Option<String>,
+    /// The host's name of the tool; empty where a person spoke.
+    pub tool: String,
+    /// What it was asked to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<Action>,
+    /// What was answered: `off`, `warn`, `ask` or `block`.
+    pub verdict: String,
+    /// The guards that spoke.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub guards: Vec<String>,
+    /// Whether its contents were cut for size.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+}
+
+impl Call {
+    /// The record of a judged event.
+    #[must_use]
+    pub fn of(id: String, at: Time, session: &str, root: &str, event: &Event, judgement: &Judgement) -> Self {
+        let short = |text: &str| text::excerpt(text, 200);
+        Self {
+            id,
+            at: at.to_string(),
+            session: short(session),
+            root: root.to_owned(),
+            cwd: event.cwd.clone(),
+            agent_id: event.agent_id.as_deref().map(short),
+            agent_type: event.agent_type.as_deref().map(short),
+            tool: short(&event.tool),
+            action: Some(event.action.clone()),
+            verdict: judgement.verdict.as_str().to_owned(),
+            guards: judgement.spoken().take(8).map(|finding| finding.guard.clone()).collect(),
+            cut: false,
+        }
+    }
+
+    /// The place where a person spoke.
+    #[must_use]
+    pub fn of_prompt(id: String, at: Time, session: &str) -> Self {
+        Self { id, at: at.to_string(), session: text::excerpt(session, 200), ..Self::default() }
+    }
+
+    /// Its line; contents are cut where it would be too long.
+    #[must_use]
+    pub fn to_line(&self) -> Option<String> {
+        let written = |call: &Self| serde_json::to_string(call).ok().filter(|line| line.len() <= limits::CALL_BYTES);
+        written(self).or_else(|| {
+            let mut call = self.clone();
+            call.cut = true;
+            call.action = self.action.as_ref().map(|action| shortened(action, limits::CALL_BYTES / 8));
+            written(&call).or_else(|| {
+                call.action = Some(Action::Nothing);
+                written(&call)
+            })
+        })
+    }
+
+    /// Reads a line; none where it is no call.
+    #[must_use]
+    pub fn read(line: &str) -> Option<Self> {
+        serde_json::from_str(line).ok()
+    }
+
+    /// Whether a person spoke here.
+    #[must_use]
+    pub fn is_prompt(&self) -> bool {
+        self.tool.is_empty()
+    }
+
+    /// Whether it may have changed something, and was let through.
+    #[must_use]
+    pub fn is_deed(&self) -> bool {
+        let changes = matches!(
+            self.action,
+            Some(Action::Write { .. } | Action::Edit { .. } | Action::Patch(_) | Action::Shell(_) | Action::Touches(_))
+        );
+        changes && self.verdict != Level::Block.as_str()
+    }
+
+    /// The event once more.
+    #[must_use]
+    pub fn event(&self) -> Event {
+        Event {
+            moment: Moment::PreToolUse,
+            tool: self.tool.clone(),
+            action: self.action.clone().unwrap_or(Action::Nothing),
+            cwd: self.cwd.clone(),
+            agent_id: self.agent_id.clone(),
+            agent_type: self.agent_type.clone(),
+        }
+    }
+}
+
+/// The files of a recorded call, as far as the call itself shows them: what an
+/// edit replaces was there.
+impl Files for Call {
+    fn read(&self, path: &str) -> Result<Option<String>, String> {
+        let Some(Action::Edit { path: edited, replacements }) = &self.action else { return Ok(None) };
+        let old: Vec<&str> = replacements.iter().map(|one| one.old.as_str()).collect();
+        Ok((normal(&self.cwd, edited) == path).then(|| old.join("\n")))
+    }
+
+    fn real(&self, path: &str) -> String {
+        path.to_owned()
+    }
+}
+
+fn shortened(action: &Action, most: usize) -> Action {
+    let cut = |text: &str| text.chars().take(most / 4).collect::<String>();
+    match action {
+        Action::Write { path, content } => Action::Write { path: cut(path), content: cut(content) },
+        Action::Edit { path, replacements } => Action::Edit {
+            path: cut(path),
+            replacements: replacements
+                .iter()
+                .take(1)
+                .map(|one| Replacement { old: cut(&one.old), new: cut(&one.new), everywhere: one.everywhere })
+                .collect(),
+        },
+        Action::Patch(patch) => Action::Patch(cut(patch)),
+        Action::Shell(line) => Action::Shell(cut(line)),
+        Action::Read(path) => Action::Read(cut(path)),
+        Action::Touches(paths) => Action::Touches(paths.iter().take(4).map(|path| cut(path)).collect()),
+        Action::Nothing => Action::Nothing,
+    }
+}
+
+/// What was tried, in a few words that are the same whenever it is tried again:
+/// `Bash: git push`, `Edit: src/a.rs`. Arguments stay out: they differ each time,
+/// and some are secrets.
+#[must_use]
+pub fn gist(event: &Event, root: &str) -> String {
+    let place = |path: &str| inside(root, &normal(&event.cwd, path));
+    let told = match &event.action {
+        Action::Nothing => String::new(),
+        Action::Write { path, .. } | Action::Edit { path, .. } | Action::Read(path) => place(path),
+        Action::Touches(paths) => paths.first().map(|path| place(path)).unwrap_or_default(),
+        Action::Patch(_) => "a patch".to_owned(),
+        Action::Shell(line) => commands(line),
+    };
+    let told = if told.is_empty() { event.tool.clone() } else { format!("{}: {told}", event.tool) };
+    text::excerpt(&masked(&told), 160)
+}
+
+fn commands(line: &str) -> String {
+    let Ok(effects) = crate::guards::shell_runs(line) else { return "a line that cannot be read".to_owned() };
+    let mut told: Vec<String> = Vec::new();
+    for run in effects {
+        let Some((program, rest)) = run.split_first() else { continue };
+        let program = program.rsplit('/').next().unwrap_or(program);
+        if ["cd", "echo", "true", "export", "set"].contains(&program) {
+            continue;
+        }
+        let is_word =
+            |word: &&String| word.len() <= 20 && word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-');
+        let second = rest.first().filter(is_word).map_or_else(String::new, |word| format!(" {word}"));
+        let command = format!("{program}{second}");
+        if !told.contains(&command) && told.len() < 3 {
+            told.push(command);
+        }
+    }
+    told.join("; ")
+}

@@ -1,0 +1,197 @@
+//! A guard made from a pattern: proposed, warning, and with what it would have
+//! done; and the person's yes that makes it block.
+
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+use twining_model::{Refused, limits, text};
+use twining_store::PolicyFile;
+
+use crate::failure::Failure;
+use crate::guards::amend::{self, NewGuard, quoted};
+use crate::guards::{Guards, Level, Standing, Trial};
+use crate::learning::backtest::Backtest;
+use crate::learning::patterns::{Pattern, ProposalKind};
+use crate::{UserPolicy, guards};
+
+/// What to make a guard of.
+#[derive(Clone, Debug, Default)]
+pub struct CreateGuardInput {
+    /// The pattern.
+    pub pattern: String,
+    /// The guard's name; made from the pattern by default.
+    pub id: Option<String>,
+    /// What it says; the pattern's reason by default.
+    pub say: Option<String>,
+    /// What to do instead.
+    pub next_step: Option<String>,
+    /// Commands it is about.
+    pub commands: Vec<String>,
+    /// Paths it is about.
+    pub paths: Vec<String>,
+    /// Texts that must not come in.
+    pub adds: Vec<String>,
+    /// Tools it is about.
+    pub tools: Vec<String>,
+    /// Who asks.
+    pub agent_id: Option<String>,
+}
+
+/// A guard that was proposed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GuardCreated {
+    /// Its name.
+    pub id: String,
+    /// The pattern it is made from.
+    pub pattern: String,
+    /// Always `proposed`.
+    pub status: String,
+    /// Always `warn`.
+    pub action: Level,
+    /// The file it stands in, and the line.
+    pub place: String,
+    /// What it would have done.
+    pub backtest: Backtest,
+    /// What comes next.
+    pub next_step: String,
+}
+
+/// A guard that blocks from now on.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GuardPromoted {
+    /// Its name.
+    pub id: String,
+    /// What it does now.
+    pub action: Level,
+    /// Where it stands.
+    pub place: String,
+}
+
+/// The policy with the guard in it.
+pub(crate) fn plan_create(
+    file: &PolicyFile,
+    pattern: &Pattern,
+    input: &CreateGuardInput,
+    calls: &[String],
+    objected: &HashSet<String>,
+) -> Result<(Option<String>, GuardCreated), Failure> {
+    let before = readable(file)?;
+    if let Some(made) = &pattern.made {
+        return Err(Refused::new("pattern", "has a guard already").because(format!("it is `{made}`")).into());
+    }
+    match &pattern.proposal {
+        None => {
+            let why = format!("{} of its {} traces count, and that is too few", pattern.counted, pattern.count);
+            return Err(Refused::new("pattern", "does not propose anything").because(why).into());
+        }
+        Some(proposal) if proposal.kind != ProposalKind::Guard => {
+            return Err(Refused::new("pattern", "needs no new guard").because(&proposal.say).into());
+        }
+        Some(_) => {}
+    }
+    let id = match &input.id {
+        Some(id) => text::name("id", id)?,
+        None => format!("learned-{}", pattern.id.trim_start_matches("pattern-").chars().take(8).collect::<String>()),
+    };
+    let mut new = NewGuard { fields: fields(pattern, input)?, id, remark: String::new() };
+    let guard = amend::with_guard(before, &new).map_err(unwritable)?.1;
+    let backtest = Backtest::of(&guard, calls, objected);
+    new.remark = format!("backtest: {}", backtest.say());
+    let (after, guard) = amend::with_guard(before, &new).map_err(unwritable)?;
+    alive(&after, &guard.id)?;
+    let created = GuardCreated {
+        next_step: format!("it warns from now on; a person makes it block: `twining guard promote {}`", guard.id),
+        place: place(&guard),
+        id: guard.id,
+        pattern: pattern.id.clone(),
+        status: "proposed".to_owned(),
+        action: guard.action,
+        backtest,
+    };
+    Ok((Some(after), created))
+}
+
+/// The policy with the guard in force.
+pub(crate) fn plan_promote(file: &PolicyFile, id: &str) -> Result<(Option<String>, GuardPromoted), Failure> {
+    let (after, guard) = amend::promoted(readable(file)?, id).map_err(|why| Refused::new("guard", "cannot be promoted").because(why))?;
+    alive(&after, id)?;
+    Ok((Some(after), GuardPromoted { place: place(&guard), id: guard.id, action: guard.action }))
+}
+
+fn readable(file: &PolicyFile) -> Result<&str, Failure> {
+    match file {
+        PolicyFile::Missing => Ok(""),
+        PolicyFile::Text(text) => Ok(text),
+        PolicyFile::Unusable(why) => Err(Refused::new("policy.yml", "cannot be used").because(why).into()),
+    }
+}
+
+fn unwritable(why: String) -> Refused {
+    Refused::new("guard", "cannot be written into policy.yml").because(why)
+}
+
+/// Refuses a guard that nobody would be asked by.
+fn alive(policy: &str, id: &str) -> Result<(), Failure> {
+    let all = Guards::load(&UserPolicy::default(), &PolicyFile::Text(policy.to_owned()), &guards::NoClauses, Trial::Tried);
+    match all.guards.iter().find(|guard| guard.id == id).map(|guard| &guard.standing) {
+        Some(Standing::Alive) => Ok(()),
+        Some(Standing::Dead(why)) => Err(Refused::new("guard", "would be dead").because(why).into()),
+        None => Err(Refused::new("guard", "would be left out").because("another of that name is stricter").into()),
+    }
+}
+
+fn place(guard: &guards::Guard) -> String {
+    format!(".twining/policy.yml:{}", guard.source.line.unwrap_or(1))
+}
+
+/// The fields of the guard, as YAML.
+fn fields(pattern: &Pattern, input: &CreateGuardInput) -> Result<Vec<(&'static str, String)>, Failure> {
+    let list = |field: &'static str, given: &[String]| text::list(field, given, 16, limits::ELEMENT_BYTES);
+    let (mut commands, mut paths) = (list("commands", &input.commands)?, list("paths", &input.paths)?);
+    let (adds, mut tools) = (list("adds", &input.adds)?, list("tools", &input.tools)?);
+    let mut example = None;
+    if commands.is_empty() && paths.is_empty() && adds.is_empty() {
+        let (tool, what) = pattern.action.split_once(": ").unwrap_or_default();
+        let derived = what.split("; ").next().unwrap_or_default();
+        if derived.is_empty() || derived.contains("[masked]") {
+            let told = "the pattern names neither a command nor a path; give commands, paths or adds";
+            return Err(Refused::new("commands", "must say what the guard is about").because(told).into());
+        }
+        match crate::guards::action(tool, &json!({"command": derived, "file_path": derived})) {
+            guards::Action::Shell(_) => {
+                example = Some(format!("{{blocks: [{}]}}", quoted(derived)));
+                commands = vec![derived.to_owned()];
+            }
+            _ => {
+                tools = vec![tool.to_owned()];
+                paths = vec![derived.to_owned()];
+            }
+        }
+    }
+    let say = match input.say.as_deref().filter(|say| !say.trim().is_empty()) {
+        Some(say) => text::summary("say", say)?,
+        None => text::excerpt(if pattern.correct.is_empty() { &pattern.reason } else { &pattern.correct }, limits::SUMMARY_CHARS - 1),
+    };
+    let all = |texts: &[String]| format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "));
+    let mut fields =
+        vec![("status", "proposed".to_owned()), ("action", "warn".to_owned()), ("origin", quoted(&format!("pattern:{}", pattern.id)))];
+    if !tools.is_empty() {
+        fields.push(("tools", all(&tools)));
+    }
+    if !paths.is_empty() {
+        fields.push(("paths", all(&paths)));
+    }
+    let conditions = [("command", &commands), ("adds", &adds)].into_iter().filter(|(_, texts)| !texts.is_empty());
+    let conditions: Vec<String> = conditions.map(|(key, texts)| format!("{key}: {}", all(texts))).collect();
+    if !conditions.is_empty() {
+        fields.push(("when", format!("{{{}}}", conditions.join(", "))));
+    }
+    fields.extend(example.map(|example| ("examples", example)));
+    if let Some(next) = input.next_step.as_deref().filter(|next| !next.trim().is_empty()) {
+        fields.push(("next_step", quoted(&text::summary("next_step", next)?)));
+    }
+    fields.push(("say", quoted(&say)));
+    Ok(fields)
+}

@@ -1,0 +1,162 @@
+//! A trace that somebody reports, or that a hook saw.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Map;
+use twining_model::{Origin, Refused, Trace, TraceContext, TraceEvent, TraceType, Trust, limits, text};
+
+use crate::caller::Stamp;
+use crate::learning::masked;
+use crate::words;
+
+/// Bytes of each text of a trace.
+const TEXT_BYTES: usize = limits::TRACE_BYTES / 5;
+
+/// What to store.
+#[derive(Clone, Debug, Default)]
+pub struct StoreTraceInput {
+    /// `correction`, `violation`, `decision` or `approval`.
+    pub kind: String,
+    /// What was done, or tried.
+    pub what_happened: String,
+    /// What would have been right.
+    pub what_was_correct: Option<String>,
+    /// Why.
+    pub why: Option<String>,
+    /// What was tried, in a few words.
+    pub action: Option<String>,
+    /// The guard it is about.
+    pub guard: Option<String>,
+    /// Whether it was kept from happening.
+    pub blocked: Option<bool>,
+    /// The feature.
+    pub feature: Option<String>,
+    /// The task.
+    pub task: Option<String>,
+    /// Who reports it.
+    pub agent_id: Option<String>,
+}
+
+/// A trace that was stored.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TraceStored {
+    /// Its id.
+    pub id: String,
+    /// When.
+    pub timestamp: String,
+    /// How far it is believed.
+    pub trust: Trust,
+}
+
+/// A report, every rule checked.
+#[derive(Clone, Debug)]
+pub(crate) struct TraceDraft {
+    kind: TraceType,
+    context: (String, String),
+    event: TraceEvent,
+    guard: Option<String>,
+    action: Option<String>,
+    blocked: bool,
+}
+
+impl TraceDraft {
+    pub(crate) fn parse(input: &StoreTraceInput) -> Result<Self, Refused> {
+        let kind = TraceType::parse("type", &input.kind)?;
+        let long = |field: &'static str, given: &Option<String>| match given {
+            Some(given) => text::bounded(field, given, TEXT_BYTES).map(|()| masked(given.trim())),
+            None => Ok(String::new()),
+        };
+        let name = |field: &'static str, given: &Option<String>| given.as_deref().map(|given| text::name(field, given)).transpose();
+        if input.what_happened.trim().is_empty() {
+            return Err(Refused::new("what_happened", "must not be empty"));
+        }
+        let event = TraceEvent {
+            what_happened: long("what_happened", &Some(input.what_happened.clone()))?,
+            what_was_correct: long("what_was_correct", &input.what_was_correct)?,
+            why: long("why", &input.why)?,
+            extra: Map::new(),
+        };
+        let blocked = input.blocked.unwrap_or(false);
+        if blocked && kind != TraceType::Violation {
+            return Err(Refused::new("blocked", "is said of a violation alone"));
+        }
+        let context = (name("feature", &input.feature)?.unwrap_or_default(), name("task", &input.task)?.unwrap_or_default());
+        let action = name("action", &input.action)?.map(|action| masked(&action));
+        Ok(Self { kind, context, event, guard: name("guard", &input.guard)?, action, blocked })
+    }
+
+    pub(crate) fn into_trace(self, stamp: &Stamp<'_>) -> Result<(Trace, TraceStored), Refused> {
+        let (feature, task) = self.context;
+        let origin = stamp.caller.origin.clone();
+        let source = if origin.trust == Trust::Human { "person" } else { "reported" };
+        let trace = Trace {
+            id: stamp.ids.next().into(),
+            timestamp: stamp.at.to_string(),
+            kind: self.kind.as_str().to_owned(),
+            context: TraceContext { agent: stamp.caller.agent.clone(), feature, task, extra: Map::new() },
+            event: self.event,
+            source: source.to_owned(),
+            guard: self.guard,
+            action: self.action,
+            blocked: self.blocked,
+            origin: Some(origin),
+            ..Trace::default()
+        };
+        words::fits("what_happened", &trace, limits::TRACE_BYTES)?;
+        let stored = TraceStored { id: trace.id.clone(), timestamp: trace.timestamp.clone(), trust: trace.trust(true) };
+        Ok((trace, stored))
+    }
+}
+
+/// What a hook saw.
+#[derive(Clone, Debug)]
+pub struct Seen<'a> {
+    /// What it is.
+    pub kind: TraceType,
+    /// Where it comes from: `enforcement_hook`, `auto_detected`, `person`.
+    pub source: &'a str,
+    /// The guard it is about.
+    pub guard: Option<&'a str>,
+    /// What was tried, in a few words.
+    pub action: String,
+    /// What was done, or tried.
+    pub what_happened: String,
+    /// What would have been right.
+    pub what_was_correct: String,
+    /// Why.
+    pub why: String,
+    /// Whether it was kept from happening.
+    pub blocked: bool,
+    /// Whether it is a guess.
+    pub guessed: bool,
+    /// The recorded call.
+    pub call: Option<String>,
+}
+
+impl Seen<'_> {
+    /// The trace of it, its texts cut to size and without what looks like a secret.
+    #[must_use]
+    pub fn into_trace(self, id: String, at: &str, agent: &str, origin: Origin) -> Trace {
+        let told = |given: &str, chars: usize| text::excerpt(&masked(given), chars);
+        Trace {
+            id,
+            timestamp: at.to_owned(),
+            kind: self.kind.as_str().to_owned(),
+            context: TraceContext { agent: told(agent, 100), ..TraceContext::default() },
+            event: TraceEvent {
+                what_happened: told(&self.what_happened, 300),
+                what_was_correct: told(&self.what_was_correct, 300),
+                why: told(&self.why, 300),
+                extra: Map::new(),
+            },
+            source: self.source.to_owned(),
+            guard: self.guard.map(|guard| told(guard, 100)),
+            action: Some(self.action).filter(|action| !action.is_empty()),
+            blocked: self.blocked,
+            guessed: self.guessed,
+            call: self.call,
+            origin: Some(origin),
+            extra: Map::new(),
+        }
+    }
+}

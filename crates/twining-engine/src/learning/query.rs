@@ -1,0 +1,255 @@
+//! Finding traces.
+//!
+//! The file is read from its start each time, line by line, in bounded memory:
+//! there is nothing to keep in step with git, and no hook waits for it. Words are weighed by
+//! BM25 over the lines that pass the filters; the best and the newest of them
+//! are then compared by meaning.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::{Refused, Time, Trace, TraceType, Trust, text};
+use twining_store::{Term, TraceSeen, terms};
+
+use crate::answer::{is_false, within_answer};
+use crate::search::SearchMode;
+use crate::words;
+
+/// Lines compared by meaning: the best by words, and as many of the newest.
+const COMPARED: usize = 64;
+/// How much the words count, and how much the meaning; as in every search.
+const LEXICAL: f64 = 0.4;
+const SEMANTIC: f64 = 0.6;
+/// Less alike than this, a line without any of the words has nothing to do with it.
+const BESIDE_THE_POINT: f64 = 0.25;
+
+/// What to look for.
+#[derive(Clone, Debug, Default)]
+pub struct QueryTracesInput {
+    /// Words; none gives the newest.
+    pub query: Option<String>,
+    /// Only this type.
+    pub kind: Option<String>,
+    /// Only about this guard.
+    pub guard: Option<String>,
+    /// Only of this agent.
+    pub agent: Option<String>,
+    /// Only what was blocked, or was not.
+    pub blocked: Option<bool>,
+    /// Only from this time on.
+    pub since: Option<String>,
+    /// Only before this time.
+    pub until: Option<String>,
+    /// At most so many; 20 by default.
+    pub limit: Option<usize>,
+    /// How many to pass over.
+    pub offset: Option<usize>,
+}
+
+/// A trace that was found.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TraceHit {
+    /// The trace.
+    pub trace: Trace,
+    /// How far it is believed here.
+    pub trust: Trust,
+    /// From 0 to 1, where words were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relevance: Option<f64>,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct QueryTracesOutcome {
+    /// Best first; the newest first where no words were asked for.
+    pub traces: Vec<TraceHit>,
+    /// How many there are in all.
+    pub total: usize,
+    /// How it was searched.
+    pub mode: SearchMode,
+    /// Where the next page begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_offset: Option<usize>,
+    /// Whether some were left out for size.
+    #[serde(skip_serializing_if = "is_false")]
+    pub truncated: bool,
+}
+
+/// A question, every rule checked.
+#[derive(Clone, Debug)]
+pub(crate) struct QueryTracesDraft {
+    pub(crate) query: Option<String>,
+    kind: Option<TraceType>,
+    guard: Option<String>,
+    agent: Option<String>,
+    blocked: Option<bool>,
+    since: Option<Time>,
+    until: Option<Time>,
+    pub(crate) limit: usize,
+    pub(crate) offset: usize,
+}
+
+impl QueryTracesDraft {
+    pub(crate) fn parse(input: &QueryTracesInput) -> Result<Self, Refused> {
+        let name = |field: &'static str, given: &Option<String>| given.as_deref().map(|given| text::name(field, given)).transpose();
+        let time = |field: &'static str, given: &Option<String>| given.as_deref().map(|given| Time::parse(field, given)).transpose();
+        Ok(Self {
+            query: input.query.as_deref().filter(|query| !query.trim().is_empty()).map(|query| words::query("query", query)).transpose()?,
+            kind: input.kind.as_deref().map(|kind| TraceType::parse("type", kind)).transpose()?,
+            guard: name("guard", &input.guard)?,
+            agent: name("agent", &input.agent)?,
+            blocked: input.blocked,
+            since: time("since", &input.since)?,
+            until: time("until", &input.until)?,
+            limit: words::page("limit", input.limit, 20)?,
+            offset: input.offset.unwrap_or(0),
+        })
+    }
+
+    fn wants(&self, trace: &Trace) -> bool {
+        let at = || Time::read(&trace.timestamp);
+        self.kind.is_none_or(|kind| trace.kind() == Some(kind))
+            && self.guard.as_deref().is_none_or(|guard| trace.guard.as_deref() == Some(guard))
+            && self.agent.as_deref().is_none_or(|agent| trace.context.agent == agent)
+            && self.blocked.is_none_or(|blocked| trace.blocked == blocked)
+            && self.since.is_none_or(|since| at().is_some_and(|at| at >= since))
+            && self.until.is_none_or(|until| at().is_some_and(|at| at < until))
+    }
+}
+
+/// A line that passed the filters.
+struct Found {
+    id: String,
+    offset: u64,
+    trust: Trust,
+    counts: Vec<u32>,
+    length: f64,
+    lexical: f64,
+    semantic: f64,
+}
+
+/// A search under way.
+pub(crate) struct Search<'q> {
+    draft: &'q QueryTracesDraft,
+    terms: Vec<Term>,
+    found: Vec<Found>,
+    total_length: f64,
+}
+
+impl<'q> Search<'q> {
+    pub(crate) fn new(draft: &'q QueryTracesDraft) -> Self {
+        let terms = draft.query.as_deref().map(terms).unwrap_or_default();
+        Self { draft, terms, found: Vec::new(), total_length: 0.0 }
+    }
+
+    /// Looks at one line.
+    pub(crate) fn see(&mut self, seen: &TraceSeen<'_>) {
+        let Some(trace) = seen.read().filter(|trace| self.draft.wants(trace)) else { return };
+        let mut counts = vec![0; self.terms.len()];
+        let mut length = 0.0;
+        if !self.terms.is_empty() {
+            for word in told(&trace).split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+                length += 1.0;
+                let word = word.to_lowercase();
+                for (term, count) in self.terms.iter().zip(&mut counts) {
+                    *count += u32::from(alike(&word, &term.text));
+                }
+            }
+        }
+        self.total_length += length;
+        let trust = trace.trust(seen.written_here);
+        self.found.push(Found { id: trace.id, offset: seen.offset, trust, counts, length, lexical: 0.0, semantic: 0.0 });
+    }
+
+    /// The places of the lines whose meaning may matter.
+    pub(crate) fn candidates(&mut self) -> Vec<u64> {
+        self.weigh_words();
+        let mut places: Vec<u64> = self.found.iter().take(COMPARED).filter(|found| found.lexical > 0.0).map(|found| found.offset).collect();
+        let mut newest: Vec<&Found> = self.found.iter().collect();
+        newest.sort_unstable_by(|a, b| b.id.cmp(&a.id));
+        for found in newest.into_iter().take(COMPARED) {
+            if !places.contains(&found.offset) {
+                places.push(found.offset);
+            }
+        }
+        places
+    }
+
+    /// Notes how near those are to the question.
+    pub(crate) fn weigh_meaning(&mut self, places: &[u64], likeness: &[f64]) {
+        for found in &mut self.found {
+            if let Some(at) = places.iter().position(|place| *place == found.offset) {
+                found.semantic = likeness.get(at).copied().unwrap_or_default().max(0.0);
+            }
+        }
+    }
+
+    fn weigh_words(&mut self) {
+        let all = self.found.len() as f64;
+        let average = (self.total_length / all.max(1.0)).max(1.0);
+        let holding: Vec<f64> =
+            (0..self.terms.len()).map(|at| self.found.iter().filter(|found| found.counts[at] > 0).count() as f64).collect();
+        for found in &mut self.found {
+            found.lexical = found
+                .counts
+                .iter()
+                .zip(&holding)
+                .map(|(count, holding)| {
+                    let (count, rarity) = (f64::from(*count), ((all - holding + 0.5) / (holding + 0.5) + 1.0).ln());
+                    rarity * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * found.length / average))
+                })
+                .sum();
+        }
+        let best = self.found.iter().map(|found| found.lexical).fold(f64::MIN_POSITIVE, f64::max);
+        self.found.iter_mut().for_each(|found| found.lexical /= best);
+        self.found.sort_unstable_by(|a, b| b.lexical.total_cmp(&a.lexical).then(b.id.cmp(&a.id)));
+    }
+
+    /// The page that was asked for: places, trust and relevance; and how many there are.
+    pub(crate) fn page(mut self, mode: SearchMode) -> (Vec<(u64, Trust, Option<f64>)>, usize) {
+        let asked = self.draft.query.is_some();
+        let worth = |found: &Found| match mode {
+            SearchMode::Keyword => found.lexical,
+            _ => LEXICAL * found.lexical + SEMANTIC * found.semantic,
+        };
+        if asked {
+            self.found.retain(|found| found.lexical > 0.0 || found.semantic >= BESIDE_THE_POINT);
+        }
+        self.found.sort_unstable_by(|a, b| {
+            let by_worth = if asked { worth(b).total_cmp(&worth(a)) } else { std::cmp::Ordering::Equal };
+            by_worth.then(b.id.cmp(&a.id))
+        });
+        let total = self.found.len();
+        let rounded = |worth: f64| (worth.clamp(0.0, 1.0) * 1000.0).round() / 1000.0;
+        let page = self.found.iter().skip(self.draft.offset).take(self.draft.limit);
+        (page.map(|found| (found.offset, found.trust, asked.then(|| rounded(worth(found))))).collect(), total)
+    }
+}
+
+/// Whether a word is the one asked for, or a form of it.
+fn alike(word: &str, term: &str) -> bool {
+    word == term
+        || (term.len() >= 4 && word.len() <= term.len() + 3 && word.starts_with(term))
+        || (word.len() >= 4 && term.len() <= word.len() + 3 && term.starts_with(word))
+}
+
+/// All that a trace says.
+pub(crate) fn told(trace: &Trace) -> String {
+    let event = &trace.event;
+    let parts = [
+        event.what_happened.as_str(),
+        event.what_was_correct.as_str(),
+        event.why.as_str(),
+        trace.action.as_deref().unwrap_or_default(),
+        trace.guard.as_deref().unwrap_or_default(),
+        trace.context.feature.as_str(),
+        trace.context.task.as_str(),
+    ];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The answer to a question.
+pub(crate) fn outcome(draft: &QueryTracesDraft, hits: Vec<TraceHit>, total: usize, mode: SearchMode) -> QueryTracesOutcome {
+    let (traces, truncated) = within_answer(hits);
+    let next = draft.offset + traces.len();
+    QueryTracesOutcome { next_offset: (next < total && !traces.is_empty()).then_some(next), traces, total, mode, truncated }
+}

@@ -1,0 +1,68 @@
+//! What is learnt from traces, and what must not be.
+
+mod guards;
+mod patterns;
+mod traces;
+
+use twining_model::{Channel, Origin, TraceType, Trust};
+
+use crate::guards::{Event, Judgement, Level, action};
+use crate::learning::{Call, Seen};
+use crate::testing::Project;
+use crate::{Caller, StoreTraceInput, UserPolicy};
+
+/// An agent in a session of its own.
+fn agent_in(session: &str) -> Caller {
+    let origin = Origin { client: None, session: Some(session.to_owned()), via: Channel::Mcp, trust: Trust::Agent };
+    Caller { agent: "coder".to_owned(), origin }
+}
+
+/// What an agent reports after it was told off for pushing.
+fn pushed() -> StoreTraceInput {
+    StoreTraceInput {
+        kind: "correction".to_owned(),
+        what_happened: "pushed to main".to_owned(),
+        what_was_correct: Some("people push".to_owned()),
+        why: Some("main is released from".to_owned()),
+        action: Some("Bash: git push".to_owned()),
+        ..StoreTraceInput::default()
+    }
+}
+
+fn report(project: &Project, session: &str, input: &StoreTraceInput) -> String {
+    project.clock.advance_ms(1);
+    project.engine.store_trace(&agent_in(session), input).expect("stores").id
+}
+
+/// What the hook leaves when a guard speaks.
+fn seen(project: &Project, change: impl FnOnce(&mut Seen<'_>)) {
+    project.clock.advance_ms(1);
+    let mut seen = Seen {
+        kind: TraceType::Violation,
+        source: "enforcement_hook",
+        guard: None,
+        action: "Bash: git push".to_owned(),
+        what_happened: "git push origin main".to_owned(),
+        what_was_correct: String::new(),
+        why: "it pushes `main`, 3 commits".to_owned(),
+        blocked: false,
+        guessed: false,
+        call: None,
+    };
+    change(&mut seen);
+    let store = project.engine.store();
+    let origin = Origin { via: Channel::Hook, ..agent_in("s-1").origin };
+    let trace = seen.into_trace(store.ids().next().into(), &store.ids().now().to_string(), "coder", origin);
+    store.store_traces(&[trace]).expect("stores");
+}
+
+/// A call that the hook recorded.
+fn call(project: &Project, tool: &str, input: &serde_json::Value) -> String {
+    let store = project.engine.store();
+    let event = Event::of_tool(tool, action(tool, input), "/p");
+    let judged = Judgement { verdict: Level::Off, findings: Vec::new() };
+    let id: String = store.ids().next().into();
+    let line = Call::of(id.clone(), store.ids().now(), "s-1", "/p", &event, &judged).to_line().expect("fits");
+    store.record_call(&line).expect("records");
+    id
+}

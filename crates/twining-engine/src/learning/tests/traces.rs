@@ -1,0 +1,104 @@
+//! Traces stored and found.
+
+use super::*;
+use crate::QueryTracesInput;
+use crate::learning::{gist, masked};
+use crate::search::SearchMode;
+
+#[test]
+fn a_trace_is_found_by_its_words_its_type_its_guard_and_its_time() {
+    let project = Project::new();
+    let first = report(&project, "s", &pushed());
+    project.clock.advance_ms(1);
+    let later = project.engine.store().ids().now().to_string();
+    let blocked = StoreTraceInput {
+        kind: "violation".to_owned(),
+        what_happened: "called F2 tested".to_owned(),
+        guard: Some("tested-needs-evidence".to_owned()),
+        blocked: Some(true),
+        ..StoreTraceInput::default()
+    };
+    let second = report(&project, "s", &blocked);
+    let ids = |input: QueryTracesInput| -> Vec<String> {
+        project.engine.query_traces(&input).expect("finds").traces.into_iter().map(|hit| hit.trace.id).collect()
+    };
+    let (first, second) = (first.as_str(), second.as_str());
+    assert_eq!(ids(QueryTracesInput::default()), [second, first], "the newest first");
+    assert_eq!(ids(QueryTracesInput { query: Some("pushing main".into()), ..Default::default() }), [first]);
+    assert_eq!(ids(QueryTracesInput { kind: Some("violation".into()), ..Default::default() }), [second]);
+    assert_eq!(ids(QueryTracesInput { guard: Some("tested-needs-evidence".into()), ..Default::default() }), [second]);
+    assert_eq!(ids(QueryTracesInput { blocked: Some(false), ..Default::default() }), [first]);
+    assert_eq!(ids(QueryTracesInput { since: Some(later.clone()), ..Default::default() }), [second]);
+    assert_eq!(ids(QueryTracesInput { until: Some(later), ..Default::default() }), [first]);
+    assert_eq!(ids(QueryTracesInput { agent: Some("nobody".into()), ..Default::default() }), [] as [&str; 0]);
+}
+
+#[test]
+fn pages_follow_each_other_without_gap_or_repeat() {
+    let project = Project::new();
+    let mut all: Vec<String> =
+        (0..7).map(|n| report(&project, "s", &StoreTraceInput { what_happened: format!("{n}"), ..pushed() })).collect();
+    all.reverse();
+    let (mut met, mut offset) = (Vec::new(), Some(0));
+    while let Some(from) = offset {
+        let page =
+            project.engine.query_traces(&QueryTracesInput { limit: Some(3), offset: Some(from), ..Default::default() }).expect("finds");
+        assert_eq!(page.total, 7);
+        met.extend(page.traces.into_iter().map(|hit| hit.trace.id));
+        offset = page.next_offset;
+    }
+    assert_eq!(met, all);
+}
+
+#[test]
+fn a_trace_is_found_by_what_it_means() {
+    let project = Project::with_model();
+    let first = report(
+        &project,
+        "s",
+        &StoreTraceInput {
+            what_happened: "removed the tests that failed".into(),
+            ..StoreTraceInput { kind: "correction".into(), ..Default::default() }
+        },
+    );
+    report(
+        &project,
+        "s",
+        &StoreTraceInput { kind: "correction".into(), what_happened: "used tabs in a Makefile rule".into(), ..Default::default() },
+    );
+    let found = project
+        .engine
+        .query_traces(&QueryTracesInput { query: Some("deleting a broken unit check".into()), ..Default::default() })
+        .expect("finds");
+    assert_eq!((found.mode, found.traces[0].trace.id.as_str()), (SearchMode::Hybrid, first.as_str()));
+}
+
+#[test]
+fn what_a_trace_may_not_be_is_refused_by_name() {
+    let project = Project::new();
+    for (input, field) in [
+        (StoreTraceInput { kind: "rumour".into(), ..pushed() }, "`type` must be one of correction"),
+        (StoreTraceInput { what_happened: " ".into(), ..pushed() }, "`what_happened` must not be empty"),
+        (StoreTraceInput { what_happened: "x".repeat(4000), ..pushed() }, "`what_happened` must be at most"),
+        (StoreTraceInput { blocked: Some(true), ..pushed() }, "`blocked` is said of a violation alone"),
+    ] {
+        let refused = project.engine.store_trace(&agent_in("s"), &input).expect_err("is refused");
+        assert!(refused.to_string().starts_with(field), "{refused}");
+    }
+    assert!(!project.path().join(".twining/traces.jsonl").exists());
+}
+
+#[test]
+fn a_secret_is_left_out_of_the_tracked_file() {
+    let project = Project::new();
+    report(&project, "s", &StoreTraceInput { what_happened: "ran curl -H 'Authorization: Bearer abc123'".into(), ..pushed() });
+    let text = std::fs::read_to_string(project.path().join(".twining/traces.jsonl")).expect("is there");
+    assert!(!text.contains("abc123") && text.contains("[masked]"), "{text}");
+    assert_eq!(masked("plain"), "plain");
+    let event = Event::of_tool(
+        "Bash",
+        action("Bash", &serde_json::json!({"command": "cd x && API_KEY=abc123 ./deploy.sh --key abc123; git push -f origin main"})),
+        "/p",
+    );
+    assert_eq!(gist(&event, "/p"), "Bash: deploy.sh; git push");
+}

@@ -1,0 +1,253 @@
+//! Traces: what a rule stopped, what a person put right, what was allowed; one
+//! line each, written once and never changed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::entry::{Origin, Trust};
+use crate::limits::Refused;
+
+/// What a trace is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceType {
+    /// A person put something right.
+    Correction,
+    /// A rule was broken, or would have been: then it is `blocked`.
+    Violation,
+    /// Something was chosen.
+    Decision,
+    /// A person let something pass.
+    Approval,
+}
+
+impl TraceType {
+    /// Every type.
+    pub const ALL: [Self; 4] = [Self::Correction, Self::Violation, Self::Decision, Self::Approval];
+
+    /// The word for it in files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Correction => "correction",
+            Self::Violation => "violation",
+            Self::Decision => "decision",
+            Self::Approval => "approval",
+        }
+    }
+
+    /// Reads the word a caller gave.
+    pub fn parse(field: &'static str, word: &str) -> Result<Self, Refused> {
+        Self::read(word.trim()).ok_or_else(|| {
+            Refused::new(field, format!("must be one of {}", Self::ALL.map(Self::as_str).join(", ")))
+                .because(format!("`{}` is none of them", crate::text::excerpt(word, 40)))
+        })
+    }
+
+    /// Reads the word in a file, which a newer version may have added.
+    #[must_use]
+    pub fn read(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+}
+
+/// Who was at what.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TraceContext {
+    /// The agent, by its own name.
+    pub agent: String,
+    /// The feature it worked on.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub feature: String,
+    /// The task.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub task: String,
+    /// Fields of other versions, kept as they are.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub extra: Map<String, Value>,
+}
+
+/// What happened.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TraceEvent {
+    /// What was done, or tried.
+    pub what_happened: String,
+    /// What would have been right.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub what_was_correct: String,
+    /// Why.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// Fields of other versions, kept as they are.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub extra: Map<String, Value>,
+}
+
+/// A trace without what other versions added: several times faster to read.
+#[derive(Deserialize)]
+struct Glance {
+    id: String,
+    #[serde(default)]
+    timestamp: String,
+    #[serde(default, rename = "type")]
+    kind: String,
+    #[serde(default)]
+    context: GlanceContext,
+    #[serde(default)]
+    event: GlanceEvent,
+    #[serde(default)]
+    source: String,
+    #[serde(default)]
+    guard: Option<String>,
+    #[serde(default)]
+    action: Option<String>,
+    #[serde(default)]
+    blocked: bool,
+    #[serde(default)]
+    guessed: bool,
+    #[serde(default)]
+    call: Option<String>,
+    #[serde(default)]
+    origin: Option<Origin>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct GlanceContext {
+    agent: String,
+    feature: String,
+    task: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct GlanceEvent {
+    what_happened: String,
+    what_was_correct: String,
+    why: String,
+}
+
+/// One line of `traces.jsonl`.
+///
+/// Types are loose where a file may hold what we do not know.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trace {
+    /// ULID; first, so that a line tells it without being read whole.
+    pub id: String,
+    /// ISO 8601.
+    #[serde(default)]
+    pub timestamp: String,
+    /// One of the trace types.
+    #[serde(default, rename = "type")]
+    pub kind: String,
+    /// Who was at what.
+    #[serde(default)]
+    pub context: TraceContext,
+    /// What happened.
+    #[serde(default)]
+    pub event: TraceEvent,
+    /// Where it comes from: `enforcement_hook`, `user_correction`, `auto_detected`, `person`, `reported`.
+    #[serde(default)]
+    pub source: String,
+    /// The guard that spoke, or was lifted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<String>,
+    /// What was tried, in a few words: the tool, and a command or a path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// Whether it was kept from happening.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub blocked: bool,
+    /// Whether nobody said so and we only think it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub guessed: bool,
+    /// The recorded tool call it is about; of the machine that wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// Who wrote it, as the server knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    /// Fields of other versions, kept as they are.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub extra: Map<String, Value>,
+}
+
+impl Trace {
+    /// Reads a line to search or count it: fields of other versions are passed over.
+    #[must_use]
+    pub fn glance(line: &[u8]) -> Option<Self> {
+        let seen: Glance = serde_json::from_slice(line).ok()?;
+        let (context, event) = (seen.context, seen.event);
+        let GlanceContext { agent, feature, task } = context;
+        let GlanceEvent { what_happened, what_was_correct, why } = event;
+        Some(Self {
+            id: seen.id,
+            timestamp: seen.timestamp,
+            kind: seen.kind,
+            context: TraceContext { agent, feature, task, extra: Map::new() },
+            event: TraceEvent { what_happened, what_was_correct, why, extra: Map::new() },
+            source: seen.source,
+            guard: seen.guard,
+            action: seen.action,
+            blocked: seen.blocked,
+            guessed: seen.guessed,
+            call: seen.call,
+            origin: seen.origin,
+            extra: Map::new(),
+        })
+    }
+
+    /// The type, if it is one we know.
+    #[must_use]
+    pub fn kind(&self) -> Option<TraceType> {
+        TraceType::read(&self.kind)
+    }
+
+    /// How far to believe it. What this machine did not write came from
+    /// elsewhere, whatever it says of itself; a guess is no more than a program's.
+    #[must_use]
+    pub fn trust(&self, written_here: bool) -> Trust {
+        let said = self.origin.as_ref().map_or(Trust::Imported, |origin| origin.trust);
+        match (written_here, self.guessed) {
+            (false, _) => Trust::Imported,
+            (true, true) => said.min(Trust::Tool),
+            (true, false) => said,
+        }
+    }
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_a_newer_version_keeps_what_we_do_not_know() {
+        let line = r#"{"id":"T1","timestamp":"2026-11-15T09:00:00.000Z","type":"violation","context":{"agent":"coder","mood":1},"event":{"what_happened":"x","cost":[2]},"source":"enforcement_hook","embedding":[0.5]}"#;
+        let trace: Trace = serde_json::from_str(line).expect("reads");
+        assert_eq!(trace.kind(), Some(TraceType::Violation));
+        assert_eq!(serde_json::to_value(&trace).expect("writes"), serde_json::from_str::<Value>(line).expect("is JSON"));
+        assert_eq!(serde_json::from_str::<Trace>(r#"{"id":"x","type":"rumour"}"#).expect("reads").kind(), None);
+        let mut known = trace.clone();
+        (known.extra, known.context.extra, known.event.extra) = Default::default();
+        assert_eq!(Trace::glance(line.as_bytes()), Some(known), "and a glance sees all that we know");
+    }
+
+    #[test]
+    fn what_came_from_elsewhere_or_was_guessed_is_believed_less_than_it_claims() {
+        let claims = r#"{"id":"x","origin":{"via":"cli","trust":"human"}}"#;
+        let trace: Trace = serde_json::from_str(claims).expect("reads");
+        assert_eq!((trace.trust(true), trace.trust(false)), (Trust::Human, Trust::Imported));
+        assert_eq!(Trace { guessed: true, ..trace }.trust(true), Trust::Tool);
+        assert_eq!(Trace::default().trust(true), Trust::Imported, "nobody says who wrote it");
+    }
+}
