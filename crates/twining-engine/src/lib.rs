@@ -5,8 +5,10 @@
 //! carries it out. Nothing here knows the disk, the clock, MCP or a terminal.
 
 mod answer;
+mod binding;
 pub mod blackboard;
 mod caller;
+mod capturing;
 pub mod context;
 pub mod decisions;
 mod engine;
@@ -30,6 +32,7 @@ pub use blackboard::{
     DismissInput, DismissOutcome, EntryHit, PostInput, Posted, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome,
 };
 pub use caller::{Caller, Stamp};
+pub use capturing::Captured;
 pub use context::{
     AssembleInput, AssembledContext, ChangedDecision, ContextDecision, ContextEntity, ContextEntry, EndedDecision, NewEntry, Omitted,
     SummarizeInput, Summary, WhatChangedInput, WhatChangedOutcome,

@@ -71,7 +71,11 @@ graph/*.json merge=union -text
 agents/*.json merge=union -text
 *.json -text
 *.jsonl -text
+*.dot -text
 ";
+
+/// What a new folder is given, by name: settings, and what git is told of it.
+pub const SCAFFOLD: [(&str, &str); 3] = [(CONFIG, DEFAULT_CONFIG), (".gitignore", IGNORE), (".gitattributes", ATTRIBUTES)];
 
 /// Where a project is.
 #[derive(Clone, Debug, Default)]
@@ -134,7 +138,7 @@ impl Layout {
         let fresh = project.open_dir(FOLDER)?.is_none();
         let top = project.make_dir(FOLDER)?;
         if fresh {
-            for (name, text) in [(CONFIG, DEFAULT_CONFIG), (".gitignore", IGNORE), (".gitattributes", ATTRIBUTES)] {
+            for (name, text) in SCAFFOLD {
                 write_new(&top, name, text)?;
             }
         }

@@ -2,13 +2,24 @@
 //! next. Nothing is lost with them but patience.
 
 use crate::error::StoreError;
+use crate::layout::DECISIONS;
 use crate::store::Store;
 
+const CLAIMS: &str = "claims.json";
 const HOOKS: &str = "hooks";
 /// Bytes of one note.
-const MOST_BYTES: usize = 64 * 1024;
+const MOST_BYTES: usize = 4 * 1024 * 1024;
 /// Notes that are kept; a new session clears the rest away.
-const MOST_NOTES: usize = 64;
+const MOST_NOTES: usize = 128;
+
+/// A state of decisions and knowledge.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BindingState {
+    /// When a decision last came, went or was replaced, in nanoseconds since 1970.
+    pub decisions: i64,
+    /// What the knowledge file holds, in short.
+    pub knowledge: String,
+}
 
 impl Store {
     /// Reads a note; none where there is no memory yet, or it is no note of ours.
@@ -25,17 +36,50 @@ impl Store {
         room.layout.replace(&hooks, &file_of(name), bytes, false)
     }
 
-    /// Clears notes away where there are too many.
+    /// Whether there is such a note.
+    pub fn has_note(&self, name: &str) -> Result<bool, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(false) };
+        let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(false) };
+        Ok(hooks.stat(&file_of(name))?.is_some())
+    }
+
+    /// The claims that agents made on files, as they stand on disk.
+    pub fn claims_file(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(None) };
+        room.layout.local.open(CLAIMS)?.map(|handle| handle.read_all(MOST_BYTES)).transpose()
+    }
+
+    /// What tells whether decisions or knowledge may have changed, without looking
+    /// into them: the folder's own state, and the file's. None where there are none.
+    pub fn binding_state(&self) -> Result<Option<BindingState>, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(None) };
+        let decisions = room.layout.top.stat(DECISIONS)?.map(|(_, print)| print.mtime_ns).unwrap_or_default();
+        Ok(Some(BindingState { decisions, knowledge: format!("{:032x}", self.knowledge()?.digest()) }))
+    }
+
+    /// Clears the oldest notes away where there are too many.
     pub fn clear_notes(&self) -> Result<(), StoreError> {
         let Some(room) = self.reading_room()? else { return Ok(()) };
         let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(()) };
         let names = hooks.list()?;
-        if names.len() > MOST_NOTES {
-            for name in names {
-                hooks.remove(&name)?;
-            }
+        if names.len() <= MOST_NOTES {
+            return Ok(());
         }
-        Ok(())
+        let mut aged = Vec::with_capacity(names.len());
+        for name in names {
+            let written = hooks.stat(&name)?.map(|(_, print)| print.mtime_ns).unwrap_or_default();
+            aged.push((written, name));
+        }
+        aged.sort();
+        let most = aged.len().saturating_sub(MOST_NOTES / 2);
+        aged.into_iter().take(most).try_for_each(|(_, name)| hooks.remove(&name).map(drop))
+    }
+
+    /// Takes a note away.
+    pub fn drop_note(&self, name: &str) -> Result<(), StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(()) };
+        let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(()) };
+        hooks.remove(&file_of(name)).map(drop)
     }
 }
 

@@ -17,21 +17,25 @@ use crate::mcp::{self, Selection};
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
 use crate::verbs::{Effect, FAMILIES, Given, VerbEntry};
-use crate::{doctor, dot, guard, help, hook, import, lift, merge_driver, misread, misuse, reindex, seed, show, tour};
+use crate::{completions, doctor, dot, guard, help, hook, import, init, lift, merge_driver, misread, misuse, reindex, seed, show, tour};
 
 /// Commands that are no verbs: they serve people and hosts, not agents.
-const ONLY_CLI: [(&str, &str); 11] = [
+const ONLY_CLI: [(&str, &str); 15] = [
     ("mcp", "Serve the verbs to an MCP client over stdio"),
     ("hook", "Answer a host's hook: JSON on stdin, the host's answer on stdout"),
     ("guard", "Show, test, explain, lift and promote what stops an agent"),
     ("trust", "Allow the exact command that a guard verifies by"),
-    ("doctor", "Check that the memory is in order"),
+    ("doctor", "Prove that memory, git and agents work together"),
     ("reindex", "Build the index anew from the files"),
     ("dot", "Check DOT files: `dot check FILE…`"),
     ("merge-driver", "Merge versions of our files for git"),
     ("seed", "Write the default policy to .twining/policy.yml, to be edited"),
     ("import", "Take over another tool's settings as a policy"),
     ("tour", "Watch two agents share a memory, on a throwaway repository"),
+    ("init", "Wire this project up: memory, git, and the agents that work here"),
+    ("uninstall", "Take back what init wrote; the memory stays unless it is purged"),
+    ("completions", "Print completions for a shell"),
+    ("man", "Print the manual page, or write all of them into a folder"),
 ];
 
 /// Where a verb's JSON comes from when it is not given in flags.
@@ -172,10 +176,10 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                 Arg::new("event")
                     .required(true)
                     .value_name("EVENT")
-                    .help("PreToolUse, PostToolUse, Stop, SubagentStop, SessionStart, UserPromptSubmit"),
+                    .help("PreToolUse, PostToolUse, Stop, SubagentStop, SessionStart …, or the host's own name of it"),
             )
             .after_help(
-                "--agent names the host: claude (default) or codex\n\nExample:\n  twining hook --agent codex PreToolUse < event.json",
+                "--agent names the host: claude (default), codex, gemini, cursor, copilot or git\n\nExample:\n  twining hook --agent codex PreToolUse < event.json",
             ),
         "guard" => command
             .arg(
@@ -193,7 +197,14 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
             .arg(Arg::new("guard").value_name("GUARD").help("Whose command; without it, every one and whether it is allowed"))
             .arg(Arg::new("revoke").long("revoke").action(ArgAction::SetTrue).help("Take it back"))
             .after_help("Example:\n  twining trust lint-before-commit"),
-        "doctor" => command.after_help("Example:\n  twining doctor --json"),
+        "doctor" => command
+            .arg(
+                Arg::new("fix")
+                    .long("fix")
+                    .action(ArgAction::SetTrue)
+                    .help("Mend what can be mended without asking, and tell what that was"),
+            )
+            .after_help("Example:\n  twining doctor --fix"),
         "reindex" => command
             .arg(
                 Arg::new("vectors")
@@ -224,6 +235,21 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                 }))
                 .after_help("Example:\n  git config merge.twining-knowledge.driver 'twining merge-driver knowledge %O %A %B %P'"),
         ),
+        "init" => init::flags::install(command),
+        "uninstall" => init::flags::uninstall(command),
+        "completions" => command
+            .arg(Arg::new("shell").required(true).value_name("SHELL").value_parser(value_parser!(clap_complete::Shell)))
+            .after_help("Example:\n  twining completions bash > ~/.local/share/bash-completion/completions/twining"),
+        "man" => command
+            .arg(
+                Arg::new("dir")
+                    .long("dir")
+                    .value_name("DIR")
+                    .value_parser(value_parser!(PathBuf))
+                    .value_hint(ValueHint::DirPath)
+                    .help("Write a page for each command into this folder"),
+            )
+            .after_help("Example:\n  twining man | man -l -"),
         "seed" => command.after_help("Example:\n  twining seed && $EDITOR .twining/policy.yml"),
         "import" => command
             .arg(Arg::new("tool").required(true).value_name("TOOL").value_parser(["guardkit"]).help("Whose settings"))
@@ -235,11 +261,16 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
 
 /// Answers a host. Its contract, not ours, says how this ends.
 fn hook(given: &ArgMatches) -> ExitCode {
-    let Some(host) = hook::Host::read(given.get_one::<String>("agent").map(String::as_str)) else {
-        return out::problem(Style::Words, &Problem::misuse("--agent names a host: claude or codex")).into();
-    };
+    let (agent, project) = (given.get_one::<String>("agent").map(String::as_str), given.get_one::<PathBuf>("project").cloned());
     let event = given.get_one::<String>("event").map_or("", String::as_str);
-    hook::run(given.get_one::<PathBuf>("project").cloned(), host, event)
+    if agent == Some("git") {
+        return hook::run_for_git(project, event);
+    }
+    let Some(host) = hook::Host::named(agent) else {
+        let known = hook::HOSTS.map(|host| host.name).join(", ");
+        return out::problem(Style::Words, &Problem::misuse(format!("--agent names a host: {known} or git"))).into();
+    };
+    hook::run(project, host, event)
 }
 
 /// Ends as git expects of a merge driver, and not as our commands do.
@@ -280,7 +311,10 @@ fn run(matches: &ArgMatches) -> Ending {
             }
         }
         "trust" => lift::trust(project, given.get_one::<String>("guard").map(String::as_str), given.get_flag("revoke"), style),
-        "doctor" => Project::open(project).map(|project| doctor::examine(&project, style)),
+        "doctor" => {
+            let aim = if given.get_flag("fix") { doctor::Aim::Fix } else { doctor::Aim::Look };
+            Project::open(project).map(|project| doctor::examine(&project, aim, style))
+        }
         "reindex" => Project::open(project).and_then(|project| reindex::rebuild(&project, given.get_flag("vectors"), style)),
         "dot check" => {
             let files: Vec<PathBuf> = given.get_many::<PathBuf>("files").unwrap_or_default().cloned().collect();
@@ -293,6 +327,13 @@ fn run(matches: &ArgMatches) -> Ending {
             Project::open(project).and_then(|project| import::guardkit(&project, aim, style))
         }
         "tour" => tour::play(),
+        "init" => init::flags::wish(given, project, agent, style).and_then(|wish| init::install(&wish)),
+        "uninstall" => init::flags::wish(given, project, agent, style).and_then(|wish| init::uninstall(&wish)),
+        "completions" => {
+            let shell = given.get_one::<clap_complete::Shell>("shell").copied().unwrap_or(clap_complete::Shell::Bash);
+            completions::shell(command(Shape::Flags), shell)
+        }
+        "man" => completions::manual(command(Shape::Flags), given.get_one::<PathBuf>("dir").map(PathBuf::as_path)),
         name => match VERBS.iter().find(|verb| verb.command_name() == name) {
             Some(verb) => run_verb(verb, given, project, agent, style),
             None => return Ending::Misused,

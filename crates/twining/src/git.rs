@@ -1,4 +1,4 @@
-//! What git knows of the project. The only file that starts a program.
+//! What git knows of the project. Only this file and `wiring.rs` start a program.
 //!
 //! A cloned repository is not trusted: no shell, no hooks, no pager, no
 //! monitor, no fetching, and every path stands behind `--`.
@@ -47,14 +47,48 @@ impl Git {
     }
 
     fn command(&self) -> Command {
+        self.command_with(&HARMLESS)
+    }
+
+    fn command_with(&self, settings: &[&str]) -> Command {
         let mut git = Command::new("git");
-        git.args(HARMLESS).current_dir(&self.checkout).stdin(Stdio::null()).stderr(Stdio::null());
+        git.args(settings).current_dir(&self.checkout).stdin(Stdio::null()).stderr(Stdio::null());
         git.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_LITERAL_PATHSPECS", "1").env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0");
         // Set by git when it runs a hook; they would point us at another repository.
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_EXTERNAL_DIFF"] {
             git.env_remove(name);
         }
         git
+    }
+}
+
+/// Where a repository keeps its things.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// The working tree.
+    pub top: PathBuf,
+    /// What all its working trees share.
+    pub common: PathBuf,
+    /// Where git looks for hooks.
+    pub hooks: PathBuf,
+}
+
+impl Git {
+    /// Where the repository keeps its things; none where git knows of none.
+    pub fn shape(&self) -> Option<Shape> {
+        // Told as the repository is set up, `core.hooksPath` included; this question starts nothing.
+        let words = ["rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir", "--git-path", "hooks"];
+        let out = self.command_with(&[]).args(words).stdout(Stdio::piped()).output().ok().filter(|out| out.status.success())?;
+        let text = String::from_utf8(out.stdout).ok()?;
+        let mut lines = text.lines().map(|line| std::fs::canonicalize(line).unwrap_or_else(|_| PathBuf::from(line)));
+        Some(Shape { top: lines.next()?, common: lines.next()?, hooks: lines.next()? })
+    }
+
+    /// Which of these files git tracks, relative to the working tree.
+    pub fn tracked_of(&self, files: &[String]) -> BTreeSet<String> {
+        let listed = self.command().args(["ls-files", "-z", "--"]).args(files).stdout(Stdio::piped()).output();
+        let listed = listed.map(|out| out.stdout).unwrap_or_default();
+        String::from_utf8_lossy(&listed).split('\0').filter(|file| !file.is_empty()).map(str::to_owned).collect()
     }
 }
 
@@ -81,6 +115,45 @@ impl Git {
         let names = String::from_utf8_lossy(&out.stdout).split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect();
         out.status.success().then_some(names)
     }
+}
+
+/// Files of one commit that are looked at.
+const STAGED: usize = 10_000;
+/// Bytes of one of them.
+const STAGED_BYTES: usize = 16 * 1024 * 1024;
+
+impl Git {
+    /// What the commit that is being made would change, from the top of the working tree.
+    pub fn staged(&self) -> Vec<String> {
+        let words = ["diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
+        let printed = self.staging(&words).unwrap_or_default();
+        let names = String::from_utf8_lossy(&printed).into_owned();
+        names.split('\0').filter(|name| !name.is_empty()).take(STAGED).map(str::to_owned).collect()
+    }
+
+    /// A file as the commit that is being made would record it.
+    pub fn staged_text(&self, path: &str) -> Option<String> {
+        self.staging(&["cat-file", "blob", &format!(":{path}")]).and_then(in_words)
+    }
+
+    /// A file as it was recorded last.
+    pub fn committed_text(&self, path: &str) -> Option<String> {
+        self.printed(&["cat-file", "blob", &format!("HEAD:{path}")]).and_then(in_words)
+    }
+
+    /// Asks about the index git is committing from: `git commit -a` uses one of its own.
+    fn staging(&self, words: &[&str]) -> Option<Vec<u8>> {
+        let mut git = self.command();
+        if let Some(index) = std::env::var_os("GIT_INDEX_FILE") {
+            git.env("GIT_INDEX_FILE", index);
+        }
+        let out = git.args(words).stdout(Stdio::piped()).output().ok()?;
+        out.status.success().then_some(out.stdout)
+    }
+}
+
+fn in_words(bytes: Vec<u8>) -> Option<String> {
+    (bytes.len() <= STAGED_BYTES).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 impl History for Git {

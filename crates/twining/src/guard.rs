@@ -4,37 +4,41 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use twining_engine::guards::{Facts, Guards, Level, Moment, NoClauses, Standing, Trial};
-use twining_store::PolicyFile;
+use twining_engine::guards::{Level, Standing};
 
 use crate::desk::Project;
-use crate::hook::{self, Workspace};
+use crate::hook::{self, Scene};
 use crate::out::{self, Style};
 use crate::page::{bad, dim, good, plain, strong, warn};
 use crate::problem::{Ending, Problem};
-use crate::user_policy;
+use crate::wiring;
 
 /// Runs `list`, `test` or `explain`.
 pub fn run(project: Option<PathBuf>, what: &str, style: Style) -> Result<Ending, Problem> {
     let project = Project::open(project)?;
     match what {
-        "explain" => explain(&project, style),
+        "explain" => explain(project, style),
         "test" => Ok(list(&project, style, true)),
         _ => Ok(list(&project, style, false)),
     }
 }
 
 fn list(project: &Project, style: Style, must_hold: bool) -> Ending {
-    let file = project.engine.store().policy().unwrap_or_else(|error| PolicyFile::Unusable(error.to_string()));
-    let all = Guards::load(&user_policy::read(), &file, &NoClauses, Trial::Tried);
+    let all = hook::guards_as_written(project);
     let dead = all.guards.iter().any(|guard| guard.standing != Standing::Alive);
-    let ending = if must_hold && (dead || !all.mistakes.is_empty()) { Ending::FoundProblems } else { Ending::Done };
+    let wired = if must_hold { wiring::check(project, &all) } else { Vec::new() };
+    let unwired = wired.iter().any(|host| !host.problems.is_empty());
+    let ending = if must_hold && (dead || unwired || !all.mistakes.is_empty()) { Ending::FoundProblems } else { Ending::Done };
     let to_json = || {
         let guards = all.guards.iter().map(|guard| {
             let dead = if let Standing::Dead(why) = &guard.standing { Some(why.clone()) } else { None };
             json!({"id": guard.id, "source": guard.source, "action": guard.action, "on_error": guard.on_error, "say": guard.say, "next_step": guard.next_step, "dead": dead})
         });
-        json!({"guards": guards.collect::<Vec<_>>(), "mistakes": all.mistakes})
+        let mut answer = json!({"guards": guards.collect::<Vec<_>>(), "mistakes": all.mistakes});
+        if must_hold {
+            answer["wiring"] = json!(wired);
+        }
+        answer
     };
     out::answer(
         style,
@@ -49,6 +53,16 @@ fn list(project: &Project, style: Style, must_hold: bool) -> Ending {
             });
             page.table(0, &rows.collect::<Vec<_>>());
             all.mistakes.iter().for_each(|mistake| page.line([warn("mistake"), plain(mistake.to_string())]));
+            for host in &wired {
+                let fires = if host.problems.is_empty() { good("fires") } else { bad("does not fire") };
+                let tried = format!("{} calls tried through {}", host.tried, host.file);
+                page.line([strong(host.host), fires, dim(tried)]);
+                host.problems.iter().for_each(|problem| page.line([bad("  problem"), plain(problem)]));
+                host.notes.iter().for_each(|note| page.line([warn("  note"), plain(note)]));
+            }
+            if must_hold && wired.is_empty() {
+                page.line([warn("no host is wired"), dim("nothing calls `twining hook` in this project, so nothing is stopped")]);
+            }
         },
         ending,
     )
@@ -62,10 +76,10 @@ fn level(level: Level) -> crate::page::Cell {
     }
 }
 
-fn explain(project: &Project, style: Style) -> Result<Ending, Problem> {
-    let heard = hook::listen(Moment::PreToolUse).map_err(Problem::misuse)?;
-    let work = Workspace::of(project);
-    let judged = hook::guards(project).explain(&heard.event, &Facts { root: &work.root, files: &work, evidence: &hook::recorded(project) });
+fn explain(project: Project, style: Style) -> Result<Ending, Problem> {
+    let heard = hook::listen_to_any().map_err(Problem::misuse)?;
+    let guards = hook::guards(&project);
+    let judged = Scene::of(project, heard).explain(&guards);
     Ok(out::answer(
         style,
         || json!(judged),

@@ -6,14 +6,17 @@
 mod allowed;
 mod cli;
 mod commands;
+mod completions;
 mod desk;
 mod doctor;
 mod dot;
+mod drivers;
 mod git;
 mod guard;
 mod help;
 mod hook;
 mod import;
+mod init;
 mod json;
 mod lift;
 mod locate;
@@ -34,6 +37,7 @@ mod show;
 mod tour;
 mod user_policy;
 mod verbs;
+mod wiring;
 mod world;
 
 fn main() -> std::process::ExitCode {

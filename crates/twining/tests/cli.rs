@@ -320,7 +320,19 @@ fn the_tour_plays_to_its_end() {
     let project = Project::new();
     let tour = project.run(&["tour"]);
     assert_eq!(tour.code, 0, "{tour:?}");
-    for words in ["ada", "ben", "conflicts with", "contested", "claude mcp add twining -- twining mcp"] {
+    for words in [
+        "ada",
+        "ben",
+        "conflicts with",
+        "contested",
+        "deny",
+        "[tested-needs-evidence]",
+        "goes ahead",
+        "merges them by lines: conflict",
+        "merges them with our driver: clean",
+        "logout-service, token-issuer",
+        "twining init",
+    ] {
         assert!(tour.stdout.contains(words), "{words}: {}", tour.stdout);
     }
     assert!(!project.path().join(".twining").exists(), "the tour plays elsewhere");

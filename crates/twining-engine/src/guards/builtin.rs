@@ -1,9 +1,15 @@
 //! The guards that are compiled in.
 
+use serde_json::{Value, json};
+
 use crate::governance::policy::Source;
-use crate::guards::event::Moment;
+use crate::guards::event::{Event, Moment};
+use crate::guards::host;
 use crate::guards::path::Paths;
-use crate::guards::rule::{Guard, Kind, Level, Standing, When, Who};
+use crate::guards::rule::{Example, Guard, Kind, Level, Standing, When, Who};
+
+/// The guard of Twining's own records.
+pub(crate) const STATE: &str = "protect-twining-state";
 
 /// Agents that are sent to change files.
 pub(crate) const CODERS: [&str; 6] = ["coding-agent", "coder", "coding", "implementer", "implementation-agent", "player"];
@@ -31,11 +37,22 @@ const OURS: [&str; 11] = [
 /// The guards that nothing lifts: they keep what lifts the others.
 pub const KEEPERS: [&str; 2] = ["protect-twining-state", "people-lift-guards"];
 
+/// Where hosts are told to call us.
+pub(crate) const WIRING: [&str; 7] = [
+    "**/.claude/settings.json",
+    "**/.claude/settings.local.json",
+    "**/.codex/hooks.json",
+    "**/.codex/config.toml",
+    "**/.gemini/settings.json",
+    "**/.cursor/hooks.json",
+    "**/.github/hooks/*.json",
+];
+
 /// Every built-in guard.
 pub(crate) fn guards() -> Vec<Guard> {
     let mut guards = vec![
         guard(
-            "protect-twining-state",
+            STATE,
             Kind::Declared,
             &OURS,
             Level::Block,
@@ -69,10 +86,18 @@ pub(crate) fn guards() -> Vec<Guard> {
         guard(
             "hooks-stay-wired",
             Kind::Wiring,
-            &["**/.claude/settings.json", "**/.claude/settings.local.json", "**/.codex/hooks.json", "**/.codex/config.toml"],
+            &WIRING,
             Level::Block,
             "this would stop the host from asking Twining before tools run",
             "leave the hooks as they are; a person removes them",
+        ),
+        guard(
+            "no-edit-under-anothers-claim",
+            Kind::Claimed,
+            &[],
+            Level::Block,
+            "somebody else works on this",
+            "work on something else, or ask whoever holds it with twining_post question; the claim ends by itself",
         ),
         guard(
             "read-logs-with-tools",
@@ -101,14 +126,50 @@ pub(crate) fn guards() -> Vec<Guard> {
     ];
     for guard in &mut guards {
         match guard.id.as_str() {
-            "protect-twining-state" => guard.except = paths(&PEOPLES),
-            "read-logs-with-tools" => guard.on_error = Level::Off,
+            STATE => guard.except = paths(&PEOPLES),
+            // A line that cannot be read is no reason to think that somebody is disturbed.
+            "read-logs-with-tools" | "no-edit-under-anothers-claim" => guard.on_error = Level::Off,
             "return-needs-changes" => guard.moments = vec![Moment::SubagentStop],
             "orchestrator-does-not-edit" => guard.when = When { by: vec![Who::Main], ..When::default() },
             _ => {}
         }
     }
+    for guard in &mut guards {
+        guard.examples = examples(&guard.id);
+    }
     guards
+}
+
+/// Calls that show what a guard stops and what it lets through, so that its wiring
+/// can be tried like anybody's.
+fn examples(id: &str) -> Vec<Example> {
+    let shell = |line: &str| ("Bash", json!({ "command": line }), None);
+    let write =
+        |path: &str, before: Option<&str>, after: &str| ("Write", json!({"file_path": path, "content": after}), before.map(str::to_owned));
+    let read = |path: &str| ("Read", json!({ "file_path": path }), None);
+    let (blocks, allows) = match id {
+        STATE => (
+            vec![write(".twining/blackboard.jsonl", None, "{}"), shell("echo x >> .twining/decisions/index.json")],
+            vec![shell("cat .twining/blackboard.jsonl"), write("notes.md", None, "x")],
+        ),
+        "tested-needs-evidence" => (
+            vec![write("feature-list.json", Some(r#"[{"id":"F","tested":false}]"#), r#"[{"id":"F","tested":true}]"#)],
+            vec![write("feature-list.json", Some(r#"[{"id":"F","tested":true}]"#), r#"[{"id":"F","tested":true},{"id":"G"}]"#)],
+        ),
+        "hooks-stay-wired" => (
+            vec![write(".claude/settings.json", Some(r#"{"hooks":{"Stop":"twining"}}"#), "{}")],
+            vec![write(".claude/settings.json", Some("{}"), r#"{"model":"x"}"#)],
+        ),
+        "read-logs-with-tools" => (vec![read("logs/app.log")], vec![read("src/main.rs")]),
+        _ => (Vec::new(), Vec::new()),
+    };
+    let of = |is_stopped: bool| {
+        move |(tool, input, file): (&str, Value, Option<String>)| {
+            let event = Event::of_tool(tool, host::action(tool, &input), "/project");
+            Example { event, input, file, is_stopped }
+        }
+    };
+    blocks.into_iter().map(of(true)).chain(allows.into_iter().map(of(false))).collect()
 }
 
 fn guard(id: &str, kind: Kind, globs: &[&str], action: Level, say: &str, next_step: &str) -> Guard {

@@ -55,6 +55,11 @@ impl Proposal {
         }
     }
 
+    /// Whether anything becomes different.
+    pub(crate) fn changes(&self) -> bool {
+        !matches!(&self.becomes, Becomes::Text { before, after } if before == after)
+    }
+
     /// The place in words.
     pub(crate) fn place(&self) -> String {
         match &self.at {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// When a guard is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Moment {
     /// A session begins.
     SessionStart,
@@ -13,23 +13,39 @@ pub enum Moment {
     PreToolUse,
     /// A tool has run.
     PostToolUse,
+    /// A tool has run and failed.
+    ToolFailed,
+    /// A subagent begins.
+    SubagentStart,
     /// A subagent returns.
     SubagentStop,
     /// The turn ends.
     Stop,
     /// A task is called done.
     TaskCompleted,
+    /// The host is about to forget most of the conversation.
+    PreCompact,
+    /// It has.
+    PostCompact,
+    /// The session ends.
+    SessionEnd,
 }
 
 impl Moment {
-    const ALL: [Self; 7] = [
+    /// Every moment there is.
+    pub const ALL: [Self; 12] = [
         Self::SessionStart,
         Self::UserPromptSubmit,
         Self::PreToolUse,
         Self::PostToolUse,
+        Self::ToolFailed,
+        Self::SubagentStart,
         Self::SubagentStop,
         Self::Stop,
         Self::TaskCompleted,
+        Self::PreCompact,
+        Self::PostCompact,
+        Self::SessionEnd,
     ];
 
     /// Its name, as hosts write it.
@@ -40,9 +56,14 @@ impl Moment {
             Self::UserPromptSubmit => "UserPromptSubmit",
             Self::PreToolUse => "PreToolUse",
             Self::PostToolUse => "PostToolUse",
+            Self::ToolFailed => "PostToolUseFailure",
+            Self::SubagentStart => "SubagentStart",
             Self::SubagentStop => "SubagentStop",
             Self::Stop => "Stop",
             Self::TaskCompleted => "TaskCompleted",
+            Self::PreCompact => "PreCompact",
+            Self::PostCompact => "PostCompact",
+            Self::SessionEnd => "SessionEnd",
         }
     }
 

@@ -1,5 +1,5 @@
-//! What hosts say, as neutral events. Claude Code and Codex send the same JSON;
-//! tool names of others are understood where they cannot be mistaken.
+//! What hosts say, as neutral events. Adapters say which of a host's fields is
+//! what ([`Told`]); tool names are understood wherever they cannot be mistaken.
 
 use serde_json::Value;
 
@@ -16,28 +16,166 @@ pub struct Heard {
     pub stop_hook_active: bool,
     /// What the person wrote.
     pub prompt: String,
+    /// What set it off: `startup`, `resume`, `clear`, `compact`, `manual`, `auto`.
+    pub source: String,
+    /// What the tool answered, where the host says.
+    pub outcome: Option<Outcome>,
 }
 
-/// Reads a host's JSON. `cwd` stands in where the host names no folder.
+/// What a tool answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// How it ended; none where nobody says.
+    pub exit_code: Option<i64>,
+    /// What it printed.
+    pub output: String,
+    /// Whether it has not ended: it was broken off, or goes on in the background.
+    pub is_unfinished: bool,
+}
+
+/// What a host may tell of an event. An adapter fills in what its host says; the
+/// rest is the same for all.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// The host's name of the tool; empty where none is meant.
+    pub tool: String,
+    /// The tool's input.
+    pub input: Value,
+    /// The tool's answer.
+    pub answer: Option<Value>,
+    /// How the tool ended if the answer does not say.
+    pub exit_code: Option<i64>,
+    /// Where the agent stands.
+    pub cwd: String,
+    /// The session.
+    pub session: String,
+    /// The subagent's id.
+    pub agent_id: Option<String>,
+    /// The kind of agent.
+    pub agent_type: Option<String>,
+    /// What the person wrote.
+    pub prompt: String,
+    /// What set it off.
+    pub source: String,
+    /// Whether a hook held the agent before.
+    pub stop_hook_active: bool,
+}
+
+impl Told {
+    /// The neutral event. `here` stands in where the host names no folder.
+    #[must_use]
+    pub fn heard(self, moment: Moment, here: &str) -> Heard {
+        let action = if self.tool.is_empty() { Action::Nothing } else { action(&self.tool, &self.input) };
+        let outcome = self.answer.as_ref().map(|answer| outcome(answer, self.exit_code));
+        let or = |text: String, other: &str| if text.is_empty() { other.to_owned() } else { text };
+        let event =
+            Event { moment, tool: self.tool, action, cwd: or(self.cwd, here), agent_id: self.agent_id, agent_type: self.agent_type };
+        Heard {
+            event,
+            session: or(self.session, "unknown"),
+            stop_hook_active: self.stop_hook_active,
+            prompt: self.prompt,
+            source: self.source,
+            outcome,
+        }
+    }
+}
+
+/// What the JSON of Claude Code and Codex tells.
 #[must_use]
-pub fn hear(moment: Moment, json: &Value, cwd: &str) -> Heard {
+pub fn told(moment: Moment, json: &Value) -> Told {
     let text = |key: &str| json.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
-    let tool = text("tool_name").unwrap_or_default();
-    let action = if tool.is_empty() { Action::Nothing } else { action(&tool, json.get("tool_input").unwrap_or(&Value::Null)) };
-    let event = Event {
-        moment,
-        tool,
-        action,
-        cwd: text("cwd").unwrap_or_else(|| cwd.to_owned()),
+    let has_failed = moment == Moment::ToolFailed;
+    let was_broken_off = json.get("is_interrupt").and_then(Value::as_bool) == Some(true);
+    Told {
+        tool: text("tool_name").unwrap_or_default(),
+        input: json.get("tool_input").cloned().unwrap_or(Value::Null),
+        answer: json.get(if has_failed { "error" } else { "tool_response" }).filter(|_| !was_broken_off).cloned(),
+        exit_code: has_failed.then_some(1),
+        cwd: text("cwd").unwrap_or_default(),
+        session: text("session_id").unwrap_or_default(),
         agent_id: text("agent_id"),
         agent_type: text("agent_type"),
-    };
-    Heard {
-        event,
-        session: text("session_id").unwrap_or_else(|| "unknown".to_owned()),
-        stop_hook_active: json.get("stop_hook_active").and_then(Value::as_bool).unwrap_or(false),
         prompt: text("prompt").unwrap_or_default(),
+        source: text("source").or_else(|| text("trigger")).or_else(|| text("reason")).unwrap_or_default(),
+        stop_hook_active: json.get("stop_hook_active").and_then(Value::as_bool).unwrap_or(false),
     }
+}
+
+/// Reads the JSON of Claude Code and Codex. `cwd` stands in where the host names no folder.
+#[must_use]
+pub fn hear(moment: Moment, json: &Value, cwd: &str) -> Heard {
+    told(moment, json).heard(moment, cwd)
+}
+
+/// Bytes of an answer that are looked at.
+const MOST_ANSWER: usize = 4 * 1024 * 1024;
+
+/// A tool's answer in any of the forms in use: text, parts of text, or an object
+/// that names what was printed and how it ended.
+fn outcome(answer: &Value, otherwise: Option<i64>) -> Outcome {
+    let mut outcome = Outcome::default();
+    collect(answer, &mut outcome, 0);
+    outcome.exit_code = outcome.exit_code.or_else(|| told_in(&outcome.output)).or(otherwise);
+    if outcome.is_unfinished {
+        outcome.exit_code = None;
+    }
+    outcome
+}
+
+fn collect(answer: &Value, outcome: &mut Outcome, depth: usize) {
+    if depth > 4 || outcome.output.len() > MOST_ANSWER {
+        return;
+    }
+    match answer {
+        Value::String(text) => {
+            // Some hosts hand on an object as text.
+            match serde_json::from_str::<Value>(text) {
+                Ok(inner @ Value::Object(_)) if depth < 2 && has_printed(&inner) => collect(&inner, outcome, depth + 1),
+                _ => {
+                    outcome.output.push_str(text);
+                    outcome.output.push('\n');
+                }
+            }
+        }
+        Value::Array(parts) => parts.iter().take(1_000).for_each(|part| collect(part, outcome, depth + 1)),
+        Value::Object(fields) => {
+            let ended = ["exit_code", "exitCode", "returncode", "returnCode"].iter().find_map(|key| fields.get(*key)?.as_i64());
+            let signal = fields.get("signal").is_some_and(|signal| !signal.is_null());
+            outcome.exit_code = outcome.exit_code.or(ended).or(signal.then_some(-1));
+            let yes = |key: &str| fields.get(key).is_some_and(|value| value.as_bool() == Some(true));
+            let goes_on = ["backgroundTaskId", "background_task_id", "backgroundPIDs"].iter().any(|key| match fields.get(*key) {
+                None | Some(Value::Null) => false,
+                Some(Value::Array(list)) => !list.is_empty(),
+                Some(_) => true,
+            });
+            outcome.is_unfinished |= yes("interrupted") || yes("is_interrupt") || yes("timed_out") || goes_on;
+            for key in PRINTED {
+                if let Some(value) = fields.get(key).filter(|value| !value.is_null()) {
+                    collect(value, outcome, depth + 1);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Members that hold what was printed; those that wrap others come last.
+const PRINTED: [&str; 11] =
+    ["stdout", "output", "stderr", "text", "content", "llmContent", "textResultForLlm", "error", "result", "metadata", "tool_output"];
+
+fn has_printed(value: &Value) -> bool {
+    PRINTED.iter().chain(&["exit_code", "exitCode"]).any(|key| value.get(*key).is_some())
+}
+
+/// How a command ended, where its first or last lines say: `Exit code: 1`,
+/// `Process exited with code 0`.
+fn told_in(output: &str) -> Option<i64> {
+    output.lines().take(8).chain(output.lines().rev().take(8)).find_map(|line| {
+        let line = line.trim().to_lowercase();
+        let rest = ["exit code:", "exit code", "process exited with code"].iter().find_map(|words| line.strip_prefix(words))?;
+        rest.trim().split(|c: char| !c.is_ascii_digit() && c != '-').next()?.parse().ok()
+    })
 }
 
 /// What a tool is asked to do, by its name and input.
@@ -48,10 +186,12 @@ pub fn action(tool: &str, input: &Value) -> Action {
     let name = tool.to_lowercase();
     let name = name.rsplit("__").next().unwrap_or(&name);
     match (name, path) {
-        ("bash" | "shell" | "exec_command" | "run_shell_command" | "local_shell" | "powershell", _) => Action::Shell(command(input)),
+        ("bash" | "shell" | "exec_command" | "run_terminal_cmd" | "run_shell_command" | "local_shell" | "powershell", _) => {
+            Action::Shell(command(input))
+        }
         ("apply_patch", _) => Action::Patch(text(&["patch", "input", "command"]).unwrap_or_else(|| command(input))),
-        ("read" | "read_file" | "view" | "notebookread", Some(path)) => Action::Read(path),
-        ("write" | "write_file" | "create_file", Some(path)) => match text(&["content", "contents", "file_text"]) {
+        ("read" | "read_file" | "view" | "view_file" | "notebookread", Some(path)) => Action::Read(path),
+        ("write" | "write_file" | "create_file" | "create", Some(path)) => match text(&["content", "contents", "file_text"]) {
             Some(content) => Action::Write { path, content },
             None => Action::Touches(vec![path]),
         },

@@ -6,11 +6,11 @@ use twining_store::PolicyFile;
 
 use crate::governance::UserPolicy;
 use crate::governance::policy::{Layer, Mistake, PROJECT_FILE};
-use crate::guards::change::{Becomes, Files, Proposal, Touched, touched};
+use crate::guards::change::{Becomes, Files, Proposal, Touched, Where, touched};
 use crate::guards::event::{Action, Event};
 use crate::guards::rule::{Guard, Kind, Level, Said, Standing};
-use crate::guards::seams::{Clauses, Evidence, Proof};
-use crate::guards::{builtin, features, person, reader};
+use crate::guards::seams::{Claims, Clauses, Evidence, Proof};
+use crate::guards::{builtin, clause, features, person, reader};
 
 /// What one guard says, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -94,6 +94,8 @@ pub struct Facts<'a> {
     pub files: &'a dyn Files,
     /// Whether a feature's test ran.
     pub evidence: &'a dyn Evidence,
+    /// What others work on.
+    pub claims: &'a dyn Claims,
 }
 
 /// The guards that hold in a project.
@@ -123,12 +125,7 @@ impl Guards {
         let mut all = Self { guards: builtin::guards(), mistakes: Vec::new(), user: user.clone() };
         all.lay(Layer::User, &user.name, &user.file, trial);
         all.lay(Layer::Project, PROJECT_FILE, project, trial);
-        for clause in clauses.clauses() {
-            match clause.into_guard() {
-                Ok(guard) => all.guards.push(guard),
-                Err(why) => all.mistakes.push(Mistake::whole("a decision's clause", &why)),
-            }
-        }
+        all.bind(clauses);
         if trial == Trial::Tried {
             for guard in all.guards.iter_mut().filter(|guard| guard.standing == Standing::Alive) {
                 if let Err(why) = try_examples(guard) {
@@ -144,6 +141,58 @@ impl Guards {
     pub fn alone(guard: &Guard) -> Self {
         let guard = Guard { examples: Vec::new(), action: guard.action.max(Level::Warn), ..guard.clone() };
         Self { guards: vec![guard], mistakes: Vec::new(), user: UserPolicy::default() }
+    }
+
+    pub(super) fn of(guards: Vec<Guard>, user: UserPolicy) -> Self {
+        Self { guards, mistakes: Vec::new(), user }
+    }
+
+    /// Adds what decisions and knowledge rule out.
+    pub fn bind(&mut self, clauses: &dyn Clauses) {
+        for clause in clauses.clauses() {
+            match clause.into_guard() {
+                Ok(guard) => self.guards.push(guard),
+                Err(why) => self.mistakes.push(Mistake::whole("a decision's clause", &why)),
+            }
+        }
+    }
+
+    /// Also keeps agents away from these folders, which are outside the project:
+    /// the user's own settings, and what is kept of them.
+    pub fn protect(&mut self, folders: &[String]) {
+        let globs: Vec<String> = folders.iter().flat_map(|folder| clause::globs_of(folder)).collect();
+        for guard in self.guards.iter_mut().filter(|guard| guard.id == builtin::STATE) {
+            guard.paths.add_plain(globs.iter().cloned());
+        }
+    }
+
+    /// What a guard would have said to a file that is now another than it was when
+    /// it was last accepted: some ways to change a file are seen only afterwards.
+    #[must_use]
+    pub fn slipped(&self, path: &str, before: &str, after: Option<&str>, evidence: &dyn Evidence) -> Option<String> {
+        self.comparing(path).find_map(|guard| {
+            let why = match guard.kind {
+                Kind::Tested => untested(before, after?, evidence),
+                Kind::Policy => self.milder(before, after.unwrap_or_default()),
+                _ => unwired(before, after.unwrap_or_default()),
+            }?;
+            Some(format!("[{}] `{path}` was changed: {why}", guard.id))
+        })
+    }
+
+    /// Whether a file is compared with what was last accepted.
+    #[must_use]
+    pub fn compares(&self, path: &str) -> bool {
+        self.comparing(path).next().is_some()
+    }
+
+    fn comparing<'g>(&'g self, path: &'g str) -> impl Iterator<Item = &'g Guard> {
+        self.guards.iter().filter(move |guard| {
+            matches!(guard.kind, Kind::Tested | Kind::Policy | Kind::Wiring)
+                && guard.action >= Level::Ask
+                && guard.standing == Standing::Alive
+                && guard.paths.name(path)
+        })
     }
 
     fn lay(&mut self, layer: Layer, name: &str, file: &PolicyFile, trial: Trial) {
@@ -196,6 +245,7 @@ impl Guards {
                 let said = match &touched {
                     Ok(touched) => self.said(guard, event, touched, facts),
                     Err(_) if guard.kind == Kind::Reads => Said::nothing("it is no reading"),
+                    Err(_) if guard.kind == Kind::Returns => Said::nothing("judged when a subagent returns"),
                     Err(why) => Said { level: guard.on_error, why: format!("{why}; it cannot be judged, so `on_error` holds") },
                 };
                 finding(guard, said)
@@ -229,6 +279,14 @@ impl Guards {
             },
             Kind::Returns => Said::nothing("judged when a subagent returns"),
             Kind::Person => person::said(guard, touched),
+            Kind::Claimed => claimed(guard, touched, facts.claims),
+            Kind::Clause => {
+                let used = guard.concerned(touched, facts.root).find_map(|proposal| {
+                    let item = clause::brought_in(&guard.when.adds, proposal)?;
+                    Some(guard.sure(proposal, format!("`{}` would use `{}`", proposal.place(), twining_model::text::excerpt(item, 80))))
+                });
+                used.unwrap_or_else(|| Said::nothing("nothing that is ruled out is brought in"))
+            }
             Kind::Tested | Kind::Policy | Kind::Wiring => {
                 let judged = guard.concerned(touched, facts.root).filter_map(|proposal| self.of_change(guard, proposal, facts));
                 judged.max_by_key(|said| said.level).unwrap_or_else(|| Said::nothing("nothing of its is changed for the worse"))
@@ -294,15 +352,31 @@ fn finding(guard: &Guard, said: Said) -> Finding {
 
 /// Features that would be called tested and have no proof.
 pub(crate) fn untested(before: &str, after: &str, evidence: &dyn Evidence) -> Option<String> {
-    // A list that was broken before is no reason to trust what comes after it.
-    let was = features::tested(before).unwrap_or_default();
-    match features::tested(after) {
+    if before == after {
+        return None;
+    }
+    match features::newly_tested(before, after) {
         Err(why) => Some(why.to_string()),
-        Ok(will) => will.difference(&was).find_map(|feature| match evidence.proof_of(feature) {
+        Ok(new) => new.iter().find_map(|feature| match evidence.proof_of(feature) {
             Proof::Recorded(_) => None,
             Proof::Missing(why) => Some(format!("{} would become tested: {why}", twining_model::text::excerpt(feature, 60))),
         }),
     }
+}
+
+/// Whether a change falls into what another works on.
+fn claimed(guard: &Guard, touched: &Touched, claims: &dyn Claims) -> Said {
+    let held = touched.writes.iter().filter(|proposal| proposal.changes()).filter_map(|proposal| {
+        let claim = match &proposal.at {
+            Where::Known(path) => claims.held(path),
+            Where::Below(path) => claims.held_below(path),
+            // Where nobody knows what is meant, nobody is known to be disturbed.
+            Where::Holes(..) | Where::Code(_) => None,
+        }?;
+        let why = if claim.reason.is_empty() { String::new() } else { format!(" for: {}", claim.reason) };
+        Some(guard.sure(proposal, format!("{} has `{}` until {}{why}", claim.by, proposal.place(), claim.until)))
+    });
+    held.max_by_key(|said| said.level).unwrap_or_else(|| Said::nothing("nobody else works on it"))
 }
 
 fn unwired(before: &str, after: &str) -> Option<String> {
@@ -330,7 +404,7 @@ fn try_examples(guard: &Guard) -> Result<(), String> {
         event.moment = guard.moments.first().copied().unwrap_or(event.moment);
         let alone = Guards::alone(guard);
         let files = OneFile(example.file.as_deref());
-        let facts = Facts { root: "/project", files: &files, evidence: &super::seams::NoEvidence };
+        let facts = Facts { root: "/project", files: &files, evidence: &super::seams::NoEvidence, claims: &super::seams::NoClaims };
         let speaks = alone.judge(&event, &facts).verdict > Level::Off;
         match (example.is_stopped, speaks) {
             (true, false) => return Err(format!("example {} should be stopped and is not", at + 1)),

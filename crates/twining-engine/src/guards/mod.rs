@@ -8,6 +8,9 @@
 pub(crate) mod amend;
 mod builtin;
 mod change;
+mod claims;
+mod clause;
+mod compiled;
 mod event;
 mod features;
 mod host;
@@ -25,15 +28,17 @@ mod tests;
 
 pub use builtin::KEEPERS;
 pub use change::Files;
+pub use claims::{Actor, ClaimsOfOthers};
+pub use clause::{globs_of, ruled_out};
 pub use event::{Action, Event, Moment, Replacement};
 pub use features::{NoList, tested};
-pub use host::{Heard, action, hear};
+pub use host::{Heard, Outcome, Told, action, hear, told};
 pub use judge::{Facts, Finding, Guards, Judgement, Trial, Verify};
 pub use path::{inside, normal};
-pub use rule::{Guard, Level, Standing};
-pub use seams::{Clause, Clauses, Evidence, NoClauses, NoEvidence, Proof};
-pub use shell::{Certainty, Unreadable};
-pub use stop::{Notes, Returned};
+pub use rule::{Example, Guard, Level, Standing};
+pub use seams::{Claim, Claims, Clause, Clauses, Evidence, NoClaims, NoClauses, NoEvidence, Proof};
+pub use shell::{Certainty, TestCommand, Unreadable, test_command};
+pub use stop::{Accepted, Notes, Returned};
 
 /// The simple commands of a line, each as its words; holes are shown as such.
 pub(crate) fn shell_runs(line: &str) -> Result<Vec<Vec<String>>, Unreadable> {

@@ -77,6 +77,16 @@ impl Paths {
         Ok(Self { globs: globs.iter().map(|glob| glob.trim_start_matches("./").to_lowercase()).collect(), compiled })
     }
 
+    /// The globs, as they are matched.
+    pub(crate) fn globs(&self) -> &[String] {
+        &self.globs
+    }
+
+    /// Adds globs that need no compiling.
+    pub(crate) fn add_plain(&mut self, globs: impl IntoIterator<Item = String>) {
+        self.globs.extend(globs.into_iter().map(|glob| glob.to_lowercase()));
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.globs.is_empty()
     }

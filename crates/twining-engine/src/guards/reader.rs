@@ -220,7 +220,8 @@ fn examples(node: &Node) -> Result<Vec<Example>, String> {
 fn example(node: &Node, is_stopped: bool) -> Result<Example, String> {
     if let Value::Text(command) = &node.value {
         let event = Event::of_tool("Bash", crate::guards::Action::Shell(command.clone()), "/project");
-        return Ok(Example { event, file: None, is_stopped });
+        let input = serde_json::json!({ "command": command });
+        return Ok(Example { event, input, file: None, is_stopped });
     }
     let Value::Map(fields) = &node.value else { return Err("an example is a command or a map".to_owned()) };
     let (mut tool, mut input, mut file, mut agent) = (None, Map::new(), None, None);
@@ -240,10 +241,11 @@ fn example(node: &Node, is_stopped: bool) -> Result<Example, String> {
         input.insert("content".to_owned(), Json::String("something else\n".to_owned()));
     }
     let tool = tool.unwrap_or_else(|| usual.to_owned());
-    let mut event = Event::of_tool(&tool, host::action(&tool, &Json::Object(input)), "/project");
+    let input = Json::Object(input);
+    let mut event = Event::of_tool(&tool, host::action(&tool, &input), "/project");
     event.agent_id = agent.as_deref().filter(|agent| *agent != "main").map(str::to_owned);
     event.agent_type = agent;
-    Ok(Example { event, file, is_stopped })
+    Ok(Example { event, input, file, is_stopped })
 }
 
 fn level(node: &Node) -> Result<Level, String> {

@@ -1,7 +1,7 @@
 //! A guard: what it looks at, when it speaks, and what it says.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::governance::policy::Source;
 use crate::guards::change::{Becomes, Proposal, Touched};
@@ -10,7 +10,7 @@ use crate::guards::path::Paths;
 use crate::guards::shell::{Certainty, Word};
 
 /// What a guard does, from lenient to strict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Nothing: it is off, or has nothing to say.
@@ -44,7 +44,7 @@ impl Level {
 }
 
 /// Who acts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Who {
     /// The main agent.
     Main,
@@ -65,7 +65,7 @@ impl Who {
 }
 
 /// Conditions beyond tool and path; all that are given must hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct When {
     /// One of these commands is run: its program, and its other words among the arguments.
     pub(crate) commands: Vec<Vec<String>>,
@@ -78,7 +78,7 @@ pub(crate) struct When {
 }
 
 /// What a guard judges by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
     /// Its paths and conditions alone.
     Declared,
@@ -94,6 +94,10 @@ pub(crate) enum Kind {
     Returns,
     /// A command that is a person's to give.
     Person,
+    /// A file that another works on.
+    Claimed,
+    /// What a decision or the knowledge rules out.
+    Clause,
 }
 
 /// What a guard's own examples say of it.
@@ -135,15 +139,55 @@ pub struct Guard {
     pub(crate) paths: Paths,
     pub(crate) except: Paths,
     pub(crate) when: When,
-    pub(crate) examples: Vec<Example>,
+    /// What it must say to which calls.
+    pub examples: Vec<Example>,
 }
 
 /// A call and what the guard must say to it.
 #[derive(Clone, Debug)]
-pub(crate) struct Example {
+pub struct Example {
     pub(crate) event: Event,
-    pub(crate) file: Option<String>,
-    pub(crate) is_stopped: bool,
+    /// The tool's input, as a host sends it.
+    pub input: serde_json::Value,
+    /// What stands in the file before.
+    pub file: Option<String>,
+    /// Whether the guard must speak, or must not.
+    pub is_stopped: bool,
+}
+
+impl Example {
+    /// The tool.
+    #[must_use]
+    pub fn tool(&self) -> &str {
+        &self.event.tool
+    }
+
+    /// The file it is about.
+    #[must_use]
+    pub fn path(&self) -> Option<&str> {
+        self.input.get("file_path").and_then(serde_json::Value::as_str)
+    }
+
+    /// The kind of agent that acts.
+    #[must_use]
+    pub fn agent(&self) -> Option<&str> {
+        self.event.agent_type.as_deref()
+    }
+}
+
+/// Tools that do the same under other names, first as Claude Code calls them.
+const SAME: [&[&str]; 4] = [
+    &["bash", "shell", "run_shell_command", "exec_command", "local_shell", "run_terminal_cmd", "powershell"],
+    &["write", "write_file", "create", "create_file"],
+    &["edit", "multiedit", "multi_edit", "replace", "str_replace", "edit_file", "apply_patch", "notebookedit"],
+    &["read", "read_file", "view", "view_file"],
+];
+
+/// Whether two names mean the same kind of tool: a rule about `Bash` holds for
+/// every host's shell.
+fn is_same_tool(one: &str, other: &str) -> bool {
+    let is = |name: &str, tool: &str| name.eq_ignore_ascii_case(tool);
+    is(one, other) || SAME.iter().any(|names| names.iter().any(|name| is(name, one)) && names.iter().any(|name| is(name, other)))
 }
 
 /// What a guard says to one event.
@@ -162,7 +206,7 @@ impl Said {
 impl Guard {
     /// Whether it is asked at this moment about this tool.
     pub(crate) fn is_asked(&self, event: &Event) -> bool {
-        let named = |tool: &String| tool.eq_ignore_ascii_case(&event.tool) || tool == "*";
+        let named = |tool: &String| tool == "*" || is_same_tool(tool, &event.tool);
         self.moments.contains(&event.moment) && (self.tools.is_empty() || self.tools.iter().any(named))
     }
 

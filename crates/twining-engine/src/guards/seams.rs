@@ -1,9 +1,8 @@
 //! What guards ask of other rooms. Each has a default that promises nothing.
 
-use crate::governance::policy::Source;
-use crate::guards::event::Moment;
-use crate::guards::path::Paths;
-use crate::guards::rule::{Guard, Kind, Level, Standing, When};
+use twining_model::Time;
+
+pub use crate::guards::clause::Clause;
 
 /// Whether a feature's test ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,40 +28,35 @@ impl Evidence for NoEvidence {
     }
 }
 
-/// A decision or a rule of the knowledge that can be checked.
+/// Somebody works on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Clause {
-    /// The record's id.
-    pub id: String,
-    /// Where it holds.
-    pub paths: Vec<String>,
-    /// What must not be brought in: an import, a path, a word.
-    pub must_not_use: Vec<String>,
-    /// The record's own words.
-    pub say: String,
+pub struct Claim {
+    /// Who.
+    pub by: String,
+    /// Until when.
+    pub until: Time,
+    /// Why.
+    pub reason: String,
 }
 
-impl Clause {
-    pub(crate) fn into_guard(self) -> Result<Guard, String> {
-        Ok(Guard {
-            next_step: format!("follow {}, or have it reconsidered with twining_reconsider", self.id),
-            id: self.id,
-            source: Source::DEFAULT,
-            action: Level::Block,
-            say: self.say,
-            on_error: Level::Off,
-            standing: Standing::Alive,
-            proposed: false,
-            origin: None,
-            verify: None,
-            kind: Kind::Declared,
-            moments: vec![Moment::PreToolUse],
-            tools: Vec::new(),
-            paths: Paths::compile(&self.paths)?,
-            except: Paths::compile(&[])?,
-            when: When { adds: self.must_not_use, ..When::default() },
-            examples: Vec::new(),
-        })
+/// What others work on.
+pub trait Claims {
+    /// The claim of another on a path, from the project's root.
+    fn held(&self, path: &str) -> Option<Claim>;
+    /// The claim of another on something at or below a folder.
+    fn held_below(&self, folder: &str) -> Option<Claim>;
+}
+
+/// Nobody claims anything.
+pub struct NoClaims;
+
+impl Claims for NoClaims {
+    fn held(&self, _: &str) -> Option<Claim> {
+        None
+    }
+
+    fn held_below(&self, _: &str) -> Option<Claim> {
+        None
     }
 }
 
@@ -72,11 +66,17 @@ pub trait Clauses {
     fn clauses(&self) -> Vec<Clause>;
 }
 
-/// None yet.
+/// None.
 pub struct NoClauses;
 
 impl Clauses for NoClauses {
     fn clauses(&self) -> Vec<Clause> {
         Vec::new()
+    }
+}
+
+impl Clauses for Vec<Clause> {
+    fn clauses(&self) -> Vec<Clause> {
+        self.clone()
     }
 }

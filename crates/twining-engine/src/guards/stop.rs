@@ -4,31 +4,108 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use twining_model::Time;
 
 use crate::guards::builtin::CODERS;
 use crate::guards::event::{Action, Event};
 use crate::guards::features;
-use crate::guards::judge::untested;
+use crate::guards::judge::Guards;
 use crate::guards::seams::Evidence;
 use crate::guards::shell;
 
 /// Refusals for one reason before the agent is let go.
 const MOST_HOLDS: u32 = 2;
-/// Lists a session's notes follow.
+/// Reasons a session's notes remember.
+const MOST_REASONS: usize = 256;
+/// Lists that are followed.
 const MOST_LISTS: usize = 16;
+/// Bytes of a text that is kept to be compared.
+const MOST_TEXT: usize = 256 * 1024;
 
 /// What hooks remember of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Notes {
+    /// When it was first heard of.
+    pub began: Option<Time>,
     /// How often each reason held it.
     pub held: BTreeMap<String, u32>,
-    /// Feature lists, and which of their features were tested when last accepted.
-    pub accepted: BTreeMap<String, BTreeSet<String>>,
     /// Changes made, by agent; the main agent is the empty name.
     pub changes: BTreeMap<String, u64>,
     /// Whether a tool's end was ever told; else nothing is known of changes.
     pub hears_tools: bool,
+    /// Files a person was asked about; what they allow is accepted.
+    pub asked: BTreeSet<String>,
+    /// Steps of the feature loop it was sent on to.
+    pub steps: u32,
+}
+
+/// Protected files as they were when they were last accepted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Accepted {
+    /// Feature lists, and which of their features were tested.
+    pub lists: BTreeMap<String, BTreeSet<String>>,
+    /// Policy and settings, whole.
+    pub texts: BTreeMap<String, String>,
+}
+
+impl Accepted {
+    /// Where feature lists usually are.
+    pub const LISTS: [&str; 4] = [".claude/progress/feature-list.json", "feature-list.json", "feature_list.json", ".twining/features.json"];
+    /// The other files that are compared.
+    pub const TEXTS: [&str; 7] = [
+        ".twining/policy.yml",
+        ".claude/settings.json",
+        ".claude/settings.local.json",
+        ".codex/hooks.json",
+        ".codex/config.toml",
+        ".gemini/settings.json",
+        ".cursor/hooks.json",
+    ];
+
+    /// Everything as it is now.
+    #[must_use]
+    pub fn now(read: &dyn Fn(&str) -> Option<String>) -> Self {
+        let mut accepted = Self::default();
+        for path in Self::LISTS.iter().chain(&Self::TEXTS) {
+            accepted.accept(path, read(path).as_deref());
+        }
+        accepted
+    }
+
+    /// Takes one file as it is now.
+    pub fn accept(&mut self, path: &str, text: Option<&str>) {
+        let is_text = Self::TEXTS.contains(&path);
+        match text {
+            None => {
+                self.lists.remove(path);
+                self.texts.remove(path);
+            }
+            Some(text) if is_text && text.len() <= MOST_TEXT => drop(self.texts.insert(path.to_owned(), text.to_owned())),
+            Some(text) if !is_text && self.lists.len() < MOST_LISTS => {
+                self.lists.insert(path.to_owned(), features::tested(text).unwrap_or_default());
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// What slipped in since, and how to undo it.
+    #[must_use]
+    pub fn slipped(&self, guards: &Guards, read: &dyn Fn(&str) -> Option<String>, evidence: &dyn Evidence) -> Vec<String> {
+        let paths: BTreeSet<&str> = Self::LISTS.iter().chain(&Self::TEXTS).copied().chain(self.lists.keys().map(String::as_str)).collect();
+        let slipped = paths.into_iter().filter_map(|path| {
+            let (before, is_list) = match self.lists.get(path) {
+                Some(tested) => (serde_json::json!({ "tested": tested }).to_string(), true),
+                None => (self.texts.get(path).cloned().unwrap_or_default(), Self::LISTS.contains(&path)),
+            };
+            let after = read(path);
+            let why = guards.slipped(path, &before, after.as_deref(), evidence)?;
+            let or = if is_list { "; or record a run of the tests with twining_report" } else { "; or have a person change it" };
+            Some(format!("{why}. Undo it: `git diff {path}` shows it, `git restore {path}` takes back what is not committed{or}"))
+        });
+        slipped.collect()
+    }
 }
 
 /// Whether an agent may return.
@@ -43,13 +120,6 @@ pub enum Returned {
 }
 
 impl Notes {
-    /// Remembers a list as it is when first seen.
-    pub fn accept(&mut self, path: &str, text: &str) {
-        if !self.accepted.contains_key(path) && self.accepted.len() < MOST_LISTS {
-            self.accepted.insert(path.to_owned(), features::tested(text).unwrap_or_default());
-        }
-    }
-
     /// Remembers what a tool did.
     pub fn tool_ran(&mut self, event: &Event) {
         self.hears_tools = true;
@@ -64,18 +134,6 @@ impl Notes {
         }
     }
 
-    /// What has slipped into the lists since they were accepted.
-    #[must_use]
-    pub fn slipped(&self, read: &dyn Fn(&str) -> Option<String>, evidence: &dyn Evidence) -> Option<String> {
-        self.accepted.iter().find_map(|(path, tested)| {
-            let known = serde_json::json!({ "tested": tested }).to_string();
-            let why = untested(&known, &read(path)?, evidence)?;
-            Some(format!(
-                "`{path}` was changed: {why}. Undo it (`git diff {path}` shows it), or record a run of the tests with twining_report"
-            ))
-        })
-    }
-
     /// Whether a coding agent returns with nothing done.
     #[must_use]
     pub fn returns_empty(&self, event: &Event) -> Option<String> {
@@ -88,6 +146,10 @@ impl Notes {
     /// Holds for a reason, unless it held for it twice, or the host says that
     /// the agent goes on because of us and nothing new came up.
     pub fn hold(&mut self, reason: &str, stop_hook_active: bool) -> Returned {
+        // A session with endless reasons is not held for another.
+        if self.held.len() >= MOST_REASONS && !self.held.contains_key(reason) {
+            return Returned::LetGo(reason.to_owned());
+        }
         let held = self.held.entry(reason.to_owned()).or_default();
         if *held >= MOST_HOLDS || (stop_hook_active && *held > 0) {
             return Returned::LetGo(reason.to_owned());

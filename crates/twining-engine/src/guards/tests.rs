@@ -52,7 +52,7 @@ fn loaded(user: &str, project: &str) -> Guards {
 fn judge_with(guards: &Guards, tool: &str, input: &Value, evidence: &dyn Evidence) -> Judgement {
     let files = files();
     let event = Event::of_tool(tool, action(tool, input), "/p");
-    guards.judge(&event, &Facts { root: "/p", files: &files, evidence })
+    guards.judge(&event, &Facts { root: "/p", files: &files, evidence, claims: &NoClaims })
 }
 
 fn verdict(tool: &str, input: &Value) -> Level {
@@ -357,8 +357,9 @@ fn a_clause_of_a_decision_binds() {
             vec![Clause {
                 id: "01D".into(),
                 paths: vec!["src/**".into()],
-                must_not_use: vec!["use redis".into()],
+                must_not_use: vec!["redis".into()],
                 say: "sessions stay in SQLite".into(),
+                is_contested: false,
             }]
         }
     }
@@ -373,7 +374,7 @@ fn a_clause_of_a_decision_binds() {
 fn the_main_agent_may_be_kept_from_editing() {
     let guards = loaded("guards:\n  orchestrator-does-not-edit: {action: block}\n", "");
     let files = files();
-    let facts = Facts { root: "/p", files: &files, evidence: &NoEvidence };
+    let facts = Facts { root: "/p", files: &files, evidence: &NoEvidence, claims: &NoClaims };
     let (tool, input) = edit("src/a.rs", "a", "b");
     let mut event = Event::of_tool(tool, action(tool, &input), "/p");
     assert_eq!(guards.judge(&event, &facts).verdict, Level::Block);
@@ -390,17 +391,109 @@ fn reading_a_log_whole_is_only_warned_about() {
 
 #[test]
 fn a_session_is_held_at_most_twice_for_the_same_reason() {
-    let mut notes = Notes::default();
-    notes.accept(LIST, BEFORE);
+    let (mut notes, mut accepted) = (Notes::default(), Accepted::default());
+    accepted.accept(LIST, Some(BEFORE));
     let changed = BEFORE.replace("false", "true");
-    let read = |_: &str| Some(changed.clone());
-    let reason = notes.slipped(&read, &NoEvidence).expect("is noticed");
+    let read = |path: &str| (path == LIST).then(|| changed.clone());
+    let guards = loaded("", "");
+    let reason = accepted.slipped(&guards, &read, &NoEvidence).remove(0);
     assert!(reason.contains("F2") && reason.contains("git diff"), "{reason}");
-    assert_eq!(notes.slipped(&read, &Proven), None);
+    assert_eq!(accepted.slipped(&guards, &read, &Proven), Vec::<String>::new());
     assert!(matches!(notes.hold(&reason, false), Returned::Held(_)));
     assert!(matches!(notes.hold(&reason, true), Returned::LetGo(_)));
     assert!(matches!(notes.hold(&reason, false), Returned::Held(_)));
     assert!(matches!(notes.hold(&reason, false), Returned::LetGo(_)));
+}
+
+#[test]
+fn a_policy_or_settings_that_became_milder_behind_our_back_are_noticed() {
+    let files = files();
+    let of = |path: &str| files.0.get(&format!("/p/{path}")).cloned();
+    let accepted = Accepted::now(&of);
+    let guards = loaded("", "");
+    assert_eq!(accepted.slipped(&guards, &of, &NoEvidence), Vec::<String>::new());
+    let changed = |path: &str| match path {
+        ".twining/policy.yml" => Some("guards: []\n".to_owned()),
+        ".claude/settings.json" => Some("{}".to_owned()),
+        ".cursor/hooks.json" => Some("{}".to_owned()),
+        path => of(path),
+    };
+    let told = accepted.slipped(&guards, &changed, &NoEvidence);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("hooks-stay-wired") && told[1].contains("`no-push` would no longer hold"), "{told:?}");
+}
+
+#[test]
+fn another_s_claim_keeps_an_edit_away_and_not_a_reading() {
+    struct Alice;
+    impl Claims for Alice {
+        fn held(&self, path: &str) -> Option<Claim> {
+            let claim = Claim { by: "alice".into(), until: twining_model::Time::from_ms(0), reason: "rewriting".into() };
+            path.starts_with("src/").then_some(claim)
+        }
+        fn held_below(&self, folder: &str) -> Option<Claim> {
+            if folder.is_empty() || folder == "src" { self.held("src/") } else { self.held(folder) }
+        }
+    }
+    let (guards, files) = (loaded("", ""), files());
+    let said = |(tool, input): (&str, Value)| {
+        let event = Event::of_tool(tool, action(tool, &input), "/p");
+        guards.judge(&event, &Facts { root: "/p", files: &files, evidence: &NoEvidence, claims: &Alice })
+    };
+    let denied = said(write("src/a.rs", "fn b() {}"));
+    assert_eq!(denied.verdict, Level::Block);
+    assert!(denied.reason().contains("alice has `src/a.rs`") && denied.reason().contains("rewriting"), "{}", denied.reason());
+    assert_eq!(said(bash("rm -rf src")).verdict, Level::Block);
+    assert_eq!(said(bash("echo x > src/new.rs")).verdict, Level::Block);
+    for fine in
+        [write("src/a.rs", "fn a() {}\n"), write("docs/a.md", "x"), bash("cat src/a.rs"), ("Read", json!({"file_path": "/p/src/a.rs"}))]
+    {
+        assert_eq!(said(fine.clone()).verdict, Level::Off, "{fine:?}");
+    }
+}
+
+#[test]
+fn what_a_decision_rules_out_is_not_brought_in() {
+    let clause = |items: &[&str], is_contested: bool| Clause {
+        id: "01D".into(),
+        paths: globs_of("src"),
+        must_not_use: items.iter().map(|item| (*item).to_owned()).collect(),
+        say: "dates are jiff's".into(),
+        is_contested,
+    };
+    let mut guards = loaded("", "");
+    guards.bind(&vec![clause(&["chrono"], false)]);
+    let said = |guards: &Guards, (tool, input): (&str, Value)| judge_with(guards, tool, &input, &NoEvidence).verdict;
+    assert_eq!(said(&guards, write("src/a.rs", "use chrono::Utc;\nfn a() {}\n")), Level::Block);
+    assert_eq!(said(&guards, edit("src/a.rs", "fn a", "use chrono::Utc;\nfn a")), Level::Block);
+    assert_eq!(said(&guards, bash("cat > src/b.rs <<'EOF'\nuse chrono::Utc;\nEOF")), Level::Block);
+    assert_eq!(said(&guards, write("src/a.rs", "// chrono is out\n")), Level::Off);
+    assert_eq!(said(&guards, write("tests/a.rs", "use chrono::Utc;\n")), Level::Off);
+    let mut guards = loaded("", "");
+    guards.bind(&vec![clause(&["chrono"], true)]);
+    assert_eq!(said(&guards, write("src/a.rs", "use chrono::Utc;\n")), Level::Warn, "contested, so only told");
+}
+
+#[test]
+fn guards_that_were_kept_judge_as_those_that_were_loaded() {
+    let policy = "guards:\n  - {id: a, tools: [Bash], when: {command: git push, agent: main}, say: no, action: ask}\n  - {id: b, paths: ['m/{x,y}/**'], except: ['m/x/z'], say: no}\n  - {id: dead, paths: [q], say: no, examples: {blocks: [ls]}}\n";
+    let loaded = loaded("", policy);
+    let kept = Guards::from_compiled(&loaded.to_compiled(), &UserPolicy::default()).expect("reads");
+    let shown = |guards: &Guards| {
+        format!("{:?}", guards.guards.iter().map(|guard| Guard { examples: Vec::new(), ..guard.clone() }).collect::<Vec<_>>())
+    };
+    assert_eq!(shown(&kept), shown(&loaded));
+    assert!(Guards::from_compiled(b"{}", &UserPolicy::default()).is_none());
+}
+
+#[test]
+fn a_user_s_own_settings_are_out_of_an_agent_s_reach() {
+    let mut guards = loaded("", "");
+    guards.protect(&["/home/u/.config/twining".to_owned()]);
+    let said = |tool: &str, input: Value| judge_with(&guards, tool, &input, &NoEvidence).verdict;
+    assert_eq!(said("Write", json!({"file_path": "/home/u/.config/twining/policy.yml", "content": "guards: []"})), Level::Block);
+    assert_eq!(said("Bash", json!({"command": "echo 'guards: {}' > /home/u/.config/twining/policy.yml"})), Level::Block);
+    assert_eq!(said("Write", json!({"file_path": "/home/u/.config/other/x", "content": "x"})), Level::Off);
 }
 
 #[test]

@@ -49,10 +49,16 @@ fn summary(line: &str) -> Option<TestCounts> {
         || line.starts_with("summary [")
         || line.starts_with('=')
         || line.ends_with("passing")
+        || line.ends_with(" failing")
+        || line.starts_with("ok | ")
+        || line.starts_with("failed | ")
         || line.contains(" passing (")
         || (line.contains(" passed in ") || line.contains(" failed in "));
     if is_nothing {
         return Some(TestCounts::default());
+    }
+    if let Some(counts) = in_columns(line) {
+        return Some(counts);
     }
     if !is_summary {
         // unittest: `Ran 12 tests in 0.1s`, and what failed on a line of its own.
@@ -68,6 +74,53 @@ fn summary(line: &str) -> Option<TestCounts> {
     let failed = before(&[" failed", " failing"]).unwrap_or(0).saturating_add(before(&[" error"]).unwrap_or(0));
     let passed = passed.or((failed > 0).then_some(0))?;
     Some(TestCounts { run: passed.saturating_add(failed), passed, failed })
+}
+
+/// The counts of runners that name what they count, before or after the number:
+/// Maven, Gradle, .NET, PHPUnit, RSpec, ExUnit, minitest, ctest, node and bun.
+fn in_columns(line: &str) -> Option<TestCounts> {
+    let line = line.trim_start_matches("[info] ").trim_start_matches("[error] ").trim_start_matches("[warning] ");
+    let after = |word: &str| number_after(line, word);
+    let of = |run: u64, failed: u64| Some(TestCounts { run, passed: run.saturating_sub(failed), failed });
+    if line.starts_with("tests run:") && !line.contains("time elapsed") {
+        let failed = after("failures:").unwrap_or(0).saturating_add(after("errors:").unwrap_or(0));
+        return of(after("tests run:")?.saturating_sub(after("skipped:").unwrap_or(0)), failed);
+    }
+    if line.starts_with("passed!") || line.starts_with("failed!") {
+        let (passed, failed) = (after("passed:")?, after("failed:")?);
+        return of(passed.saturating_add(failed), failed);
+    }
+    if line.starts_with("tests:") && line.contains("assertions:") {
+        return of(after("tests:")?, after("failures:").unwrap_or(0).saturating_add(after("errors:").unwrap_or(0)));
+    }
+    if line.starts_with("ok (") && line.contains("assertion") {
+        return of(number_before(line, " test")?, 0);
+    }
+    if let Some(run) = number_before(line, " examples,").or_else(|| number_before(line, " example,")) {
+        return of(run, number_before(line, " failure")?);
+    }
+    if let Some(run) = number_before(line, " runs, ").or_else(|| number_before(line, " tests, ").or_else(|| number_before(line, " test, ")))
+    {
+        return of(run, number_before(line, " failure")?.saturating_add(number_before(line, " error").unwrap_or(0)));
+    }
+    if let Some(run) = number_before(line, " tests completed").or_else(|| number_before(line, " test completed")) {
+        return of(run, number_before(line, " failed").unwrap_or(0));
+    }
+    if let (true, Some((_, total))) = (line.contains("% tests passed"), line.rsplit_once(" out of ")) {
+        return of(total.trim().parse().ok()?, number_before(line, " tests failed")?);
+    }
+    // One count a line.
+    let mut words = line.trim_start_matches(['#', 'ℹ']).split_whitespace();
+    match (words.next()?, words.next()?, words.next()) {
+        ("pass", number, None) | (number, "pass", None) => of(number.parse().ok()?, 0),
+        ("fail", number, None) | (number, "fail", None) => number.parse().ok().map(|failed| TestCounts { run: failed, passed: 0, failed }),
+        _ => None,
+    }
+}
+
+fn number_after(line: &str, word: &str) -> Option<u64> {
+    let rest = line[line.find(word)? + word.len()..].trim_start();
+    rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())].parse().ok()
 }
 
 fn number_before(line: &str, word: &str) -> Option<u64> {
@@ -113,6 +166,22 @@ mod tests {
             ("Ran 0 tests in 0.000s", counts(0, 0, 0)),
             ("ok  \texample.com/a\t0.01s\nFAIL\texample.com/b\t0.2s", counts(2, 1, 1)),
             ("?   \texample.com/a\t[no test files]", counts(0, 0, 0)),
+            (
+                "[INFO] Tests run: 2, Failures: 0, Time elapsed: 1 s - in A\n[INFO] Tests run: 5, Failures: 1, Errors: 1, Skipped: 1",
+                counts(4, 2, 2),
+            ),
+            ("Passed!  - Failed:     0, Passed:     5, Skipped:     0, Total:     5", counts(5, 5, 0)),
+            ("OK (5 tests, 9 assertions)", counts(5, 5, 0)),
+            ("Tests: 5, Assertions: 9, Failures: 2.", counts(5, 3, 2)),
+            ("5 examples, 1 failure", counts(5, 4, 1)),
+            ("3 tests, 0 failures", counts(3, 3, 0)),
+            ("4 runs, 9 assertions, 1 failures, 1 errors, 0 skips", counts(4, 2, 2)),
+            ("7 tests completed, 2 failed", counts(7, 5, 2)),
+            ("50% tests passed, 1 tests failed out of 2", counts(2, 1, 1)),
+            ("ℹ pass 5\nℹ fail 1", counts(6, 5, 1)),
+            (" 5 pass\n 0 fail", counts(5, 5, 0)),
+            ("ok | 5 passed | 0 failed (12ms)", counts(5, 5, 0)),
+            ("  6 passing (20ms)\n  1 failing", counts(7, 6, 1)),
             ("all good", None),
             ("", None),
         ] {

@@ -94,6 +94,7 @@ const COUNT_STALE: &str = "SELECT count(*) FROM decision WHERE status = 'provisi
 const TOUCHED: &str = "SELECT touched, num FROM decision WHERE status = ?1 AND touched >= ?2 ORDER BY touched DESC LIMIT ?3";
 const COUNT_TOUCHED: &str = "SELECT count(*) FROM decision WHERE status = ?1 AND touched >= ?2";
 const UNCONFIRMED: &str = "SELECT num FROM decision WHERE unconfirmed = 1 ORDER BY at DESC, id DESC LIMIT ?1";
+const SPEAKING: &str = "SELECT num FROM decision_line WHERE CAST(raw AS TEXT) LIKE ?1 ORDER BY num LIMIT 2000";
 const CARD: &str = "SELECT meaning, gist, agent FROM decision_line WHERE num = ?1";
 const SENSES: &str = "SELECT num, meaning, gist FROM decision_line WHERE num > ?1 ORDER BY num LIMIT ?2";
 
@@ -112,6 +113,14 @@ impl<'v> Decisions<'v> {
         let mut statement = self.conn.prepare_cached(GET)?;
         let mut rows = statement.query([id.as_str()])?;
         rows.next()?.map(|row| record_at(row, 0)).transpose()
+    }
+
+    /// Decisions that may say this somewhere, of any status; `_` stands for one
+    /// character of any kind. Looks through all of them: for whoever keeps the answer.
+    pub fn speaking_of(&self, words: &str) -> Result<Vec<Decision>, StoreError> {
+        let mut statement = self.conn.prepare_cached(SPEAKING)?;
+        let nums: Vec<i64> = statement.query_map([format!("%{words}%")], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        nums.into_iter().map(|num| self.at_row(Row(num))).collect()
     }
 
     /// Whether there is such a decision.

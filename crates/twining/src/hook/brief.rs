@@ -1,8 +1,11 @@
 //! What an agent is told when it begins: recorded text, one record a line and
 //! labelled as data, so that none of it can pass for an instruction.
 
+use twining_engine::workflow::NextInput;
 use twining_engine::{AssembleInput, Caller, ContextEntry, Engine};
 use twining_model::text;
+
+use crate::user_policy;
 
 /// Tokens of a session's brief; hosts cut at 10,000 characters.
 const SESSION_TOKENS: usize = 1_600;
@@ -27,6 +30,7 @@ pub fn of_session(engine: &Engine, caller: &Caller) -> Option<String> {
     };
     let context = engine.assemble_by_words(caller, &question).ok()?;
     let mut lines = vec![LABEL.to_owned()];
+    lines.extend(next_step(engine, caller));
     section(&mut lines, "Open needs", context.open_needs.iter().map(summary));
     section(&mut lines, "Warnings", context.active_warnings.iter().map(summary));
     section(&mut lines, "Questions", context.recent_questions.iter().map(summary));
@@ -40,6 +44,16 @@ pub fn of_session(engine: &Engine, caller: &Caller) -> Option<String> {
         lines.push(format!("{} more did not fit; ask twining_assemble with your task and scope.", context.omitted_count));
     }
     (lines.len() > 1).then(|| lines.join("\n"))
+}
+
+/// The next step, where there is a list of features.
+fn next_step(engine: &Engine, caller: &Caller) -> Option<String> {
+    let (_, list) = engine.feature_list().ok()?;
+    list?;
+    let next = engine.next(caller, &user_policy::read(), NextInput { prompt: Some(false) }).ok()?;
+    let role = next.role.map(|role| format!(", in the role {role}")).unwrap_or_default();
+    let said = format!("Next step of the feature loop: {} ({}){role}; twining_next gives its prompt.", next.next.say, next.next.why);
+    Some(text::excerpt(&text::visible(&said).replace('\n', " "), 400))
 }
 
 /// Warnings that concern a prompt.

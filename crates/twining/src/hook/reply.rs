@@ -1,38 +1,25 @@
-//! Answers in each host's words.
+//! What a hook answers, and how an answer leaves the process.
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use twining_engine::guards::Moment;
 
-/// Who asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Host {
-    /// Claude Code.
-    Claude,
-    /// Codex, which reads the same answers and knows no `ask`.
-    Codex,
-}
-
-impl Host {
-    /// Reads a name.
-    pub fn read(name: Option<&str>) -> Option<Self> {
-        match name {
-            None | Some("claude" | "claude-code") => Some(Self::Claude),
-            Some("codex") => Some(Self::Codex),
-            Some(_) => None,
-        }
-    }
-}
-
-/// What a hook answers.
+/// What a hook answers, whoever asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// Nothing to say.
     Silence,
     /// Something for the agent to read.
     Context(String),
+    /// The same, and something to begin with at once.
+    Start {
+        /// What to read.
+        context: String,
+        /// What to do.
+        go: String,
+    },
     /// Something for the person to read.
     Notice(String),
     /// The person decides.
@@ -41,61 +28,68 @@ pub enum Reply {
     Deny(String),
     /// The agent goes on.
     Hold(String),
+    /// It could not be judged.
+    Failed(String),
 }
 
-/// What Claude Code moves to a file if there is more, and Codex cuts.
+/// A host's answer: what is printed, what is said, and how the process ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// For the host.
+    pub out: Option<Value>,
+    /// For whoever reads along.
+    pub err: Option<String>,
+    /// How it ends.
+    pub code: u8,
+}
+
+/// What Claude Code moves to a file if there is more, and others cut.
 const MOST_CHARS: usize = 9_000;
 
-impl Reply {
-    /// Writes the answer in one piece: half a JSON is taken for no answer.
-    pub fn tell(&self, host: Host, moment: Moment) -> ExitCode {
-        if let (Self::Hold(reason), Moment::TaskCompleted) = (self, moment) {
-            // The one gate that knows no JSON: an exit of 2 refuses.
-            let _ = writeln!(std::io::stderr().lock(), "{reason}");
-            return ExitCode::from(2);
-        }
-        let Some(json) = self.to_json(host, moment) else { return ExitCode::SUCCESS };
-        let mut out = std::io::stdout().lock();
-        match out.write_all(format!("{json}\n").as_bytes()).and_then(|()| out.flush()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => Self::failed(moment, &format!("the answer cannot be written: {error}")),
-        }
-    }
-
-    /// The answer, if there is one.
-    pub fn to_json(&self, host: Host, moment: Moment) -> Option<Value> {
-        let cut = |text: &str| text.chars().take(MOST_CHARS).collect::<String>();
-        let event = moment.as_str();
-        let decided = |decision: &str, reason: &str| json!({"hookSpecificOutput": {"hookEventName": event, "permissionDecision": decision, "permissionDecisionReason": cut(reason)}});
-        Some(match self {
-            Self::Silence => return None,
-            Self::Context(text) => json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": cut(text)}}),
-            Self::Notice(text) => json!({"systemMessage": cut(text)}),
-            Self::Ask(reason) if host == Host::Claude => decided("ask", reason),
-            Self::Ask(reason) => decided("deny", &format!("{reason}\nA person has to do this.")),
-            Self::Deny(reason) => decided("deny", reason),
-            Self::Hold(reason) => json!({"decision": "block", "reason": cut(reason)}),
-        })
-    }
-
-    /// What went wrong. Before a tool it refuses; anywhere else it must not hold
-    /// a session that nothing can mend from inside.
-    pub fn failed(moment: Moment, why: &str) -> ExitCode {
-        let mut err = std::io::stderr().lock();
-        let _ = writeln!(err, "twining could not judge this: {}", twining_model::text::visible(why));
-        ExitCode::from(if moment == Moment::PreToolUse { 2 } else { 1 })
-    }
+/// As much of a text as every host takes.
+pub fn cut(text: &str) -> String {
+    text.chars().take(MOST_CHARS).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Answer {
+    /// Nothing.
+    pub fn silence() -> Self {
+        Self::default()
+    }
 
-    #[test]
-    fn codex_is_told_no_where_claude_asks() {
-        let ask = Reply::Ask("why".into());
-        assert_eq!(ask.to_json(Host::Claude, Moment::PreToolUse).expect("answers")["hookSpecificOutput"]["permissionDecision"], "ask");
-        assert_eq!(ask.to_json(Host::Codex, Moment::PreToolUse).expect("answers")["hookSpecificOutput"]["permissionDecision"], "deny");
-        assert_eq!(Reply::Silence.to_json(Host::Claude, Moment::Stop), None);
+    /// An answer in JSON.
+    pub fn json(out: Value) -> Self {
+        Self { out: Some(out), ..Self::default() }
+    }
+
+    /// A refusal by the one code that all hosts know.
+    pub fn refused(reason: &str) -> Self {
+        Self { err: Some(cut(reason)), code: 2, ..Self::default() }
+    }
+
+    /// What went wrong. Before a tool it refuses; anywhere else it must not hold a
+    /// session that nothing can mend from inside.
+    pub fn failed(moment: Moment, why: &str) -> Self {
+        let err = Some(format!("twining could not judge this: {}", twining_model::text::visible(why)));
+        Self { err, code: if moment == Moment::PreToolUse { 2 } else { 1 }, ..Self::default() }
+    }
+
+    /// Writes it in one piece: half a JSON is taken for no answer.
+    pub fn tell(self, moment: Moment) -> ExitCode {
+        let printed = match &self.out {
+            None => Ok(()),
+            Some(json) => {
+                let mut out = std::io::stdout().lock();
+                out.write_all(format!("{json}\n").as_bytes()).and_then(|()| out.flush())
+            }
+        };
+        let answer = match printed {
+            Ok(()) => self,
+            Err(error) => Self::failed(moment, &format!("the answer cannot be written: {error}")),
+        };
+        if let Some(said) = &answer.err {
+            let _ = writeln!(std::io::stderr().lock(), "{said}");
+        }
+        ExitCode::from(answer.code)
     }
 }

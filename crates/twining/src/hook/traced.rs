@@ -9,6 +9,7 @@ use twining_engine::learning::{Call, Seen, gist, negates};
 use twining_model::{Channel, Origin, Trace, TraceType, Trust};
 
 use super::reply::Reply;
+use super::scene::Scene;
 use super::verify::{self, Verified};
 use crate::allowed::Allowed;
 use crate::desk::Project;
@@ -24,7 +25,8 @@ struct Lifted {
 }
 
 /// Weighs a judgement by what a person allowed, and leaves the record of it.
-pub fn weighed(project: &Project, heard: &Heard, root: &str, judgement: Judgement) -> Judgement {
+pub fn weighed(scene: &Scene, judgement: Judgement) -> Judgement {
+    let project = &scene.project;
     let mut lifted: Vec<Lifted> = Vec::new();
     let judgement = match judgement.verdict {
         // Most calls: nothing to weigh, so nothing is opened.
@@ -34,7 +36,7 @@ pub fn weighed(project: &Project, heard: &Heard, root: &str, judgement: Judgemen
             judgement.weighed(&mut |finding| weigh(project, &allowed, finding, &mut lifted))
         }
     };
-    record(project, heard, root, &judgement, &lifted);
+    record(scene, &judgement, &lifted);
     judgement
 }
 
@@ -55,7 +57,9 @@ fn weigh(project: &Project, allowed: &Allowed, finding: &Finding, lifted: &mut V
     })
 }
 
-fn record(project: &Project, heard: &Heard, root: &str, judgement: &Judgement, lifted: &[Lifted]) {
+fn record(scene: &Scene, judgement: &Judgement, lifted: &[Lifted]) {
+    let Scene { project, heard, work, .. } = scene;
+    let root = work.root.as_str();
     let store = project.engine.store();
     if !store.exists().unwrap_or(false) {
         return;
@@ -96,7 +100,9 @@ fn record(project: &Project, heard: &Heard, root: &str, judgement: &Judgement, l
 }
 
 /// Notes that a person said yes: the tool they were asked about has run.
-pub fn ran(project: &Project, heard: &Heard, root: &str) {
+pub fn ran(scene: &Scene) {
+    let Scene { project, heard, work, .. } = scene;
+    let root = work.root.as_str();
     let Some(call) = latest(project, heard).find(|call| call.tool == heard.event.tool) else { return };
     let again = Call { action: Some(heard.event.action.clone()), ..Call::default() };
     let again = again.to_line().and_then(|line| Call::read(&line));
@@ -121,7 +127,8 @@ pub fn ran(project: &Project, heard: &Heard, root: &str) {
 }
 
 /// Notes a prompt, and what it takes back if it seems to take something back.
-pub fn prompted(project: &Project, heard: &Heard) {
+pub fn prompted(scene: &Scene) {
+    let Scene { project, heard, .. } = scene;
     let store = project.engine.store();
     if !store.exists().unwrap_or(false) {
         return;
@@ -153,13 +160,15 @@ pub fn prompted(project: &Project, heard: &Heard) {
 
 /// Notes that an agent was held at its end, or let go after it; a lifted guard
 /// holds nobody.
-pub fn ended(project: &Project, heard: &Heard, reply: Reply) -> Reply {
-    let (reason, held) = match &reply {
-        Reply::Hold(reason) => (reason.clone(), true),
-        Reply::Notice(reason) => (reason.clone(), false),
+pub fn ended(scene: &Scene, reason: &str, reply: Reply) -> Reply {
+    let held = match &reply {
+        Reply::Hold(_) => true,
+        Reply::Notice(_) => false,
         _ => return reply,
     };
-    let guard = if reason.ends_with("changed no file") { "return-needs-changes" } else { "tested-needs-evidence" };
+    let Scene { project, heard, .. } = scene;
+    // A reason begins with the guard that gave it.
+    let guard = reason.strip_prefix('[').and_then(|rest| rest.split_once(']')).map_or("tested-needs-evidence", |(guard, _)| guard);
     let store = project.engine.store();
     let bypass = Allowed::read(store).bypass(guard, store.ids().now()).cloned();
     let seen = Seen {
@@ -169,7 +178,7 @@ pub fn ended(project: &Project, heard: &Heard, reply: Reply) -> Reply {
         action: heard.event.moment.as_str().to_owned(),
         what_happened: format!("{} with: {reason}", if held { "wanted to stop" } else { "was let go" }),
         what_was_correct: String::new(),
-        why: bypass.as_ref().map_or(reason, |bypass| bypass.reason.clone()),
+        why: bypass.as_ref().map_or_else(|| reason.to_owned(), |bypass| bypass.reason.clone()),
         blocked: held && bypass.is_none(),
         guessed: false,
         call: None,

@@ -56,11 +56,14 @@ impl Client {
     pub fn start(program: &Path, project: &Path, name: &'static str, era: Era) -> Result<Self, ClientError> {
         let mut command = Command::new(program);
         command.arg("mcp").arg("--project").arg(project).args(["--agent", name]).env_remove("CLAUDE_CODE_SESSION_ID");
-        let mut server = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|source| ClientError::Start { program: program.display().to_string(), source })?;
+        Self::open(command, name, era)
+    }
+
+    /// Starts a server as a host would, and opens the conversation.
+    pub fn open(mut command: Command, name: &'static str, era: Era) -> Result<Self, ClientError> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        let mut server =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|source| ClientError::Start { program, source })?;
         let (Some(input), Some(output)) = (server.stdin.take(), server.stdout.take()) else {
             return Err(ClientError::Gone(io::ErrorKind::BrokenPipe.into()));
         };
@@ -98,7 +101,7 @@ impl Client {
     }
 
     fn info(&self) -> Value {
-        json!({"name": format!("tour-{}", self.name), "version": env!("CARGO_PKG_VERSION")})
+        json!({"name": format!("twining-{}", self.name), "version": env!("CARGO_PKG_VERSION")})
     }
 
     fn ask(&mut self, method: &str, mut params: Value) -> Result<Value, ClientError> {

@@ -1,11 +1,14 @@
 //! `tour`: the main job, played for real on a throwaway repository.
 //!
 //! Two agents, each with its own server process, share one memory: they post,
-//! decide, collide, ask why and assemble. Nothing is staged; every line shown
-//! is what came back over the wire.
+//! decide, collide, ask why and assemble; a rule stops one of them, and git merges
+//! what they did on two branches. Nothing is staged; every line shown is what came
+//! back.
 
-mod client;
+mod branches;
+pub mod client;
 mod repository;
+mod rule;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -25,6 +28,8 @@ enum TourError {
     Place(#[source] io::Error),
     #[error("an agent lost its server")]
     Client(#[from] ClientError),
+    #[error("cannot run a command of the tour")]
+    Run(#[source] io::Error),
     #[error("cannot print")]
     Print(#[source] io::Error),
 }
@@ -59,6 +64,8 @@ fn story() -> Result<(), TourError> {
     ben_collides(&program, place.path(), &choice)?;
     ada_looks_again(&mut ada)?;
     ada.leave().map_err(ClientError::Gone)?;
+    rule::holds(&program, place.path())?;
+    branches::meet(&program, place.path())?;
     say(|page| what_is_left(page, place.path()))
 }
 
@@ -124,17 +131,16 @@ fn ada_looks_again(ada: &mut Client) -> Result<(), TourError> {
 }
 
 fn what_is_left(page: &mut Page, project: &Path) {
-    scene(page, "5  What is left");
+    scene(page, "7  What is left");
     page.line([plain("Plain files that git tracks, jq reads and people review:")]);
     for line in repository::tracked(project) {
         page.line([dim(" "), place(line)]);
     }
     page.heading("Now yours");
-    page.line([dim("In a repository of your own, point Claude Code at it:")]);
-    page.line([strong("  claude mcp add twining -- twining mcp")]);
-    page.line([dim("and look over its shoulder:")]);
-    page.line([strong("  twining status")]);
-    page.line([strong("  twining why src/")]);
+    page.line([dim("In a repository of your own:")]);
+    page.line([strong("  twining init"), dim("     wires up git and the agents it finds; --dry-run shows the diff")]);
+    page.line([strong("  twining doctor"), dim("   proves that it works")]);
+    page.line([strong("  twining status"), dim("   looks over their shoulder")]);
 }
 
 fn scene(page: &mut Page, title: &str) {

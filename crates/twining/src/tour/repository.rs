@@ -23,7 +23,10 @@ pub fn plant(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The files of the memory that git would track.
+/// The files of the memory that git tracks, or would.
 pub fn tracked(dir: &Path) -> Vec<String> {
-    Git::at(dir).untracked_in(".twining").unwrap_or_default()
+    let git = Git::at(dir);
+    let mut files = git.tracked_of(&[".twining".to_owned()]);
+    files.extend(git.untracked_in(".twining").unwrap_or_default());
+    files.into_iter().collect()
 }

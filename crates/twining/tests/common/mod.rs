@@ -3,6 +3,8 @@
 
 #![expect(dead_code, reason = "each test file uses its own part")]
 
+pub mod repository;
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -44,6 +46,8 @@ impl Project {
         }
         // A policy of whoever runs the tests must not change what they see.
         command.env("XDG_CONFIG_HOME", self.path().join("settings-of-nobody"));
+        // Outside the project, as a person's is: what lies inside is never taken for theirs.
+        command.env("XDG_CACHE_HOME", std::env::temp_dir().join("twining-test-cache"));
         command
     }
 

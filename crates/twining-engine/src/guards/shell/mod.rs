@@ -10,6 +10,7 @@
 
 mod code;
 mod commands;
+mod testing;
 mod tree;
 mod word;
 
@@ -17,6 +18,7 @@ mod word;
 mod tests;
 
 pub(crate) use code::squeezed;
+pub use testing::{TestCommand, test_command};
 pub(crate) use word::{Piece, Word};
 
 /// Longest line that is read. A system does not start a program with a longer

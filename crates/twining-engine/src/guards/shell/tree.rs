@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use tree_sitter::{Node, ParseOptions, ParseState, Parser};
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 use crate::guards::shell::word::{self, Piece, Variables, Word};
 use crate::guards::shell::{Certainty, Effects, MOST_BYTES, ShellWrite, Target, Unreadable, commands};
@@ -17,24 +17,10 @@ const MOST_NODES: usize = 200_000;
 
 /// Reads a line into what it does. `nested` counts the lines around it.
 pub(super) fn read(line: &str, effects: &mut Effects, nested: usize) -> Result<(), Unreadable> {
-    if line.len() > MOST_BYTES {
-        return Err(Unreadable::TooLong);
-    }
-    if nested > MOST_NESTED || is_too_deep(line) {
+    if nested > MOST_NESTED {
         return Err(Unreadable::TooDeep);
     }
-    let mut parser = Parser::new();
-    // Only a grammar built for another version of the library is refused.
-    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).map_err(|_| Unreadable::TooManySteps)?;
-    let mut asked = 0;
-    let mut go_on = |_: &ParseState| {
-        asked += 1;
-        asked > MOST_ASKED
-    };
-    let options = ParseOptions::new().progress_callback(&mut go_on);
-    let bytes = line.as_bytes();
-    let tree =
-        parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options)).ok_or(Unreadable::TooManySteps)?;
+    let tree = parsed(line)?;
     let nodes = in_order(tree.root_node())?;
     let mut variables = Variables::default();
     for node in &nodes {
@@ -51,6 +37,27 @@ pub(super) fn read(line: &str, effects: &mut Effects, nested: usize) -> Result<(
         }
     }
     Ok(())
+}
+
+/// The grammar's tree of a line, within bounds.
+pub(super) fn parsed(line: &str) -> Result<Tree, Unreadable> {
+    if line.len() > MOST_BYTES {
+        return Err(Unreadable::TooLong);
+    }
+    if is_too_deep(line) {
+        return Err(Unreadable::TooDeep);
+    }
+    let mut parser = Parser::new();
+    // Only a grammar built for another version of the library is refused.
+    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).map_err(|_| Unreadable::TooManySteps)?;
+    let mut asked = 0;
+    let mut go_on = |_: &ParseState| {
+        asked += 1;
+        asked > MOST_ASKED
+    };
+    let options = ParseOptions::new().progress_callback(&mut go_on);
+    let bytes = line.as_bytes();
+    parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options)).ok_or(Unreadable::TooManySteps)
 }
 
 /// Brackets open at once that no honest line has, and on which a parser that
@@ -72,7 +79,7 @@ fn is_too_deep(line: &str) -> bool {
 }
 
 /// Every node, in the order of the text.
-fn in_order(root: Node<'_>) -> Result<Vec<Node<'_>>, Unreadable> {
+pub(super) fn in_order(root: Node<'_>) -> Result<Vec<Node<'_>>, Unreadable> {
     let mut nodes = Vec::new();
     let mut cursor = root.walk();
     let walked: ControlFlow<()> = loop {
@@ -97,7 +104,7 @@ fn in_order(root: Node<'_>) -> Result<Vec<Node<'_>>, Unreadable> {
     if walked.is_break() { Err(Unreadable::TooManySteps) } else { Ok(nodes) }
 }
 
-fn assign(node: Node<'_>, line: &str, variables: &mut Variables) -> Result<(), Unreadable> {
+pub(super) fn assign(node: Node<'_>, line: &str, variables: &mut Variables) -> Result<(), Unreadable> {
     match node.kind() {
         "variable_assignment" => {
             let (Some(name), Some(value)) = (node.child_by_field_name("name"), node.child_by_field_name("value")) else { return Ok(()) };

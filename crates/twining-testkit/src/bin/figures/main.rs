@@ -4,6 +4,7 @@
 
 mod client;
 mod crowd;
+mod guards;
 mod measure;
 mod prompts;
 mod search;
@@ -55,6 +56,8 @@ enum What {
     Rebuild,
     /// Role, gates and prompt, as a hook asks for them
     Prompts,
+    /// A hook before a tool, a thousand guards
+    Guards,
     /// Many processes, kills, arrays
     Crowd,
 }
@@ -122,6 +125,7 @@ fn report(arguments: Arguments) -> Outcome<()> {
             What::Search => search::search(&mut bench)?,
             What::Rebuild => measure::rebuild(&mut bench)?,
             What::Prompts => prompts::prompts(&mut bench)?,
+            What::Guards => guards::guards(&mut bench)?,
             What::Crowd => crowd::crowd(&mut bench)?,
         }
     }

@@ -1,0 +1,89 @@
+//! Runs that a host saw happen, taken for what they are.
+//!
+//! What an agent says of its tests is its word; what the host tells of a command
+//! that it ran itself is not. Only real runs of tests are kept, failed ones as
+//! failed, and each with the state of the files that features name.
+
+use std::path::Path;
+
+use twining_model::{limits, text};
+
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::governance::TestCounts;
+use crate::guards::{Outcome, test_command};
+use crate::workflow::{self, FileStates, OutputSeen, Run, RunSource, Status, counts_in};
+use crate::working::file_states;
+
+/// Paths whose state is kept with one run.
+const MOST_PATHS: usize = 256;
+
+/// What became of a run that was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Captured {
+    /// The run.
+    pub run: Run,
+    /// Why it shows nothing, if it does not, and what would.
+    pub lacks: Option<String>,
+}
+
+impl Engine {
+    /// Remembers a command that a host ran, if it ran tests. `None` if it did not.
+    pub fn capture_run(&self, caller: &Caller, checkout: &Path, command: &str, outcome: &Outcome) -> Result<Option<Captured>, Failure> {
+        let Some(test) = test_command(command) else { return Ok(None) };
+        if outcome.is_unfinished || !self.store().exists()? {
+            return Ok(None);
+        }
+        // A runner that always counts and did not ran nothing.
+        let tests = counts_in(&outcome.output).or(test.counts.then_some(TestCounts::default()));
+        let has_passed = tests.is_some_and(|tests| tests.passed > 0 && tests.failed == 0);
+        let exit_code = match outcome.exit_code {
+            Some(0) if !test.is_ending => None,
+            // Some hosts do not tell how a command ended; the runner's own last sentence does.
+            None if test.is_ending && has_passed => Some(0),
+            None if tests.is_some_and(|tests| tests.failed > 0) => Some(1),
+            told => told,
+        };
+        let run = Run {
+            id: self.store().ids().next().into(),
+            at: self.store().ids().now(),
+            feature: None,
+            agent: caller.agent.clone(),
+            source: RunSource::Captured,
+            command: text::excerpt(command, limits::ELEMENT_BYTES),
+            exit_code,
+            tests,
+            output: Some(OutputSeen::of(&outcome.output)),
+            tree: self.files_at_stake(checkout)?,
+            ..Run::default()
+        };
+        self.record_run(&run)?;
+        let lacks = lacks(&run, test.is_ending);
+        Ok(Some(Captured { run, lacks }))
+    }
+
+    /// How the files are of features that somebody may want to call tested.
+    fn files_at_stake(&self, checkout: &Path) -> Result<FileStates, Failure> {
+        let shelf = self.store().features()?;
+        // A list that cannot be read has no features; whoever judges by it says so.
+        let Ok(Some(list)) = workflow::list_on(&shelf) else { return Ok(FileStates::new()) };
+        let open = list.features.iter().filter(|feature| matches!(feature.status, Status::InProgress | Status::Completed));
+        let paths: Vec<String> = open.flat_map(|feature| feature.files.iter().cloned()).take(MOST_PATHS).collect();
+        file_states(checkout, &paths)
+    }
+}
+
+/// What an agent should know of a run that will not count.
+fn lacks(run: &Run, is_ending: bool) -> Option<String> {
+    let told = match (run.exit_code, run.tests) {
+        (Some(0), Some(tests)) if tests.run == 0 => "it ran no test".to_owned(),
+        (Some(0), None) if run.output.as_ref().is_none_or(|output| output.hollow) => "it printed nothing".to_owned(),
+        (None, _) if !is_ending => {
+            "the line does not end as the tests do; run them alone, or with `set -o pipefail` before a pipe".to_owned()
+        }
+        (None, _) => "the host does not say how it ended, and neither does its output".to_owned(),
+        _ => return None,
+    };
+    Some(told)
+}

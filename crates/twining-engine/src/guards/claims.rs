@@ -1,0 +1,118 @@
+//! Files that somebody works on: a claim keeps others from editing them until it
+//! ends. Claims are made by agents and end by themselves, so a forgotten one
+//! holds nobody for long.
+
+use serde::Deserialize;
+use twining_model::{Time, text};
+
+use crate::guards::path::Paths;
+use crate::guards::seams::{Claim, Claims};
+
+/// Claims that are looked at.
+const MOST_CLAIMS: usize = 1_000;
+
+/// Who asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Actor {
+    /// The host's session.
+    pub session: String,
+    /// The names it goes by: a subagent's id and kind.
+    pub names: Vec<String>,
+}
+
+/// Claims of others that hold now.
+#[derive(Clone, Debug, Default)]
+pub struct ClaimsOfOthers(Vec<(Paths, Claim)>);
+
+#[derive(Deserialize)]
+struct File {
+    #[serde(default)]
+    claims: Vec<Line>,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    agent_id: Option<String>,
+    #[serde(default)]
+    session_id: Option<String>,
+    #[serde(default)]
+    paths: Vec<String>,
+    #[serde(default)]
+    reason: Option<String>,
+    #[serde(default)]
+    until: Option<String>,
+}
+
+impl ClaimsOfOthers {
+    /// Reads the file of claims. One that is damaged claims nothing: nobody could
+    /// give back what it holds.
+    #[must_use]
+    pub fn read(bytes: &[u8], actor: &Actor, now: Time) -> Self {
+        let Ok(file) = serde_json::from_slice::<File>(bytes) else { return Self::default() };
+        let others = file.claims.into_iter().take(MOST_CLAIMS).filter_map(|line| {
+            // Without an end it would never end.
+            let until = line.until.as_deref().and_then(Time::read).filter(|until| *until > now)?;
+            if line.is_of(actor) {
+                return None;
+            }
+            let globs: Vec<String> = line.paths.iter().flat_map(|path| crate::guards::clause::globs_of(path)).collect();
+            let by = line.agent_id.or(line.session_id).unwrap_or_else(|| "somebody".to_owned());
+            let claim = Claim { by: told(&by), until, reason: told(line.reason.as_deref().unwrap_or_default()) };
+            Some((Paths::compile(&globs).ok()?, claim))
+        });
+        Self(others.collect())
+    }
+}
+
+impl Line {
+    fn is_of(&self, actor: &Actor) -> bool {
+        let session = self.session_id.as_deref().filter(|session| !session.is_empty());
+        let agent = self.agent_id.as_deref().unwrap_or_default();
+        // `main` is what everybody is called who gives no name.
+        session == Some(actor.session.as_str())
+            || actor.names.iter().any(|name| name == agent)
+            || (agent == "main" && session.is_none() && actor.names.is_empty())
+    }
+}
+
+impl Claims for ClaimsOfOthers {
+    fn held(&self, path: &str) -> Option<Claim> {
+        self.0.iter().find(|(paths, _)| paths.name(path)).map(|(_, claim)| claim.clone())
+    }
+
+    fn held_below(&self, folder: &str) -> Option<Claim> {
+        self.0.iter().find(|(paths, _)| paths.lie_below(folder)).map(|(_, claim)| claim.clone())
+    }
+}
+
+fn told(stored: &str) -> String {
+    text::visible(&text::excerpt(stored, 120)).replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"{"claims":[
+        {"id":"1","agent_id":"alice","session_id":"s-a","paths":["src/auth"],"feature":null,"reason":"rewriting","since":"2026-01-01T00:00:00Z","until":"2026-01-01T02:00:00Z"},
+        {"id":"2","agent_id":"bob","session_id":"s-b","paths":["docs/*.md"],"until":"2026-01-01T00:30:00Z"},
+        {"id":"3","agent_id":"carol","paths":["x"]}]}"#;
+
+    fn held(actor: &Actor, path: &str) -> Option<String> {
+        let now = Time::read("2026-01-01T01:00:00.000Z").expect("a time");
+        ClaimsOfOthers::read(FILE.as_bytes(), actor, now).held(path).map(|claim| claim.by)
+    }
+
+    #[test]
+    fn a_claim_covers_what_is_under_it_until_it_ends_and_never_its_own_agent() {
+        let me = Actor { session: "s-c".into(), names: Vec::new() };
+        assert_eq!(held(&me, "src/auth/jwt.rs").as_deref(), Some("alice"));
+        assert_eq!(held(&me, "src/authority.rs"), None);
+        assert_eq!(held(&me, "docs/a.md"), None, "it has ended");
+        assert_eq!(held(&me, "x"), None, "it never began to end");
+        assert_eq!(held(&Actor { session: "s-a".into(), names: Vec::new() }, "src/auth/jwt.rs"), None);
+        assert_eq!(held(&Actor { session: "s-c".into(), names: vec!["alice".into()] }, "src/auth/jwt.rs"), None);
+        assert!(ClaimsOfOthers::read(b"{", &me, Time::from_ms(0)).held("src/auth/jwt.rs").is_none());
+    }
+}

@@ -1,0 +1,238 @@
+//! Which tests a command line runs, and whether its ending is theirs.
+//!
+//! `cargo test | tail` ends as `tail` does, and `pytest || true` always ends well:
+//! such an ending says nothing about the tests. Read with the grammar, as guards
+//! read lines, so that no text of a command is taken for one.
+
+use tree_sitter::Node;
+
+use crate::guards::shell::tree;
+use crate::guards::shell::word::{self, Variables};
+
+/// A run of tests on a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestCommand {
+    /// What runs them: `cargo test`.
+    pub runner: String,
+    /// Whether it always tells how many ran, so that silence means none.
+    pub counts: bool,
+    /// Whether the line ends well only if the tests did.
+    pub is_ending: bool,
+}
+
+/// The tests a line runs; none if it runs none, hides what runs them, or cannot be read.
+#[must_use]
+pub fn test_command(line: &str) -> Option<TestCommand> {
+    let tree = tree::parsed(line).ok()?;
+    let nodes = tree::in_order(tree.root_node()).ok()?;
+    let mut variables = Variables::default();
+    let mut made_up = Vec::new();
+    for node in &nodes {
+        tree::assign(*node, line, &mut variables).ok()?;
+        match node.kind() {
+            "function_definition" => made_up.extend(node.child_by_field_name("name").map(|name| line[name.byte_range()].to_owned())),
+            // Another `PATH` is another `cargo`.
+            "variable_assignment" if node.child_by_field_name("name").is_some_and(|name| &line[name.byte_range()] == "PATH") => {
+                return None;
+            }
+            _ => {}
+        }
+    }
+    let mut found: Option<TestCommand> = None;
+    let mut keeps_failures = false;
+    for node in nodes.iter().filter(|node| node.kind() == "command") {
+        let mut cursor = node.walk();
+        let words: Option<Vec<String>> = node
+            .children(&mut cursor)
+            .filter(|child| !matches!(child.kind(), "variable_assignment" | "file_redirect" | "herestring_redirect" | "heredoc_redirect"))
+            .map(|child| word::read(child, line, &variables, 0).ok().map(|word| word.gist()))
+            .collect();
+        let words = words?;
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            ["alias", names @ ..] => {
+                made_up.extend(names.iter().filter_map(|name| name.split_once('=')).map(|(name, _)| name.to_owned()));
+            }
+            ["set", options @ ..] if options.contains(&"pipefail") => keeps_failures = true,
+            _ => {}
+        }
+        let words = unwrapped(&words);
+        let Some((runner, counts)) = runner(words) else { continue };
+        if made_up.iter().any(|name| words.first() == Some(&name.as_str())) {
+            return None;
+        }
+        let is_ending = ends_the_line(*node, line, keeps_failures);
+        // Of several, each must have ended well.
+        let so_far = found.take();
+        found = Some(TestCommand {
+            runner,
+            counts: counts || so_far.as_ref().is_some_and(|run| run.counts),
+            is_ending: is_ending && so_far.is_none_or(|run| run.is_ending),
+        });
+    }
+    found
+}
+
+/// A command without what only starts it.
+fn unwrapped<'w, 'l>(mut words: &'w [&'l str]) -> &'w [&'l str] {
+    loop {
+        words = match words {
+            ["time" | "nice" | "nohup" | "sudo" | "command" | "exec" | "npx" | "bunx" | "xvfb-run" | "chronic", rest @ ..] => {
+                past_options(rest)
+            }
+            ["timeout", rest @ ..] => past_options(rest).get(1..).unwrap_or_default(),
+            ["env", rest @ ..] => {
+                let set = rest.iter().take_while(|word| word.contains('=') || word.starts_with('-')).count();
+                &rest[set..]
+            }
+            ["uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye" | "mise" | "direnv", "run" | "exec" | "x", rest @ ..]
+            | ["bundle" | "pnpm" | "yarn" | "npm", "exec" | "dlx", rest @ ..] => past_options(rest),
+            ["python" | "python3", "-m", rest @ ..] => rest,
+            _ => return words,
+        };
+    }
+}
+
+fn past_options<'w, 'l>(words: &'w [&'l str]) -> &'w [&'l str] {
+    &words[words.iter().take_while(|word| word.starts_with('-')).count()..]
+}
+
+/// What runs tests, and whether it always counts them.
+fn runner(words: &[&str]) -> Option<(String, bool)> {
+    let (first, rest) = words.split_first()?;
+    // A program of the project's own by the same name may print what it likes.
+    let name = match first.rsplit_once('/') {
+        None => *first,
+        Some((folder, name)) if folder.ends_with("bin") || (folder == "." && matches!(name, "gradlew" | "mvnw")) => name,
+        Some(_) => return None,
+    };
+    let plain: Vec<&str> = rest.iter().copied().filter(|word| !word.starts_with('-') && !word.starts_with('+')).collect();
+    let verb = plain.first().copied().unwrap_or_default();
+    let counts = match name {
+        "cargo" => match verb {
+            "test" | "t" => true,
+            "nextest" => plain.get(1) == Some(&"run"),
+            "llvm-cov" | "tarpaulin" => true,
+            _ => return None,
+        },
+        "pytest" | "py.test" | "jest" | "vitest" | "mocha" | "phpunit" | "rspec" | "ava" | "ctest" | "bats" | "unittest" | "trial" => true,
+        "go" | "dotnet" | "deno" | "bun" | "swift" | "mix" | "flutter" | "dart" | "zig" if verb == "test" => name != "zig",
+        "python" | "python3" if plain.contains(&"manage.py") && plain.contains(&"test") => true,
+        "node" if rest.contains(&"--test") => true,
+        "playwright" | "cypress" if matches!(verb, "test" | "run") => true,
+        "npm" | "pnpm" | "yarn" | "bun" if matches!(verb, "test" | "t" | "tst") || (verb == "run" && plain.get(1).is_some_and(is_test)) => {
+            false
+        }
+        "pnpm" | "yarn" if is_test(&verb) => false,
+        "mvn" | "mvnw" if plain.iter().any(|goal| matches!(*goal, "test" | "verify" | "install" | "package")) => true,
+        "gradle" | "gradlew" if plain.iter().any(|task| task.rsplit(':').next().is_some_and(|task| is_test(&task) || task == "check")) => {
+            false
+        }
+        "make" | "just" | "task" | "ninja" | "rake" | "bazel" | "sbt" | "tox" | "nox"
+            if name == "tox" || name == "nox" || plain.iter().any(is_test) || plain.contains(&"check") =>
+        {
+            false
+        }
+        _ => return None,
+    };
+    let told = if verb.is_empty() || counts && rest.is_empty() { name.to_owned() } else { format!("{name} {verb}") };
+    Some((told, counts))
+}
+
+fn is_test(word: &&str) -> bool {
+    *word == "test"
+        || *word == "tests"
+        || word.starts_with("test:")
+        || word.starts_with("test-")
+        || word.ends_with("-test")
+        || word.ends_with("Test")
+}
+
+/// Whether the line ends well only if this command did.
+fn ends_the_line(node: Node<'_>, line: &str, keeps_failures: bool) -> bool {
+    let mut inner = node;
+    while let Some(outer) = inner.parent() {
+        let holds = match outer.kind() {
+            // What comes after it speaks for it, unless joined by `&&`.
+            "program" | "subshell" | "compound_statement" => is_last(inner, outer) && !is_in_background(inner, line),
+            "list" => {
+                let mut cursor = outer.walk();
+                outer.children(&mut cursor).all(|part| part.is_named() || &line[part.byte_range()] == "&&")
+            }
+            "pipeline" => keeps_failures || is_last(inner, outer),
+            "redirected_statement" => true,
+            // Loops, conditions, `!`, `$(..)`: too many ways to end well.
+            _ => false,
+        };
+        if !holds {
+            return false;
+        }
+        inner = outer;
+    }
+    true
+}
+
+fn is_last(inner: Node<'_>, outer: Node<'_>) -> bool {
+    let count = outer.named_child_count();
+    (0..count)
+        .rev()
+        .filter_map(|at| outer.named_child(at))
+        .find(|child| child.kind() != "comment")
+        .is_some_and(|last| last.id() == inner.id())
+}
+
+fn is_in_background(inner: Node<'_>, line: &str) -> bool {
+    inner.next_sibling().is_some_and(|next| !next.is_named() && &line[next.byte_range()] == "&")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_of_tests_is_known_by_its_program_and_its_ending_by_the_grammar() {
+        for (line, runner, is_ending) in [
+            ("cargo test", "cargo test", true),
+            ("cargo nextest run -p a 2>&1", "cargo nextest", true),
+            ("cd app && RUST_LOG=x cargo test --all", "cargo test", true),
+            ("cargo test | tail -5", "cargo test", false),
+            ("set -o pipefail; cargo test | tail -5", "cargo test", true),
+            ("cargo test || true", "cargo test", false),
+            ("cargo test; echo done", "cargo test", false),
+            ("! cargo test", "cargo test", false),
+            ("cargo test &", "cargo test", false),
+            ("if cargo test; then echo ok; fi", "cargo test", false),
+            ("cargo test && echo ok", "cargo test", true),
+            ("(cd a && timeout 60 uv run pytest -q)", "pytest", true),
+            ("python -m pytest tests/", "pytest tests/", true),
+            ("go test ./...", "go test", true),
+            ("npm run test:unit -- --ci", "npm run", true),
+            ("npx vitest run", "vitest run", true),
+            ("./gradlew :app:test", "gradlew :app:test", true),
+            ("mvn -q test", "mvn test", true),
+            ("make -j2 test", "make test", true),
+            ("node_modules/.bin/jest", "jest", true),
+        ] {
+            let found = test_command(line).unwrap_or_else(|| panic!("{line}"));
+            assert_eq!((found.runner.as_str(), found.is_ending), (runner, is_ending), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_a_run_is_none() {
+        for line in [
+            "echo 'test result: ok. 5 passed; 0 failed'",
+            "cargo build",
+            "cat pytest.log",
+            "cargo() { echo fine; }; cargo test",
+            "alias pytest=true; pytest",
+            "PATH=/x:$PATH cargo test",
+            "./pytest",
+            "git commit -m 'cargo test'",
+            "npm install",
+            "",
+        ] {
+            assert_eq!(test_command(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What git was told of us, and whether it works: versions of each of our files are
+//! merged in a throwaway repository, by the driver as it is set up here.
+
+use std::fs;
+use std::path::Path;
+
+use super::program::named;
+use super::{Check, Finding};
+use crate::desk::Project;
+use crate::drivers::{DRIVERS, Driver};
+use crate::git::Git;
+use crate::init;
+
+/// A file in three versions, and what a merge of them must hold.
+struct Trial {
+    kind: &'static str,
+    file: &'static str,
+    versions: [&'static str; 3],
+    holds: [&'static str; 2],
+}
+
+/// One for each driver. Git alone takes every one of them for a conflict.
+const TRIALS: [Trial; 5] = [
+    Trial {
+        kind: "lines",
+        file: ".twining/blackboard.jsonl",
+        versions: ["{\"id\":\"a\"}\n", "{\"id\":\"a\"}\n{\"id\":\"left\"}\n", "{\"id\":\"a\"}\n{\"id\":\"right\"}\n"],
+        holds: ["left", "right"],
+    },
+    Trial {
+        kind: "array",
+        file: ".twining/graph/entities.json",
+        versions: ["[\n]\n", "[\n {\"id\":\"left\",\"name\":\"l\"}\n]\n", "[\n {\"id\":\"right\",\"name\":\"r\"}\n]\n"],
+        holds: ["left", "right"],
+    },
+    Trial {
+        kind: "decision",
+        file: ".twining/decisions/01JZZZZZZZZZZZZZZZZZZZZZZZ.json",
+        versions: [
+            "{\n  \"id\": \"01JZZZZZZZZZZZZZZZZZZZZZZZ\",\n  \"commit_hashes\": []\n}\n",
+            "{\n  \"id\": \"01JZZZZZZZZZZZZZZZZZZZZZZZ\",\n  \"commit_hashes\": [\"1eff\"]\n}\n",
+            "{\n  \"id\": \"01JZZZZZZZZZZZZZZZZZZZZZZZ\",\n  \"commit_hashes\": [\"214\"]\n}\n",
+        ],
+        holds: ["1eff", "214"],
+    },
+    Trial {
+        kind: "features",
+        file: ".twining/features.json",
+        versions: [
+            "{\n  \"features\": [\n    {\"id\": \"F1\"}\n  ]\n}\n",
+            "{\n  \"features\": [\n    {\"id\": \"F1\"},\n    {\"id\": \"left\"}\n  ]\n}\n",
+            "{\n  \"features\": [\n    {\"id\": \"F1\"},\n    {\"id\": \"right\"}\n  ]\n}\n",
+        ],
+        holds: ["left", "right"],
+    },
+    Trial {
+        kind: "knowledge",
+        file: ".twining/knowledge.dot",
+        versions: [
+            "digraph k {\n  a [type=\"component\"];\n}\n",
+            "digraph k {\n  a [type=\"component\"];\n  left [type=\"component\"];\n}\n",
+            "digraph k {\n  a [type=\"component\"];\n  right [type=\"component\"];\n}\n",
+        ],
+        holds: ["left", "right"],
+    },
+];
+
+/// Looks at git's part.
+pub fn checks(project: &Project) -> Vec<Check> {
+    if project.history.shape().is_none() {
+        return Vec::new();
+    }
+    let drift = match init::git_drift(project) {
+        Ok(drift) => drift,
+        Err(problem) => return vec![Check::failed("git", &problem)],
+    };
+    if !drift.is_empty() {
+        let message = format!("git merges our files line by line and knows no hooks of ours: {} would change", drift.join(", "));
+        return vec![Check::new("git", Finding::Warn, message).hinted("twining init, or twining doctor --fix, tells git")];
+    }
+    if named("twining").is_none() {
+        return vec![Check::new("git", Finding::Fail, "git is to start `twining` for merges, and it is not on PATH")];
+    }
+    match tried(&TRIALS) {
+        Ok(failed) if failed.is_empty() => {
+            vec![Check::new("git", Finding::Ok, format!("drivers and hooks are in place; {} trial merges came out right", TRIALS.len()))]
+        }
+        Ok(failed) => vec![
+            Check::new("git", Finding::Fail, format!("a trial merge went wrong with the driver for {}", failed.join(", ")))
+                .hinted("the `twining` on PATH may be older than this one; `twining merge-driver --help` lists what it can merge"),
+        ],
+        Err(why) => vec![Check::new("git", Finding::NotChecked, format!("no trial merge could be made: {why}"))],
+    }
+}
+
+/// Merges all of them at once in a throwaway repository; the kinds that failed.
+fn tried(trials: &[Trial]) -> Result<Vec<&'static str>, String> {
+    let place = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let git = Git::at(place.path());
+    let step = |words: &[&str]| match git.run_in_throwaway(words) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(format!("git {} failed", words.first().unwrap_or(&""))),
+        Err(error) => Err(error.to_string()),
+    };
+    step(&["init", "-q"])?;
+    for driver in DRIVERS {
+        step(&["config", &format!("merge.{}.driver", driver.name()), &driver.command("twining")])?;
+    }
+    let attributes: String = DRIVERS
+        .iter()
+        .flat_map(|driver: &Driver| driver.files.iter().map(move |file| format!("{file} merge={}\n", driver.name())))
+        .collect();
+    write(&place.path().join(".gitattributes"), &attributes)?;
+    let version = |number: usize| trials.iter().try_for_each(|trial| write(&place.path().join(trial.file), trial.versions[number]));
+    let commit = |name: &str| step(&["add", "-A", "-f"]).and_then(|()| step(&["commit", "-q", "-m", name]));
+    version(0)?;
+    commit("base")?;
+    step(&["branch", "right"])?;
+    version(1)?;
+    commit("left")?;
+    step(&["checkout", "-q", "right"])?;
+    version(2)?;
+    commit("right")?;
+    // A conflict is told by the files, one by one.
+    let _ = git.run_in_throwaway(&["merge", "-q", "-m", "both", "-"]).map_err(|error| error.to_string())?;
+    let well = |trial: &&Trial| {
+        let text = fs::read_to_string(place.path().join(trial.file)).unwrap_or_default();
+        trial.holds.iter().all(|held| text.contains(held)) && !text.contains("<<<<<<<")
+    };
+    Ok(trials.iter().filter(|trial| !well(trial)).map(|trial| trial.kind).collect())
+}
+
+fn write(file: &Path, text: &str) -> Result<(), String> {
+    let made = file.parent().map_or(Ok(()), fs::create_dir_all);
+    made.and_then(|()| fs::write(file, text)).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_driver_has_its_trial() {
+        for driver in DRIVERS {
+            assert!(TRIALS.iter().any(|trial| trial.kind == driver.kind), "{}", driver.kind);
+        }
+    }
+}

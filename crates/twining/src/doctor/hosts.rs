@@ -1,0 +1,307 @@
+//! What hosts were told of us, and whether it works: the configured hook is handed a
+//! call it must stop and one it must not, and the configured server is spoken to in
+//! both eras of the protocol.
+//!
+//! Settings may have been cloned. Only what is plainly ours, `twining hook …` and
+//! `twining mcp …`, is ever started, and only the `twining` that is on PATH.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::program::{PATIENCE, converse, named, run};
+use super::{Check, Finding};
+use crate::desk::Project;
+use crate::init::{self, Host, Settings, Wired};
+use crate::tour::client::{Client, Era};
+
+/// The guard that the trial call runs into.
+const GUARD: &str = "protect-twining-state";
+
+/// Looks at every host that is wired up here.
+pub fn checks(project: &Project) -> Vec<Check> {
+    let wired = match init::wired(project) {
+        Ok(wired) => wired,
+        Err(problem) => return vec![Check::failed("agents", &problem)],
+    };
+    if wired.is_empty() {
+        let check = Check::new("agents", Finding::Warn, "no agent is wired up in this project");
+        return vec![check.hinted("twining init finds the agents on this machine")];
+    }
+    let mut checks = Vec::new();
+    for wiring in &wired {
+        checks.push(settings(wiring));
+        checks.push(match (&wiring.gate, wiring.host) {
+            (Some(words), host) => hook(host, words),
+            (None, Host::OpenCode) => Check::new("hook", Finding::NotChecked, "opencode: its plugin runs inside of it and was not tried"),
+            (None, host) => {
+                Check::new("hook", Finding::Fail, format!("{}: nothing asks us before a tool runs, so no rule holds", host.name()))
+                    .hinted("twining init writes the hooks anew")
+            }
+        });
+        checks.extend(wiring.server.as_ref().map(|words| server(project, wiring.host, words)));
+        match wiring.host {
+            Host::Claude => checks.extend(claude_consent(project)),
+            Host::Codex => checks.push(codex_trust(project)),
+            _ => {}
+        }
+    }
+    checks.extend(switches(project));
+    checks.extend(doubled(project));
+    checks
+}
+
+/// Whether a host's files are what `init` would write today.
+fn settings(wiring: &Wired) -> Check {
+    let name = wiring.host.name();
+    if wiring.drift.is_empty() {
+        return Check::new("agents", Finding::Ok, format!("{name} is wired up as it should be"));
+    }
+    let message = format!("{name}: {} differ from what is written today", wiring.drift.join(", "));
+    Check::new("agents", Finding::Warn, message).hinted("twining doctor --fix, or twining init, brings them up to date")
+}
+
+/// Runs the configured hook with a call that must be stopped, and one that must not.
+fn hook(host: Host, words: &[String]) -> Check {
+    let name = host.name();
+    match proven(host, words) {
+        Ok(ms) => Check::new("hook", Finding::Ok, format!("{name}: a forbidden call was stopped and an allowed one was not ({ms} ms)")),
+        Err(why) => Check::new("hook", Finding::Fail, format!("{name}: `{}` {why}", words.join(" ")))
+            .hinted("an agent in this host can do what the rules forbid; twining init writes the hook anew"),
+    }
+}
+
+/// The whole proof for one hook. The seam for `guard test`, which tries every
+/// guard's examples the same way.
+fn proven(host: Host, words: &[String]) -> Result<u128, String> {
+    let program = ours(words, "hook")?;
+    let place = tempfile::tempdir().map_err(|error| error.to_string())?;
+    for folder in [".git", ".twining"] {
+        fs::create_dir(place.path().join(folder)).map_err(|error| error.to_string())?;
+    }
+    let began = Instant::now();
+    let ask = |file: &str| {
+        let mut command = Command::new(&program);
+        command.args(&words[1..]).current_dir(place.path()).env_remove("TWINING_PROJECT").env("CLAUDE_PROJECT_DIR", place.path());
+        run(&mut command, &call(host, place.path(), file).to_string())
+    };
+    let stopped = ask(".twining/blackboard.jsonl")?;
+    let ms = began.elapsed().as_millis();
+    if !format!("{}{}", stopped.out, stopped.err).contains(&format!("[{GUARD}]")) {
+        let said = [&stopped.err, &stopped.out].into_iter().find(|said| !said.trim().is_empty());
+        let said = twining_model::text::excerpt(said.map_or("nothing", |said| said.trim()), 160);
+        return Err(format!("did not stop a write into the memory; it said: {said}"));
+    }
+    let let_through = ask("notes.txt")?;
+    if let_through.code != Some(0) || let_through.out.contains("deny") {
+        return Err("stopped a write that nothing forbids".to_owned());
+    }
+    Ok(ms)
+}
+
+/// A write, as the host tells of it before it happens.
+fn call(host: Host, place: &Path, file: &str) -> Value {
+    let (event, tool) = match host {
+        Host::Gemini => ("BeforeTool", "write_file"),
+        Host::Cursor => ("preToolUse", "Write"),
+        Host::Claude | Host::Codex | Host::OpenCode => ("PreToolUse", "Write"),
+    };
+    let input = json!({"file_path": place.join(file), "content": "{}"});
+    json!({"session_id": "twining-doctor", "cwd": place, "hook_event_name": event, "tool_name": tool, "tool_input": input})
+}
+
+/// Speaks to the configured server as old and as new clients do.
+fn server(project: &Project, host: Host, words: &[String]) -> Check {
+    let name = host.name();
+    let program = match ours(words, "mcp") {
+        Ok(program) => program,
+        Err(why) => return Check::new("server", Finding::Fail, format!("{name}: `{}` {why}", words.join(" "))),
+    };
+    let mut told = Vec::new();
+    for (era, version) in [(Era::Handshake, "2025-11-25"), (Era::Stateless, "2026-07-28")] {
+        let mut command = Command::new(&program);
+        command.args(&words[1..]).current_dir(&project.located.checkout);
+        // A server that never answers must not keep us: what it said by then counts.
+        let (done, answer) = mpsc::channel();
+        std::thread::spawn(move || {
+            let began = Instant::now();
+            let spoken = Client::open(command, "doctor", era).and_then(|mut client| client.tools().map(|tools| tools.len()));
+            let _ = done.send((spoken, began.elapsed()));
+        });
+        match answer.recv_timeout(PATIENCE) {
+            Ok((Ok(tools), took)) => told.push(format!("{version}: {tools} tools after {} ms", took.as_millis())),
+            Ok((Err(error), _)) => return Check::new("server", Finding::Fail, format!("{name}, protocol {version}: {error}")),
+            Err(_) => {
+                return Check::new("server", Finding::Fail, format!("{name}, protocol {version}: no answer in {} s", PATIENCE.as_secs()));
+            }
+        }
+    }
+    Check::new("server", Finding::Ok, format!("{name}: {}", told.join(", ")))
+}
+
+/// The program behind words that are plainly ours.
+fn ours(words: &[String], verb: &str) -> Result<PathBuf, String> {
+    match words {
+        [program, first, ..] if program == "twining" && first == verb => {
+            named("twining").ok_or_else(|| "cannot be started: `twining` is not on PATH".to_owned())
+        }
+        _ => Err("is not plainly ours, so it was not tried".to_owned()),
+    }
+}
+
+/// Codex skips hooks it does not trust, without a word; it is asked.
+fn codex_trust(project: &Project) -> Check {
+    let Some(codex) = named("codex") else {
+        return Check::new("trust", Finding::NotChecked, "codex is not on PATH, so it could not be asked whether it trusts the hooks");
+    };
+    let ask = |id: u64, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
+    let info = json!({"clientInfo": {"name": "twining-doctor", "version": env!("CARGO_PKG_VERSION")}});
+    let lines = [
+        ask(1, "initialize", info),
+        json!({"jsonrpc": "2.0", "method": "initialized"}).to_string(),
+        ask(2, "hooks/list", json!({"cwds": [project.located.checkout]})),
+    ];
+    let answered = |out: &str| out.lines().any(|line| serde_json::from_str::<Value>(line).is_ok_and(|line| line["id"] == 2));
+    let mut command = Command::new(codex);
+    command.arg("app-server").current_dir(&project.located.checkout);
+    let said = match converse(&mut command, &(lines.join("\n") + "\n"), answered) {
+        Ok(said) => said.out,
+        Err(why) => return Check::new("trust", Finding::NotChecked, format!("codex was asked whether it trusts the hooks: {why}")),
+    };
+    let listed = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).find(|line| line["id"] == 2).unwrap_or_default();
+    let mut hooks = Vec::new();
+    trusts(&listed, &mut hooks);
+    let untrusted = hooks.iter().filter(|(_, trust)| trust != "trusted" && trust != "managed").count();
+    let hint = "start codex here once and trust the hooks; until then it skips them without a word";
+    match (hooks.len(), untrusted) {
+        (0, _) => Check::new("trust", Finding::Warn, "codex lists no hook of ours").hinted(hint),
+        (all, 0) => Check::new("trust", Finding::Ok, format!("codex trusts all {all} hooks")),
+        (all, some) => Check::new("trust", Finding::Fail, format!("codex does not trust {some} of {all} hooks")).hinted(hint),
+    }
+}
+
+/// Claude Code starts a server of `.mcp.json` only when a person said yes.
+fn claude_consent(project: &Project) -> Option<Check> {
+    let checkout = &project.located.checkout;
+    if entries(&checkout.join(".mcp.json"), &["mcpServers"]).is_empty() {
+        return None;
+    }
+    let home = init::home();
+    let here = checkout.display().to_string();
+    let in_home = |file: &str| home.as_ref().map(|home| home.join(file));
+    let said_yes = |file: Option<PathBuf>, above: &[&str]| {
+        let get = |key: &str| open(file.as_deref()?)?.get(&[above, &[key]].concat());
+        get("enableAllProjectMcpServers") == Some(json!(true))
+            || get("enabledMcpjsonServers").is_some_and(|list| list.as_array().is_some_and(|list| list.contains(&json!("twining"))))
+    };
+    let yes = said_yes(in_home(".claude.json"), &["projects", &here])
+        || said_yes(in_home(".claude/settings.json"), &[])
+        || said_yes(Some(checkout.join(".claude/settings.local.json")), &[]);
+    Some(if yes {
+        Check::new("trust", Finding::Ok, "claude may start the server in .mcp.json")
+    } else {
+        Check::new("trust", Finding::NotChecked, "claude: nobody is on record for letting it start the server in .mcp.json")
+            .hinted("start claude here once and say yes; `claude mcp list` shows it")
+    })
+}
+
+/// Hooks of ours anywhere in an answer, each with how far it is trusted.
+fn trusts(value: &Value, found: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(fields) => {
+            if let (Some(command), Some(trust)) =
+                (fields.get("command").and_then(Value::as_str), fields.get("trustStatus").and_then(Value::as_str))
+                && command.contains("twining hook")
+            {
+                found.push((command.to_owned(), trust.to_lowercase()));
+            }
+            fields.values().for_each(|value| trusts(value, found));
+        }
+        Value::Array(items) => items.iter().for_each(|value| trusts(value, found)),
+        _ => {}
+    }
+}
+
+/// Switches that turn hooks or the server off.
+fn switches(project: &Project) -> Vec<Check> {
+    let home = init::home();
+    let at_home = home.iter().map(|home| home.join(".claude/settings.json"));
+    let here = [".claude/settings.json", ".claude/settings.local.json"].map(|file| project.located.checkout.join(file));
+    let mut checks = Vec::new();
+    for file in here.into_iter().chain(at_home) {
+        let Some(settings) = open(&file) else { continue };
+        if settings.get(&["disableAllHooks"]) == Some(json!(true)) {
+            let message = format!("{} turns all hooks of Claude Code off (disableAllHooks)", file.display());
+            checks.push(Check::new("hook", Finding::Fail, message).hinted("remove the setting, or no rule holds"));
+        }
+        let off = settings
+            .get(&["disabledMcpjsonServers"])
+            .is_some_and(|list| list.as_array().is_some_and(|list| list.contains(&json!("twining"))));
+        if off {
+            checks.push(Check::new("server", Finding::Warn, format!("{} tells Claude Code not to start the server", file.display())));
+        }
+    }
+    checks
+}
+
+/// Servers of ours that one host would start twice, and the other implementation.
+fn doubled(project: &Project) -> Vec<Check> {
+    let (checkout, home) = (&project.located.checkout, init::home());
+    let here = checkout.display().to_string();
+    let own = ["projects", here.as_str(), "mcpServers"];
+    let mut checks = Vec::new();
+    for (host, in_project, at_home) in [
+        ("claude", ".mcp.json", ".claude.json"),
+        ("gemini", ".gemini/settings.json", ".gemini/settings.json"),
+        ("cursor", ".cursor/mcp.json", ".cursor/mcp.json"),
+    ] {
+        let mut servers = entries(&checkout.join(in_project), &["mcpServers"]);
+        for file in home.iter().map(|home| home.join(at_home)).filter(|file| *file != checkout.join(in_project)) {
+            servers.extend(entries(&file, &["mcpServers"]));
+            servers.extend(entries(&file, &own));
+        }
+        for (shown, _) in servers.iter().filter(|(_, entry)| entry.to_string().contains("twining-mcp")) {
+            let check = Check::new("server", Finding::Warn, format!("{host} starts the TypeScript server: {shown}"));
+            checks.push(check.hinted("remove that entry and run twining init: the memory stays as it is"));
+        }
+        let mut found: Vec<String> = servers.into_iter().map(|(shown, _)| shown).collect();
+        if host == "claude" {
+            found.extend(plugins(home.as_deref()));
+        }
+        if found.len() > 1 {
+            let message = format!("{host} starts the server {} times: {}", found.len(), found.join(", "));
+            checks.push(
+                Check::new("server", Finding::Warn, message).hinted("keep one of them; each costs a process and shows its tools again"),
+            );
+        }
+    }
+    checks
+}
+
+/// Entries of a settings file that start us, or the other implementation.
+fn entries(file: &Path, path: &[&str]) -> Vec<(String, Value)> {
+    let servers = open(file).and_then(|settings| settings.get(path)).unwrap_or_default();
+    let ours = servers.as_object().into_iter().flatten().filter(|(_, entry)| is_twining(entry));
+    ours.map(|(name, entry)| (format!("`{name}` in {}", file.display()), entry.clone())).collect()
+}
+
+/// Plugins of ours that are turned on in Claude Code.
+fn plugins(home: Option<&Path>) -> Vec<String> {
+    let on = home.and_then(|home| open(&home.join(".claude/settings.json"))).and_then(|settings| settings.get(&["enabledPlugins"]));
+    let ours = |(name, on): &(&String, &Value)| name.starts_with("twining@") && **on == Value::Bool(true);
+    on.unwrap_or_default().as_object().into_iter().flatten().filter(ours).map(|(name, _)| format!("the plugin {name}")).collect()
+}
+
+fn is_twining(entry: &Value) -> bool {
+    let words = entry["command"].as_str().into_iter().chain(entry["args"].as_array().into_iter().flatten().filter_map(Value::as_str));
+    words.map(|word| word.rsplit('/').next().unwrap_or(word)).any(|word| word == "twining" || word.starts_with("twining-mcp"))
+}
+
+fn open(file: &Path) -> Option<Settings> {
+    let text = fs::read_to_string(file).ok()?;
+    Settings::read(Some(&text)).ok()
+}

@@ -1,0 +1,205 @@
+//! The memory itself: folder, settings, search, policy, and whether the index says
+//! what the files say.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use twining_engine::{Engine, ModelState, StatusReport};
+use twining_model::{Entry, Id};
+use twining_store::config::VERSION;
+use twining_store::disk::Dir;
+use twining_store::{SCAFFOLD, StoreError};
+
+use super::{Check, Finding};
+use crate::desk::Project;
+use crate::locate::FOLDER;
+use crate::page::count;
+use crate::problem::Problem;
+use crate::user_policy;
+
+/// How a summary begins that is not of a healthy memory.
+const UNWELL: &str = "Needs attention";
+/// A lock folder this old belongs to no living writer: the TypeScript server
+/// takes one over after ten seconds.
+const STALE: Duration = Duration::from_secs(600);
+/// Lines that are compared; a board is archived long before.
+const MOST_LINES: usize = 500_000;
+
+/// Looks at the memory; the second tells whether there is one to look into.
+pub fn checks(project: &Project) -> (Vec<Check>, bool) {
+    let root = &project.located.place.project;
+    let folder = root.join(FOLDER);
+    // Of the thing itself, not of what a link leads to.
+    let Ok(found) = fs::symlink_metadata(&folder) else {
+        let message = format!("{} has no memory yet; the first write makes it", root.display());
+        return (vec![Check::new("folder", Finding::Ok, message)], false);
+    };
+    if !found.is_dir() {
+        let what = if found.is_symlink() { "a link" } else { "a file" };
+        let check = Check::new("folder", Finding::Fail, format!("{} is {what}, and must be a folder", folder.display()));
+        return (vec![check.hinted("move it away; the first write makes the folder")], false);
+    }
+    let mut checks = vec![Check::new("folder", Finding::Ok, folder.display().to_string())];
+    if project.located.checkout != *root {
+        let message = format!("this worktree shares the memory of {}", root.display());
+        checks.push(Check::new("worktree", Finding::Ok, message));
+    }
+    checks.push(config(&project.engine));
+    checks.push(embeddings(&project.engine));
+    checks.extend(policy(&project.engine));
+    match project.engine.status() {
+        Ok(status) => checks.extend(memory(&status)),
+        Err(failure) => checks.push(Check::failed("store", &Problem::from(failure))),
+    }
+    checks.push(index(project));
+    checks.extend(locks(&folder));
+    checks.extend(scaffold(&folder));
+    (checks, true)
+}
+
+fn config(engine: &Engine) -> Check {
+    match engine.store().config() {
+        Ok(config) if config.version > VERSION => {
+            let message = format!("format version {} is newer than {VERSION}, which this program knows", config.version);
+            let hint = "update twining; until then the memory can be read, not written".to_owned();
+            Check { hint: Some(hint), ..Check::new("config", Finding::Fail, message) }
+        }
+        Ok(config) if config.notes.is_empty() => Check::new("config", Finding::Ok, format!("format version {}", config.version)),
+        Ok(config) => Check::new("config", Finding::Warn, config.notes.join("; ")),
+        Err(error) => Check::failed("config", &Problem::from(twining_engine::Failure::from(error))),
+    }
+}
+
+fn embeddings(engine: &Engine) -> Check {
+    match engine.model_state() {
+        Ok(ModelState::Ready) => match engine.study().look() {
+            Ok(embedding) if embedding.waiting == 0 => Check::new("search", Finding::Ok, "every record can be found by its meaning"),
+            Ok(embedding) => {
+                let texts = count(embedding.waiting, "text");
+                Check::new("search", Finding::Ok, format!("{texts} can be found by words alone so far; a running server makes the rest"))
+            }
+            Err(error) => Check::failed("search", &Problem::from(twining_engine::Failure::from(error))),
+        },
+        Ok(ModelState::Off) => Check::new("search", Finding::Ok, "by words alone, as config.yml says (search.embeddings)"),
+        Ok(ModelState::Unusable(why)) => {
+            let hint = "install twining anew, or unset TWINING_MODEL; until then words answer, and everything else works".to_owned();
+            Check { hint: Some(hint), ..Check::new("search", Finding::Warn, format!("by words alone: {why}")) }
+        }
+        Err(failure) => Check::failed("search", &Problem::from(failure)),
+    }
+}
+
+/// What is wrong with the policy files; nothing where there are none, or no mistakes.
+fn policy(engine: &Engine) -> Vec<Check> {
+    let mistakes = engine.policy(&user_policy::read()).mistakes;
+    let hint = "the rest of the file holds; twining gates and twining role show what does".to_owned();
+    mistakes.iter().map(|mistake| Check { hint: Some(hint.clone()), ..Check::new("policy", Finding::Warn, mistake.to_string()) }).collect()
+}
+
+fn memory(status: &StatusReport) -> Vec<Check> {
+    let finding = if status.summary.starts_with(UNWELL) { Finding::Warn } else { Finding::Ok };
+    let mut checks = vec![Check::new("store", finding, status.summary.clone())];
+    for unreadable in &status.unreadable {
+        let line = unreadable.line.map_or_else(String::new, |line| format!(" line {line}"));
+        let hint = "it is kept as it is; mend it by hand or restore it from git".to_owned();
+        let check = Check::new("files", Finding::Fail, format!("{}{line} cannot be read: {}", unreadable.file, unreadable.why));
+        checks.push(Check { hint: Some(hint), ..check });
+    }
+    // What could not be read stands above, one by one.
+    for warning in status.warnings.iter().filter(|warning| !matches!(warning.code.as_str(), "unreadable_files" | "no_embeddings")) {
+        let check = Check::new("memory", Finding::Warn, warning.message.clone());
+        checks.push(Check { hint: Some(warning.hint.clone()), ..check });
+    }
+    checks
+}
+
+/// Whether the index says what the files say: every record of the files can be
+/// found, and nothing else.
+fn index(project: &Project) -> Check {
+    let folder = project.located.place.project.join(FOLDER);
+    let (entries, decisions) = (entry_ids(&folder), decision_ids(&folder));
+    let compared = project.engine.store().view(|view| {
+        let tally = view.tally()?;
+        let mut missing = 0;
+        for id in &entries {
+            missing += u64::from(view.entries().get(id)?.is_none());
+        }
+        for id in &decisions {
+            missing += u64::from(view.decisions().get(id)?.is_none());
+        }
+        let indexed = tally.entries + tally.active + tally.provisional + tally.superseded + tally.overridden;
+        Ok::<_, StoreError>((missing, indexed))
+    });
+    let in_files = (entries.len() + decisions.len()) as u64;
+    match compared {
+        Ok((0, indexed)) if indexed <= in_files || entries.len() >= MOST_LINES => {
+            Check::new("index", Finding::Ok, format!("says what the files say ({})", count(in_files, "record")))
+        }
+        Ok((missing, indexed)) => {
+            let surplus = (indexed + missing).saturating_sub(in_files);
+            let message = format!("differs from the files: {missing} missing, {surplus} that no file has");
+            Check::new("index", Finding::Fail, message).hinted("twining doctor --fix, or twining reindex, builds it anew")
+        }
+        Err(error) => Check::failed("index", &Problem::from(twining_engine::Failure::from(error))),
+    }
+}
+
+/// The ids of entries that can be read. What cannot is told elsewhere, line by line.
+fn entry_ids(folder: &Path) -> BTreeSet<String> {
+    let Ok(board) = fs::File::open(folder.join("blackboard.jsonl")) else { return BTreeSet::new() };
+    let lines = BufReader::new(board).lines().map_while(Result::ok).take(MOST_LINES);
+    lines.filter_map(|line| serde_json::from_str::<Entry>(&line).ok()).map(|entry| entry.id.to_string()).collect()
+}
+
+fn decision_ids(folder: &Path) -> BTreeSet<Id> {
+    let names = fs::read_dir(folder.join("decisions")).into_iter().flatten().flatten();
+    let readable = names.filter(|entry| {
+        let text = fs::read_to_string(entry.path()).unwrap_or_default();
+        serde_json::from_str::<twining_model::Decision>(&text).is_ok()
+    });
+    let stem = |entry: fs::DirEntry| entry.path().file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    readable.filter_map(stem).filter_map(|stem| Id::read(&stem)).collect()
+}
+
+/// Who holds the write lock right now, and locks that nobody will ever let go.
+fn locks(folder: &Path) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let holder = Dir::project(&folder.join("local"), None)
+        .and_then(|local| local.open("lock"))
+        .ok()
+        .flatten()
+        .and_then(|lock| lock.lock_holder())
+        .flatten();
+    if let Some(pid) = holder {
+        let check = Check::new("lock", Finding::Warn, format!("process {pid} is writing right now"));
+        checks.push(check.hinted("a write takes milliseconds; if it stays, look at that process"));
+    }
+    for lock in stale_locks(folder) {
+        let message = format!("{} was left behind by the TypeScript server", lock.display());
+        checks.push(Check::new("lock", Finding::Warn, message).hinted("twining doctor --fix removes it"));
+    }
+    checks
+}
+
+/// Lock folders of the TypeScript server that are long dead.
+pub fn stale_locks(folder: &Path) -> Vec<PathBuf> {
+    let inside = |dir: PathBuf| fs::read_dir(dir).into_iter().flatten().flatten();
+    let all = ["", "decisions", "graph", "agents", "handoffs"].into_iter().flat_map(|name| inside(folder.join(name)));
+    let is_old = |entry: &fs::DirEntry| {
+        entry.metadata().and_then(|found| found.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|age| age > STALE))
+    };
+    let is_lock = |entry: &fs::DirEntry| {
+        entry.path().extension().is_some_and(|ending| ending == "lock") && entry.file_type().is_ok_and(|kind| kind.is_dir())
+    };
+    all.filter(|entry| is_lock(entry) && is_old(entry)).map(|entry| entry.path()).collect()
+}
+
+/// Files that a folder made by another program lacks.
+fn scaffold(folder: &Path) -> Option<Check> {
+    let missing: Vec<&str> = SCAFFOLD.iter().map(|(name, _)| *name).filter(|name| !folder.join(name).exists()).collect();
+    let message = format!("{FOLDER}/ has no {}", missing.join(", "));
+    (!missing.is_empty()).then(|| Check::new("folder", Finding::Warn, message).hinted("twining doctor --fix adds it"))
+}

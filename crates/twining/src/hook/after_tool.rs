@@ -1,0 +1,37 @@
+//! After a tool ran: who changed something, and which tests the host saw run.
+
+use twining_engine::guards::{Action, Moment};
+
+use super::before_tool::path_of;
+use super::reply::Reply;
+use super::scene::Scene;
+use super::traced;
+
+/// Remembers it. A run of tests that will not count is told at once, while it is
+/// cheap to run them again.
+pub fn reply(scene: &Scene) -> Reply {
+    let mut notes = scene.notes();
+    if scene.heard.event.moment == Moment::PostToolUse {
+        notes.tool_ran(&scene.heard.event);
+    } else {
+        notes.hears_tools = true;
+    }
+    if let Some(path) = path_of(scene).filter(|path| notes.asked.remove(path)) {
+        let mut accepted = scene.accepted();
+        accepted.accept(&path, scene.work.text(&path).as_deref());
+        scene.keep_accepted(&accepted);
+    }
+    scene.keep_notes(&notes);
+    traced::ran(scene);
+    captured(scene).map_or(Reply::Silence, Reply::Context)
+}
+
+fn captured(scene: &Scene) -> Option<String> {
+    let Action::Shell(command) = &scene.heard.event.action else { return None };
+    let outcome = scene.heard.outcome.as_ref()?;
+    let checkout = &scene.project.located.checkout;
+    // A run that cannot be remembered is reported by whoever wants it to count.
+    let captured = scene.project.engine.capture_run(&scene.caller(), checkout, command, outcome).ok()??;
+    let lacks = captured.lacks?;
+    Some(format!("Twining saw these tests run, and will not take them for evidence: {lacks}."))
+}

@@ -1,0 +1,84 @@
+//! The feature loop by itself: with `workflow.auto`, the beginning and the end of
+//! a turn say what comes next, and nobody has to ask for it.
+//!
+//! It lets go when everything is done, when only a person can go on, when the
+//! same step comes up a third time, and after a number of steps that no honest
+//! session takes.
+
+use twining_engine::guards::Notes;
+use twining_engine::workflow::{NextInput, NextOutcome};
+
+use super::reply::Reply;
+use super::scene::Scene;
+use crate::user_policy;
+
+/// Steps one session is sent on to.
+const MOST_STEPS: u32 = 200;
+/// Times one step is asked for.
+const MOST_ASKED: u32 = 2;
+/// Characters of a worker's prompt that are handed on.
+const MOST_PROMPT: usize = 6_000;
+
+/// The step to begin with, where the loop runs by itself and there is work.
+pub fn at_start(scene: &Scene) -> Option<String> {
+    let next = next(scene)?;
+    next.next.action.is_work().then(|| step(&next))
+}
+
+/// Sends the agent on, or lets it go.
+pub fn at_stop(scene: &Scene, notes: &mut Notes) -> Reply {
+    let Some(next) = next(scene) else { return Reply::Silence };
+    let said = &next.next;
+    if !said.action.is_work() {
+        return Reply::Notice(format!("Twining: {} ({}). {}", said.say, said.why, counted(&next)));
+    }
+    let asked = notes.held.entry(format!("loop: {} {}", said.say, said.attempt)).or_default();
+    if *asked >= MOST_ASKED || (scene.heard.stop_hook_active && *asked > 0) || notes.steps >= MOST_STEPS {
+        let why = if notes.steps >= MOST_STEPS { "the session took too many steps" } else { "nothing came of it" };
+        if *asked <= MOST_ASKED {
+            // Once: a session that stops again and again need not be told of again.
+            *asked = MOST_ASKED + 1;
+            scene.post_question(&format!("The feature loop stopped at `{}`: {why}", said.say));
+        }
+        return Reply::Notice(format!("Twining lets the session go at `{}`: {why}. {}", said.say, counted(&next)));
+    }
+    *asked += 1;
+    notes.steps += 1;
+    Reply::Hold(step(&next))
+}
+
+/// What to do now, if the loop runs by itself here.
+fn next(scene: &Scene) -> Option<NextOutcome> {
+    let engine = &scene.project.engine;
+    let is_auto = engine.store().exists().unwrap_or(false) && engine.store().config().is_ok_and(|config| config.workflow.auto);
+    // A list that cannot be read drives nobody.
+    if is_auto { engine.next(&scene.caller(), &user_policy::read(), NextInput { prompt: Some(true) }).ok() } else { None }
+}
+
+/// The step, for an agent that delegates where it can.
+fn step(next: &NextOutcome) -> String {
+    let role = next.role.unwrap_or("player");
+    let whom = match role {
+        "coach" => "Start a tester subagent for it where you can; else do it yourself, as somebody who did not write the code.",
+        "initializer" => "Start an initializer subagent for it where you can; else do it yourself.",
+        _ => "Start a coding subagent for it where you can; else do it yourself.",
+    };
+    let mut text = format!(
+        "Twining's feature loop goes on by itself: {} ({}). {whom} Do not ask the person; when it is reported, stop, and the next step follows. What stands below is the task as it was recorded.\n",
+        next.next.say, next.next.why
+    );
+    if let Some(prompt) = &next.prompt {
+        text.push('\n');
+        text.extend(prompt.chars().take(MOST_PROMPT));
+    }
+    text
+}
+
+fn counted(next: &NextOutcome) -> String {
+    let counts = serde_json::to_value(next.counts).unwrap_or_default();
+    let told: Vec<String> = counts
+        .as_object()
+        .map(|counts| counts.iter().filter(|(_, n)| n.as_u64() != Some(0)).map(|(name, n)| format!("{n} {name}")).collect())
+        .unwrap_or_default();
+    if told.is_empty() { String::new() } else { format!("Features: {}.", told.join(", ")) }
+}

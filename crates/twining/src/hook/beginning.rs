@@ -1,0 +1,73 @@
+//! What an agent is told when it begins: the brief, what a compaction took away,
+//! and the step where the loop runs by itself.
+
+use twining_engine::RoleInput;
+use twining_model::text;
+
+use super::reply::Reply;
+use super::scene::Scene;
+use super::{auto_loop, brief, snapshot, traced};
+use crate::user_policy;
+
+/// Items of a role's list that are told.
+const MOST_ITEMS: usize = 12;
+
+/// A session begins, or goes on after its host forgot most of it.
+pub fn of_session(scene: &Scene) -> Reply {
+    // An old note in the way is no reason to begin without a brief.
+    let _ = scene.project.engine.store().clear_notes();
+    scene.accept_what_is_there();
+    scene.keep_notes(&scene.notes());
+    let parts = [snapshot::bring_back(scene), brief::of_session(&scene.project.engine, &scene.caller())];
+    let context = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
+    match auto_loop::at_start(scene) {
+        Some(go) => Reply::Start { context, go },
+        None if context.is_empty() => Reply::Silence,
+        None => Reply::Context(context),
+    }
+}
+
+/// A person wrote something.
+pub fn of_prompt(scene: &Scene) -> Reply {
+    traced::prompted(scene);
+    // Hosts that begin no session after a compaction ask here first.
+    let parts = [snapshot::bring_back(scene), brief::of_prompt(&scene.project.engine, &scene.caller(), &scene.heard.prompt)];
+    let context = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
+    if context.is_empty() { Reply::Silence } else { Reply::Context(context) }
+}
+
+/// A subagent begins: its role, and what matters.
+pub fn of_subagent(scene: &Scene) -> Reply {
+    let kind = scene.heard.event.agent_type.as_deref().unwrap_or_default();
+    let parts = [role_of(kind).and_then(|role| role_told(scene, role)), brief::of_session(&scene.project.engine, &scene.caller())];
+    let context = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
+    if context.is_empty() { Reply::Silence } else { Reply::Context(context) }
+}
+
+/// The role an agent of this kind has.
+fn role_of(kind: &str) -> Option<&'static str> {
+    let kind = kind.rsplit(':').next().unwrap_or(kind).to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| kind.contains(word));
+    if has(&["coach", "test", "verif", "review", "qa"]) {
+        Some("coach")
+    } else if has(&["player", "cod", "implement", "develop", "engineer"]) {
+        Some("player")
+    } else {
+        None
+    }
+}
+
+fn role_told(scene: &Scene, role: &str) -> Option<String> {
+    let input = RoleInput { role: role.to_owned(), ..RoleInput::default() };
+    let role = scene.project.engine.role(&user_policy::read(), &input).ok()?;
+    let mut lines = vec![format!("Your role in this project is {}.", role.role)];
+    for (title, items) in [("You must", &role.must_do), ("You must not", &role.must_not_do), ("Ask before", &role.ask_before)] {
+        if !items.is_empty() {
+            lines.push(format!("{title}:"));
+            lines.extend(
+                items.iter().take(MOST_ITEMS).map(|item| format!("- {}", text::excerpt(&text::visible(item).replace('\n', " "), 200))),
+            );
+        }
+    }
+    (lines.len() > 1).then(|| lines.join("\n"))
+}

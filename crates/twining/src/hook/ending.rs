@@ -1,0 +1,61 @@
+//! When an agent wants to stop: what slipped through is told, and nobody is held
+//! for the same reason more than twice.
+
+use twining_engine::guards::{Guards, Level, Moment, Notes, Returned};
+
+use super::reply::Reply;
+use super::scene::Scene;
+use super::{auto_loop, rules, traced};
+
+/// Whether the agent may stop.
+pub fn reply(scene: &Scene) -> Reply {
+    let mut notes = scene.notes();
+    let is_forgotten = scene.heard.stop_hook_active && !scene.is_remembered();
+    let (guards, forged) = rules::guards_checked(&scene.project);
+    let reply = match reason(scene, &guards, forged, &notes) {
+        Some(reason) => traced::ended(scene, &reason, held(scene, &mut notes, &reason)),
+        None if scene.heard.event.moment == Moment::Stop => auto_loop::at_stop(scene, &mut notes),
+        None => Reply::Silence,
+    };
+    scene.keep_notes(&notes);
+    match reply {
+        // Held before and nothing is known of it, or nothing can be kept: it would be held for ever.
+        Reply::Hold(reason) if is_forgotten || !scene.is_remembered() => Reply::Notice(reason),
+        reply => reply,
+    }
+}
+
+/// The session is over: nothing is left to hold, and its notes are of no use.
+pub fn of_session(scene: &Scene) -> Reply {
+    let store = scene.project.engine.store();
+    // A session that is resumed later begins with what is there then.
+    let _ = store.drop_note(&format!("accepted-{}", scene.heard.session));
+    let _ = store.drop_note(&scene.heard.session);
+    Reply::Silence
+}
+
+fn reason(scene: &Scene, guards: &Guards, forged: Option<String>, notes: &Notes) -> Option<String> {
+    let slipped = scene.accepted().slipped(guards, &|path| scene.work.text(path), &scene.recorded());
+    let mut reasons: Vec<String> = forged.into_iter().chain(slipped).collect();
+    let on = |id: &str| guards.guards.iter().any(|guard| guard.id == id && guard.action == Level::Block);
+    if reasons.is_empty() && scene.heard.event.moment == Moment::SubagentStop && on("return-needs-changes") {
+        let next = "implement the task, or say plainly that nothing was to be done and why";
+        reasons.extend(notes.returns_empty(&scene.heard.event).map(|why| format!("[return-needs-changes] {why}. Next: {next}")));
+    }
+    (!reasons.is_empty()).then(|| reasons.join("\n"))
+}
+
+fn held(scene: &Scene, notes: &mut Notes, reason: &str) -> Reply {
+    match notes.hold(reason, scene.heard.stop_hook_active) {
+        Returned::Freely => Reply::Silence,
+        Returned::Held(reason) => Reply::Hold(reason),
+        Returned::LetGo(reason) => {
+            // Asked once; the same answer is not asked for again and again.
+            let asked = format!("asked: {reason}");
+            if notes.held.insert(asked, 1).is_none() {
+                scene.post_question(&format!("An agent stopped although: {reason}"));
+            }
+            Reply::Notice(reason)
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The guards that hold: compiled once for each text of the policies, and what
+//! decisions and knowledge rule out.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use twining_engine::UserPolicy;
+use twining_engine::guards::{Clause, Guards, NoClauses, Trial, inside};
+use twining_model::Time;
+use twining_store::PolicyFile;
+use twining_store::disk::hash_of;
+
+use super::kept::{self, Kept};
+use crate::desk::Project;
+use crate::user_policy;
+
+/// How long a folder's date is not trusted after it was written: two changes may
+/// fall into one tick of the disk's clock.
+const TICK_MS: i64 = 100;
+
+/// The policies as they are on disk.
+struct Texts {
+    user: UserPolicy,
+    project: PolicyFile,
+}
+
+impl Texts {
+    fn of(project: &Project) -> Self {
+        let file = project.engine.store().policy().unwrap_or_else(|error| PolicyFile::Unusable(error.to_string()));
+        Self { user: user_policy::read(), project: file }
+    }
+
+    /// What tells them from any other, for this very program.
+    fn name(&self) -> String {
+        fn seal(file: &PolicyFile) -> String {
+            match file {
+                PolicyFile::Missing => "none".to_owned(),
+                PolicyFile::Unusable(why) => format!("bad-{:016x}", hash_of(why.as_bytes())),
+                PolicyFile::Text(text) => format!("{:x}-{:016x}", text.len(), hash_of(text.as_bytes())),
+            }
+        }
+        let around = format!("{}\u{0}{}", self.user.name, program());
+        format!("guards-{}-{}-{:016x}.json", seal(&self.user.file), seal(&self.project), hash_of(around.as_bytes()))
+    }
+
+    fn load(&self) -> Guards {
+        Guards::load(&self.user, &self.project, &NoClauses, Trial::Tried)
+    }
+}
+
+/// The guards that hold, as quickly as can be.
+pub fn guards(project: &Project) -> Guards {
+    let texts = Texts::of(project);
+    let kept = Kept::open(&project.located.place.project);
+    let name = texts.name();
+    let known = kept.get(&name).and_then(|bytes| Guards::from_compiled(&bytes, &texts.user));
+    let guards = known.unwrap_or_else(|| {
+        let guards = texts.load();
+        kept.put(&name, &guards.to_compiled());
+        guards
+    });
+    complete(guards, project, &texts, clauses(project, &kept))
+}
+
+/// The guards as their files say, with everything that is wrong with them.
+pub fn guards_as_written(project: &Project) -> Guards {
+    let texts = Texts::of(project);
+    complete(texts.load(), project, &texts, project.engine.clauses().unwrap_or_default())
+}
+
+/// The same, and whether what was kept of them is something else: somebody wrote
+/// it who should not, and since then guards may have been silent.
+pub fn guards_checked(project: &Project) -> (Guards, Option<String>) {
+    let texts = Texts::of(project);
+    let kept = Kept::open(&project.located.place.project);
+    let (guards, name) = (texts.load(), texts.name());
+    let clauses = project.engine.clauses().unwrap_or_default();
+    let forged_guards = kept.get(&name).is_some_and(|bytes| bytes != guards.to_compiled());
+    if forged_guards {
+        kept.forget(&name);
+    }
+    let told = forged_guards.then(|| {
+        "[protect-twining-state] the compiled guards were changed behind Twining's back; they are made anew. Say what was done meanwhile".to_owned()
+    });
+    remember(project, &kept, &clauses);
+    (complete(guards, project, &texts, clauses), told)
+}
+
+fn complete(mut guards: Guards, project: &Project, texts: &Texts, clauses: Vec<Clause>) -> Guards {
+    let settings = Path::new(&texts.user.name).parent().filter(|dir| dir.is_absolute()).map(|dir| dir.display().to_string());
+    let root = project.located.checkout.display().to_string();
+    let folders: Vec<String> = kept::folders().into_iter().chain(settings).map(|folder| inside(&root, &folder)).collect();
+    guards.protect(&folders);
+    guards.bind(&clauses);
+    guards
+}
+
+/// What was kept of decisions and knowledge.
+#[derive(Serialize, Deserialize)]
+struct KeptClauses {
+    decisions: i64,
+    knowledge: String,
+    made: i64,
+    clauses: Vec<Clause>,
+}
+
+/// Clauses in force. The index is opened only if a decision or the knowledge changed.
+fn clauses(project: &Project, kept: &Kept) -> Vec<Clause> {
+    let Ok(Some(state)) = project.engine.store().binding_state() else { return Vec::new() };
+    let known: Option<KeptClauses> = kept.get(&clauses_name(project)).and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    if let Some(known) = known
+        && known.decisions == state.decisions
+        && known.knowledge == state.knowledge
+        && known.made.saturating_sub(state.decisions / 1_000_000) > TICK_MS
+    {
+        return known.clauses;
+    }
+    // What cannot be read now is asked for again by the next call.
+    let Ok(clauses) = project.engine.clauses() else { return Vec::new() };
+    keep(project, kept, state, &clauses);
+    clauses
+}
+
+fn remember(project: &Project, kept: &Kept, clauses: &[Clause]) {
+    if let Ok(Some(state)) = project.engine.store().binding_state() {
+        keep(project, kept, state, clauses);
+    }
+}
+
+fn keep(project: &Project, kept: &Kept, state: twining_store::BindingState, clauses: &[Clause]) {
+    let made: Time = project.engine.store().ids().now();
+    let known = KeptClauses { decisions: state.decisions, knowledge: state.knowledge, made: made.as_ms(), clauses: clauses.to_vec() };
+    if let Ok(bytes) = serde_json::to_vec(&known) {
+        kept.put(&clauses_name(project), &bytes);
+    }
+}
+
+fn clauses_name(project: &Project) -> String {
+    let place = project.located.place.project.display().to_string();
+    format!("clauses-{:016x}{:016x}.json", hash_of(place.as_bytes()), hash_of(format!("{}{place}", program()).as_bytes()))
+}
+
+/// This build: what another one kept may mean something else.
+fn program() -> String {
+    let built = std::env::current_exe().and_then(std::fs::metadata).ok();
+    let modified = built.as_ref().and_then(|file| file.modified().ok()).map(|at| format!("{at:?}")).unwrap_or_default();
+    format!("{} {} {modified}", env!("CARGO_PKG_VERSION"), built.map_or(0, |file| file.len()))
+}

@@ -1,0 +1,142 @@
+//! Where an event happens: the project, its working tree, and what hooks
+//! remember of the session.
+
+use std::path::PathBuf;
+
+use twining_engine::guards::{Accepted, Actor, ClaimsOfOthers, Facts, Guards, Heard, Judgement, Notes};
+use twining_engine::{Caller, PostInput};
+use twining_model::{Channel, Origin, Trust, text};
+
+use super::evidence::Recorded;
+use super::rules;
+use super::workspace::Workspace;
+use crate::desk::Project;
+use crate::problem::Problem;
+
+/// An event, and all that answers to it may ask.
+pub struct Scene {
+    /// The memory.
+    pub project: Project,
+    /// The files.
+    pub work: Workspace,
+    /// What happened.
+    pub heard: Heard,
+}
+
+impl Scene {
+    /// Opens the project that an event happens in.
+    pub fn open(project: Option<PathBuf>, heard: Heard) -> Result<Self, String> {
+        let project = Project::open_from(project, &heard.event.cwd).map_err(|problem| told(&problem))?;
+        Ok(Self::of(project, heard))
+    }
+
+    /// An event in a project that is open.
+    pub fn of(project: Project, heard: Heard) -> Self {
+        let work = Workspace::of(&project);
+        Self { project, work, heard }
+    }
+
+    /// Who acts.
+    pub fn caller(&self) -> Caller {
+        let session = Some(self.heard.session.clone());
+        let origin = Origin { client: None, session, via: Channel::Hook, trust: Trust::Agent };
+        Caller { agent: self.heard.event.agent_type.clone().unwrap_or_else(|| "main".to_owned()), origin }
+    }
+
+    /// What proves that features work.
+    pub fn recorded(&self) -> Recorded<'_> {
+        Recorded { engine: &self.project.engine, checkout: &self.project.located.checkout }
+    }
+
+    /// The guards that hold.
+    pub fn guards(&self) -> Guards {
+        rules::guards(&self.project)
+    }
+
+    /// What the guards say to the event.
+    pub fn judge(&self, guards: &Guards) -> Judgement {
+        self.ask(guards, Guards::judge)
+    }
+
+    /// The same, and why each was silent.
+    pub fn explain(&self, guards: &Guards) -> Judgement {
+        self.ask(guards, Guards::explain)
+    }
+
+    fn ask(&self, guards: &Guards, ask: impl Fn(&Guards, &twining_engine::guards::Event, &Facts<'_>) -> Judgement) -> Judgement {
+        let claims = self.claims();
+        ask(guards, &self.heard.event, &Facts { root: &self.work.root, files: &self.work, evidence: &self.recorded(), claims: &claims })
+    }
+
+    fn claims(&self) -> ClaimsOfOthers {
+        let event = &self.heard.event;
+        let names = event.agent_id.iter().chain(&event.agent_type).cloned().collect();
+        let actor = Actor { session: self.heard.session.clone(), names };
+        let store = self.project.engine.store();
+        // A file of claims that cannot be read claims nothing.
+        let bytes = store.claims_file().ok().flatten();
+        bytes.map(|bytes| ClaimsOfOthers::read(&bytes, &actor, store.ids().now())).unwrap_or_default()
+    }
+
+    /// What hooks remember of the session.
+    pub fn notes(&self) -> Notes {
+        let note = self.project.engine.store().note(&self.heard.session).ok().flatten();
+        let mut notes: Notes = note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        notes.began = notes.began.or_else(|| Some(self.project.engine.store().ids().now()));
+        notes
+    }
+
+    /// Whether hooks remember the session at all. Where a disk takes no notes, nobody
+    /// could tell how often an agent was held.
+    pub fn is_remembered(&self) -> bool {
+        self.project.engine.store().has_note(&self.heard.session).unwrap_or(false)
+    }
+
+    /// Remembers it. A note that cannot be left makes a later check weaker, never
+    /// this answer wrong.
+    pub fn keep_notes(&self, notes: &Notes) {
+        let _ = serde_json::to_vec(notes).map(|bytes| self.project.engine.store().leave_note(&self.heard.session, &bytes));
+    }
+
+    /// Protected files as they were when the session was first heard of; they are
+    /// taken as they are now if that is now.
+    pub fn accepted(&self) -> Accepted {
+        let store = self.project.engine.store();
+        let kept = store.note(&self.accepted_name()).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        kept.unwrap_or_else(|| {
+            let now = Accepted::now(&|path| self.work.text(path));
+            self.keep_accepted(&now);
+            now
+        })
+    }
+
+    /// Makes sure that there is something to compare with later. Reads nothing if
+    /// there is.
+    pub fn accept_what_is_there(&self) {
+        let store = self.project.engine.store();
+        // Where there is no memory, nothing can be remembered.
+        if store.exists().unwrap_or(false) && !store.has_note(&self.accepted_name()).unwrap_or(true) {
+            self.accepted();
+        }
+    }
+
+    /// Remembers protected files.
+    pub fn keep_accepted(&self, accepted: &Accepted) {
+        let _ = serde_json::to_vec(accepted).map(|bytes| self.project.engine.store().leave_note(&self.accepted_name(), &bytes));
+    }
+
+    fn accepted_name(&self) -> String {
+        format!("accepted-{}", self.heard.session)
+    }
+
+    /// Asks whoever looks at the board.
+    pub fn post_question(&self, summary: &str) {
+        let question = PostInput { entry_type: "question".to_owned(), summary: text::excerpt(summary, 190), ..PostInput::default() };
+        // If the board cannot be written, the person still reads the message.
+        let _ = self.project.engine.post(&self.caller(), &question);
+    }
+}
+
+fn told(problem: &Problem) -> String {
+    problem.to_json()["message"].as_str().unwrap_or("the project cannot be opened").to_owned()
+}

@@ -1,0 +1,151 @@
+//! Carries a sheet out: every file is staged beside its place first, and only when
+//! all are, each gets its name. What fails on the way leaves everything as it was.
+
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::sheet::{Edit, unfit};
+use crate::problem::Problem;
+
+/// Folders that were made on the way, the outer before the inner.
+pub type Made = Vec<PathBuf>;
+
+/// Writes every edit, or none.
+pub fn write(edits: &[Edit]) -> Result<Made, Problem> {
+    let mut work = Work::default();
+    let written = edits.iter().try_for_each(|edit| work.stage(edit)).and_then(|()| work.place());
+    match written {
+        Ok(()) => Ok(work.made),
+        Err(problem) => {
+            work.undo();
+            Err(problem)
+        }
+    }
+}
+
+/// Removes folders of ours that nothing is in, the inner before the outer.
+pub fn remove_empty(folders: &[PathBuf]) {
+    // One that is not empty is somebody's, and stays.
+    folders.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
+}
+
+#[derive(Default)]
+struct Work<'a> {
+    made: Made,
+    staged: Vec<(&'a Edit, PathBuf)>,
+    placed: Vec<&'a Edit>,
+}
+
+impl<'a> Work<'a> {
+    fn stage(&mut self, edit: &'a Edit) -> Result<(), Problem> {
+        let fail = |error: std::io::Error| unfit(&edit.shown, &error.to_string());
+        let Some(folder) = edit.path.parent() else { return Err(unfit(&edit.shown, "it has no folder")) };
+        if edit.after.is_some() {
+            self.make(folder).map_err(fail)?;
+        }
+        let temp = beside(&edit.path);
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&temp).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => unfit(&edit.shown, &format!("`{}` is there: another program is writing it", temp.display())),
+            _ => fail(error),
+        })?;
+        self.staged.push((edit, temp.clone()));
+        let Some(after) = &edit.after else { return Ok(()) };
+        file.write_all(after.as_bytes()).and_then(|()| file.sync_all()).map_err(fail)?;
+        let mode = fs::metadata(&edit.path).ok().map(|found| found.permissions().mode());
+        let mode = match (mode, edit.executable) {
+            (mode, true) => Some(mode.unwrap_or(0o755) | 0o111),
+            (mode, false) => mode,
+        };
+        mode.map_or(Ok(()), |mode| fs::set_permissions(&temp, Permissions::from_mode(mode))).map_err(fail)
+    }
+
+    fn make(&mut self, folder: &Path) -> std::io::Result<()> {
+        let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+        for folder in missing.into_iter().rev() {
+            fs::create_dir(folder)?;
+            self.made.push(folder.to_owned());
+        }
+        Ok(())
+    }
+
+    fn place(&mut self) -> Result<(), Problem> {
+        for (edit, _) in &self.staged {
+            // Read once more, as late as can be: what somebody wrote meanwhile is not ours to lose.
+            if fs::read(&edit.path).ok().as_deref() != edit.before.as_deref().map(str::as_bytes) {
+                return Err(unfit(&edit.shown, "it changed while we looked at it").with_hint("run it again"));
+            }
+        }
+        for (edit, temp) in std::mem::take(&mut self.staged) {
+            let done = match &edit.after {
+                Some(_) => fs::rename(&temp, &edit.path),
+                None => fs::remove_file(&edit.path).and_then(|()| fs::remove_file(&temp)),
+            };
+            if let Err(error) = done {
+                self.staged.push((edit, temp));
+                return Err(unfit(&edit.shown, &error.to_string()));
+            }
+            self.placed.push(edit);
+        }
+        Ok(())
+    }
+
+    /// Puts back what was there. If that fails too, the first failure is what is told.
+    fn undo(&mut self) {
+        self.staged.iter().for_each(|(_, temp)| drop(fs::remove_file(temp)));
+        for edit in self.placed.iter().rev() {
+            match &edit.before {
+                Some(before) => drop(fs::write(&edit.path, before)),
+                None => drop(fs::remove_file(&edit.path)),
+            }
+        }
+        remove_empty(&self.made);
+    }
+}
+
+/// The name a file has until it is whole. Git's own settings have a lock of this
+/// name, so that git and we keep out of each other's way.
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_gits = name == "config" && path.with_file_name("HEAD").exists();
+    path.with_file_name(if is_gits { format!("{name}.lock") } else { format!(".{name}.twining-{}", std::process::id()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edit(path: PathBuf, before: Option<&str>, after: Option<&str>) -> Edit {
+        let shown = path.display().to_string();
+        Edit { path, shown, before: before.map(str::to_owned), after: after.map(str::to_owned), executable: false }
+    }
+
+    #[test]
+    fn one_file_that_cannot_be_written_leaves_all_as_they_were() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let at = |name: &str| dir.path().join(name);
+        fs::write(at("a"), "old").expect("writes");
+        fs::write(at("c"), "meanwhile").expect("writes");
+        let edits = [
+            edit(at("a"), Some("old"), Some("new")),
+            edit(at("sub/b"), None, Some("made")),
+            edit(at("c"), Some("as it was"), Some("ours")),
+        ];
+        assert!(write(&edits).is_err());
+        assert_eq!(fs::read_to_string(at("a")).expect("is there"), "old");
+        let mut left: Vec<_> = fs::read_dir(dir.path()).expect("lists").flatten().map(|entry| entry.file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["a", "c"], "no folder and no half file stays");
+    }
+
+    #[test]
+    fn git_writing_its_settings_is_not_disturbed() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        for name in ["HEAD", "config", "config.lock"] {
+            fs::write(dir.path().join(name), "").expect("writes");
+        }
+        assert!(write(&[edit(dir.path().join("config"), Some(""), Some("x"))]).is_err());
+        assert!(dir.path().join("config.lock").exists());
+    }
+}

@@ -1,0 +1,149 @@
+//! A block of ours in somebody's text file: put between markers, found by them,
+//! taken out again. Everything around it stays as it is.
+
+/// How a file writes comments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marks {
+    /// `<!-- … -->`.
+    Markdown,
+    /// `# …`.
+    Hash,
+}
+
+impl Marks {
+    fn begin(self) -> &'static str {
+        match self {
+            Self::Markdown => "<!-- twining:begin (written by `twining init`; `twining uninstall` removes it) -->",
+            Self::Hash => "# >>> twining >>> written by `twining init`; `twining uninstall` removes it",
+        }
+    }
+
+    fn end(self) -> &'static str {
+        match self {
+            Self::Markdown => "<!-- twining:end -->",
+            Self::Hash => "# <<< twining <<<",
+        }
+    }
+
+    /// How the first marker begins, whatever it says after that.
+    fn start(self) -> &'static str {
+        match self {
+            Self::Markdown => "<!-- twining:begin",
+            Self::Hash => "# >>> twining >>>",
+        }
+    }
+}
+
+/// A begin without an end, or the other way round: nobody knows what is ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("holds one marker of a twining block without the other")]
+pub struct Torn;
+
+/// Where in a file a new block goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// Behind everything, after an empty line.
+    Last,
+    /// Right below the first line.
+    Second,
+}
+
+/// The text with the block in it, exactly once.
+pub fn put(text: &str, marks: Marks, spot: Spot, body: &str) -> Result<String, Torn> {
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let block = format!("{}\n{}\n{}\n", marks.begin(), body.trim_end(), marks.end()).replace('\n', newline);
+    if let Some((from, to)) = find(text, marks)? {
+        // The last line of a file may lack its newline.
+        let block = if text[from..to].ends_with('\n') { block.as_str() } else { block.trim_end() };
+        return Ok(format!("{}{block}{}", &text[..from], &text[to..]));
+    }
+    Ok(match spot {
+        _ if text.is_empty() => block,
+        Spot::Last => {
+            let gap = if text.ends_with('\n') { newline.to_owned() } else { newline.repeat(2) };
+            format!("{text}{gap}{block}")
+        }
+        Spot::Second => {
+            let first = text.find('\n').map_or(text.len(), |end| end + 1);
+            let gap = if text[..first].ends_with('\n') { "" } else { newline };
+            format!("{}{gap}{block}{}", &text[..first], &text[first..])
+        }
+    })
+}
+
+/// The text without the block; nothing if that leaves nothing.
+pub fn take(text: &str, marks: Marks) -> Result<Option<String>, Torn> {
+    let Some((from, to)) = find(text, marks)? else { return Ok(Some(text.to_owned())) };
+    let (mut before, after) = (&text[..from], &text[to..]);
+    // The empty line that was put in front of it.
+    if after.trim().is_empty() {
+        before = before
+            .strip_suffix("\r\n\r\n")
+            .map_or_else(|| if before.ends_with("\n\n") { &before[..before.len() - 1] } else { before }, |rest| &before[..rest.len() + 2]);
+    }
+    let rest = format!("{before}{after}");
+    Ok((!rest.trim().is_empty()).then_some(rest))
+}
+
+/// Whether there is a block.
+pub fn is_there(text: &str, marks: Marks) -> bool {
+    matches!(find(text, marks), Ok(Some(_)))
+}
+
+/// Where the block is, with its line end.
+fn find(text: &str, marks: Marks) -> Result<Option<(usize, usize)>, Torn> {
+    let mut from = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let said = line.trim_end();
+        if said.starts_with(marks.start()) {
+            if from.is_some() {
+                return Err(Torn);
+            }
+            from = Some(at);
+        } else if said == marks.end() {
+            return from.map(|from| Some((from, at + line.len()))).ok_or(Torn);
+        }
+        at += line.len();
+    }
+    if from.is_some() { Err(Torn) } else { Ok(None) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_is_taken_out_again_to_the_byte() {
+        for (marks, spot, text) in [
+            (Marks::Markdown, Spot::Last, "# Rules\n\nBe kind.\n"),
+            (Marks::Markdown, Spot::Last, "# Rules\r\n\r\nBe kind.\r\n"),
+            (Marks::Hash, Spot::Second, "#!/bin/sh\nset -e\nmake test\n"),
+            (Marks::Hash, Spot::Last, "[core]\n\tbare = false\n"),
+        ] {
+            let with = put(text, marks, spot, "one\ntwo").expect("is whole");
+            assert_ne!(with, text);
+            assert_eq!(put(&with, marks, spot, "one\ntwo").expect("is whole"), with, "twice is once");
+            assert_eq!(take(&with, marks).expect("is whole").as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn a_new_text_takes_the_place_of_the_old_one() {
+        let with = put("# Rules\n", Marks::Markdown, Spot::Last, "old").expect("is whole") + "more\n";
+        let renewed = put(&with, Marks::Markdown, Spot::Last, "new").expect("is whole");
+        assert!(renewed.contains("\nnew\n") && !renewed.contains("old") && renewed.ends_with("more\n"), "{renewed}");
+    }
+
+    #[test]
+    fn a_file_of_nothing_but_the_block_goes() {
+        let with = put("", Marks::Markdown, Spot::Last, "body").expect("is whole");
+        assert_eq!(take(&with, Marks::Markdown), Ok(None));
+    }
+
+    #[test]
+    fn half_a_block_is_refused() {
+        assert_eq!(put("<!-- twining:begin -->\nx\n", Marks::Markdown, Spot::Last, "y"), Err(Torn));
+        assert_eq!(take("x\n<!-- twining:end -->\n", Marks::Markdown), Err(Torn));
+    }
+}

@@ -1,0 +1,99 @@
+//! Our server in Codex' `config.toml`; comments, order and every other table stay.
+
+use toml_edit::{Array, DocumentMut, Item, Table, Value, value};
+
+const SERVERS: &str = "mcp_servers";
+const US: &str = "twining";
+
+/// The text with our server in it, started with these words.
+pub fn put(text: &str, args: &[String]) -> Result<String, String> {
+    let mut document = read(text)?;
+    let servers = document.entry(SERVERS).or_insert_with(|| {
+        let mut table = Table::new();
+        table.set_implicit(true);
+        Item::Table(table)
+    });
+    let servers = servers.as_table_like_mut().ok_or_else(|| format!("`{SERVERS}` is no table"))?;
+    match servers.get(US) {
+        Some(there) if !is_ours(there) => return Err(format!("`{SERVERS}.{US}` is there and starts something else")),
+        Some(there) if words(there.get("args")) == args => return Ok(text.to_owned()),
+        _ => {}
+    }
+    let mut entry = Table::new();
+    entry.insert("command", value(US));
+    entry.insert("args", value(args.iter().collect::<Array>()));
+    servers.insert(US, Item::Table(entry));
+    Ok(document.to_string())
+}
+
+/// The text without it; nothing if that leaves nothing.
+pub fn take(text: &str) -> Result<Option<String>, String> {
+    let mut document = read(text)?;
+    let Some(servers) = document.get_mut(SERVERS).and_then(Item::as_table_like_mut) else { return Ok(Some(text.to_owned())) };
+    if !servers.get(US).is_some_and(is_ours) {
+        return Ok(Some(text.to_owned()));
+    }
+    servers.remove(US);
+    if servers.is_empty() {
+        document.remove(SERVERS);
+    }
+    let text = document.to_string();
+    Ok((!text.trim().is_empty()).then_some(text))
+}
+
+/// The command and its words, if the file starts us.
+pub fn entry(text: &str) -> Option<(String, Vec<String>)> {
+    let document = read(text).ok()?;
+    let entry = document.get(SERVERS)?.get(US)?;
+    Some((entry.get("command")?.as_str()?.to_owned(), words(entry.get("args"))))
+}
+
+fn read(text: &str) -> Result<DocumentMut, String> {
+    // The parser's message spans lines; the first says where.
+    text.parse::<DocumentMut>().map_err(|error| error.to_string().lines().next().unwrap_or("no TOML").to_owned())
+}
+
+fn is_ours(entry: &Item) -> bool {
+    entry.get("command").and_then(Item::as_str) == Some(US) && words(entry.get("args")).first().is_some_and(|word| word == "mcp")
+}
+
+fn words(list: Option<&Item>) -> Vec<String> {
+    let words = list.and_then(Item::as_array).into_iter().flatten();
+    words.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args() -> Vec<String> {
+        ["mcp", "--tools", "lite"].map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn others_tables_and_comments_survive_our_coming_and_going() {
+        for text in [
+            "",
+            "model = \"x\" # mine\n",
+            "# top\n[mcp_servers.other]\ncommand = \"o\" # keep\n\n[tui]\ntheme = \"dark\"\n",
+            "mcp_servers = { other = { command = \"o\" } }\n",
+        ] {
+            let with = put(text, &args()).expect("fits");
+            assert_eq!(put(&with, &args()).expect("fits"), with, "twice is once");
+            assert_eq!(entry(&with), Some(("twining".to_owned(), args())), "{with}");
+            for kept in ["# mine", "# top", "# keep", "\"dark\""] {
+                assert_eq!(with.contains(kept), text.contains(kept), "{kept} in {with}");
+            }
+            let without = take(&with).expect("parses").unwrap_or_default();
+            assert_eq!(without, text);
+        }
+    }
+
+    #[test]
+    fn somebody_elses_server_of_our_name_stays() {
+        let theirs = "[mcp_servers.twining]\ncommand = \"npx\"\nargs = [\"twining-mcp\"]\n";
+        assert!(put(theirs, &args()).is_err());
+        assert_eq!(take(theirs).expect("parses").as_deref(), Some(theirs));
+        assert!(put("a = [", &args()).expect_err("is no TOML").contains("line 1"));
+    }
+}

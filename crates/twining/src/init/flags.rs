@@ -1,0 +1,44 @@
+//! The flags of `init` and `uninstall`, and what they ask for.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::{Host, Reach, Wish};
+use crate::out::Style;
+use crate::problem::Problem;
+
+/// Those of `init`.
+pub fn install(command: Command) -> Command {
+    let stealth = "Write nothing that git would track: your own settings only, and git is told to overlook the memory";
+    command
+        .args([dry_run(), yes()])
+        .arg(Arg::new("stealth").long("stealth").action(ArgAction::SetTrue).help(stealth))
+        .after_help(
+            "--agent names the hosts to wire up, separated by commas: claude, codex, gemini, cursor, opencode, or none;\ndefault: those that are found here\n\nExample:\n  twining init --agent claude,codex --dry-run",
+        )
+}
+
+/// Those of `uninstall`.
+pub fn uninstall(command: Command) -> Command {
+    command
+        .args([dry_run(), yes()])
+        .arg(Arg::new("purge").long("purge").action(ArgAction::SetTrue).help("Also remove .twining/ with everything recorded in it"))
+        .after_help("Example:\n  twining uninstall --dry-run")
+}
+
+fn dry_run() -> Arg {
+    Arg::new("dry-run").long("dry-run").action(ArgAction::SetTrue).help("Show every change as a diff and write nothing")
+}
+
+fn yes() -> Arg {
+    Arg::new("yes").long("yes").short('y').action(ArgAction::SetTrue).help("Ask nothing, also on a terminal")
+}
+
+/// What `init` and `uninstall` are asked for.
+pub fn wish(given: &ArgMatches, project: Option<PathBuf>, agent: Option<String>, style: Style) -> Result<Wish, Problem> {
+    let flag = |name: &str| given.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or_default();
+    let hosts = agent.map(|words| Host::list(&words)).transpose().map_err(Problem::misuse)?;
+    let reach = if flag("stealth") { Reach::Stealth } else { Reach::Team };
+    Ok(Wish { project, hosts, reach, dry_run: flag("dry-run"), yes: flag("yes"), purge: flag("purge"), style })
+}

@@ -1,0 +1,230 @@
+//! What git is told: the merge drivers, two hooks, and in stealth what to overlook.
+//!
+//! Settings of git that start programs never come with a clone, so they are
+//! written here, into the repository's own `.git`.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::block::{self, Marks, Spot};
+use super::sheet::{Sheet, unfit};
+use crate::drivers::DRIVERS;
+use crate::git::Shape;
+use crate::problem::Problem;
+
+/// The hooks, and what becomes of a commit where ours refuses: nothing can be
+/// stopped any more when it has happened.
+const HOOKS: [(&str, &str); 2] = [("pre-commit", "exit $?"), ("post-commit", ":")];
+/// What a hook that is no shell script is called while ours stands in its place.
+const CHAINED: &str = "twining-chained";
+/// Where husky keeps what it made, and git looks.
+const HUSKY: &str = ".husky/_";
+
+/// Where git's files are for one memory.
+#[derive(Clone, Debug)]
+pub struct GitGround {
+    /// The repository.
+    pub shape: Shape,
+    /// The memory's folder, relative to the working tree, with `/` behind it
+    /// unless it is the working tree itself.
+    pub prefix: String,
+    /// The knowledge graph where it is not in the memory, relative to the project.
+    pub knowledge: Option<String>,
+}
+
+impl GitGround {
+    /// Puts drivers and hooks into the sheet.
+    pub fn put(&self, sheet: &mut Sheet) -> Result<(), Problem> {
+        self.put_drivers(sheet)?;
+        HOOKS.iter().try_for_each(|(name, refused)| self.put_hook(sheet, name, refused))
+    }
+
+    /// Puts only the drivers in.
+    pub fn put_drivers(&self, sheet: &mut Sheet) -> Result<(), Problem> {
+        let common = &self.shape.common;
+        put_block(sheet, &common.join("config"), common, &drivers())?;
+        put_block(sheet, &common.join("info/attributes"), common, &self.attributes())
+    }
+
+    /// Takes them out.
+    pub fn take(&self, sheet: &mut Sheet) -> Result<(), Problem> {
+        let common = &self.shape.common;
+        for file in ["config", "info/attributes", "info/exclude"] {
+            take_block(sheet, &common.join(file), common)?;
+        }
+        for (name, _) in HOOKS {
+            self.take_hook(sheet, name)?;
+        }
+        Ok(())
+    }
+
+    /// Tells git to overlook these, which lie in the working tree.
+    pub fn overlook(&self, sheet: &mut Sheet, files: &[String]) -> Result<(), Problem> {
+        let common = &self.shape.common;
+        let lines: Vec<String> = files.iter().map(|file| format!("/{}", file.replace(' ', "\\ "))).collect();
+        put_block(sheet, &self.exclude(), common, &lines.join("\n"))
+    }
+
+    /// Takes back what was overlooked.
+    pub fn reveal(&self, sheet: &mut Sheet) -> Result<(), Problem> {
+        take_block(sheet, &self.exclude(), &self.shape.common)
+    }
+
+    /// Whether git was told to overlook the memory.
+    pub fn hides_memory(&self, sheet: &mut Sheet) -> bool {
+        let text = sheet.text(&self.exclude(), &self.shape.common).ok().flatten().unwrap_or_default();
+        let line = format!("/{}.twining/", self.prefix.replace(' ', "\\ "));
+        block::is_there(&text, Marks::Hash) && text.lines().any(|there| there == line)
+    }
+
+    fn exclude(&self) -> PathBuf {
+        self.shape.common.join("info/exclude")
+    }
+
+    fn attributes(&self) -> String {
+        let line = |pattern: &str, driver: &str| format!("{} merge={driver} -text", quoted(&format!("/{pattern}")));
+        let ours =
+            DRIVERS.iter().flat_map(|driver| driver.files.iter().map(move |file| line(&format!("{}{file}", self.prefix), &driver.name())));
+        let elsewhere = self.knowledge.iter().map(|path| line(&format!("{}{path}", self.prefix), "twining-knowledge"));
+        ours.chain(elsewhere).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The folder for hooks, if it is this repository's.
+    fn hooks(&self) -> Option<(PathBuf, PathBuf)> {
+        let Shape { top, common, hooks } = &self.shape;
+        if let Some(husky) = hooks.ends_with(HUSKY).then(|| hooks.parent()).flatten() {
+            return Some((husky.to_owned(), top.clone()));
+        }
+        [common, top].into_iter().find(|folder| hooks.starts_with(folder)).map(|folder| (hooks.clone(), folder.clone()))
+    }
+
+    /// Whether hooks would be seen by others.
+    pub fn hooks_are_tracked(&self) -> bool {
+        self.hooks().is_some_and(|(hooks, _)| !hooks.starts_with(&self.shape.common))
+    }
+
+    fn put_hook(&self, sheet: &mut Sheet, name: &str, refused: &str) -> Result<(), Problem> {
+        let call = format!("twining hook --agent git {name}");
+        let Some((folder, within)) = self.hooks() else {
+            sheet.note(format!(
+                "core.hooksPath leads to `{}`, which other repositories use too; add `{call}` to its {name} yourself",
+                self.shape.hooks.display()
+            ));
+            return Ok(());
+        };
+        let file = folder.join(name);
+        if file.is_symlink() {
+            sheet.note(format!("`{}` is a link; add `{call}` to what it leads to yourself", sheet.shown(&file)));
+            return Ok(());
+        }
+        let starts = std::fs::metadata(&file).map(|found| found.permissions().mode() & 0o111 != 0);
+        if starts.is_ok_and(|starts| !starts) {
+            // To make it start would wake whatever else stands in it.
+            sheet.note(format!("`{}` is not executable, so git never starts it; it was left as it is", sheet.shown(&file)));
+            return Ok(());
+        }
+        let body = format!("if command -v twining >/dev/null 2>&1; then\n  {call} </dev/null || {refused}\nfi");
+        let Ok(there) = sheet.text(&file, &within) else {
+            sheet.note(format!("`{}` is no text, so it was left as it is; have it start `{call}` yourself", sheet.shown(&file)));
+            return Ok(());
+        };
+        let torn = |torn: block::Torn| unfit(&file.display().to_string(), &torn.to_string());
+        let text = match there.as_deref() {
+            None => block::put("#!/bin/sh\n", Marks::Hash, Spot::Second, &body).map_err(torn)?,
+            Some(script) if is_shell(script) => block::put(script, Marks::Hash, Spot::Second, &body).map_err(torn)?,
+            Some(program) => {
+                sheet.edit_program(&chained(&file), &within, Some(program.to_owned()))?;
+                let ours = block::put("#!/bin/sh\n", Marks::Hash, Spot::Second, &body).map_err(torn)?;
+                format!("{ours}exec \"$(dirname \"$0\")/{name}.{CHAINED}\" \"$@\"\n")
+            }
+        };
+        sheet.edit_program(&file, &within, Some(text))
+    }
+
+    fn take_hook(&self, sheet: &mut Sheet, name: &str) -> Result<(), Problem> {
+        let Some((folder, within)) = self.hooks() else { return Ok(()) };
+        let file = folder.join(name);
+        if file.is_symlink() {
+            return Ok(());
+        }
+        let Ok(Some(script)) = sheet.text(&file, &within) else { return Ok(()) };
+        if !block::is_there(&script, Marks::Hash) {
+            return Ok(());
+        }
+        let theirs = sheet.text(&chained(&file), &within)?;
+        let rest = match theirs {
+            Some(theirs) => Some(theirs),
+            None => block::take(&script, Marks::Hash)
+                .map_err(|torn| unfit(&file.display().to_string(), &torn.to_string()))?
+                .filter(|rest| rest.trim() != "#!/bin/sh"),
+        };
+        sheet.edit_program(&file, &within, rest)?;
+        if chained(&file).exists() {
+            sheet.edit_program(&chained(&file), &within, None)?;
+        }
+        Ok(())
+    }
+}
+
+fn chained(hook: &Path) -> PathBuf {
+    let name = hook.file_name().unwrap_or_default().to_string_lossy();
+    hook.with_file_name(format!("{name}.{CHAINED}"))
+}
+
+/// A script that reads our block as it is meant. Without a first line git hands
+/// it to a shell.
+fn is_shell(script: &str) -> bool {
+    let first = script.lines().next().unwrap_or_default();
+    let Some(program) = first.strip_prefix("#!") else { return !script.starts_with('\u{7f}') };
+    let words: Vec<&str> = program.split_whitespace().filter_map(|word| word.rsplit('/').next()).collect();
+    words.iter().any(|word| ["sh", "bash", "dash", "zsh", "ksh", "busybox"].contains(word))
+}
+
+fn drivers() -> String {
+    let sections = DRIVERS
+        .iter()
+        .map(|driver| format!("[merge \"{}\"]\n\tname = \"{}\"\n\tdriver = {}", driver.name(), driver.about, driver.command("twining")));
+    sections.collect::<Vec<_>>().join("\n")
+}
+
+/// A pattern as git's attributes take it: one with spaces stands in quotes.
+fn quoted(pattern: &str) -> String {
+    let plain = !pattern.contains([' ', '"', '\\']) && !pattern.chars().any(char::is_control);
+    if plain { pattern.to_owned() } else { format!("\"{}\"", pattern.replace('\\', "\\\\").replace('"', "\\\"")) }
+}
+
+fn put_block(sheet: &mut Sheet, file: &Path, within: &Path, body: &str) -> Result<(), Problem> {
+    let shown = sheet.shown(file);
+    sheet.edit(file, within, |text| {
+        block::put(text.unwrap_or_default(), Marks::Hash, Spot::Last, body).map(Some).map_err(|torn| unfit(&shown, &torn.to_string()))
+    })
+}
+
+fn take_block(sheet: &mut Sheet, file: &Path, within: &Path) -> Result<(), Problem> {
+    let shown = sheet.shown(file);
+    sheet.edit(file, within, |text| match text {
+        Some(text) => block::take(text, Marks::Hash).map_err(|torn| unfit(&shown, &torn.to_string())),
+        None => Ok(None),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_with_a_space_is_still_one_pattern() {
+        assert_eq!(quoted("my app/.twining/x.json"), "\"my app/.twining/x.json\"");
+        assert_eq!(quoted(".twining/*.json"), ".twining/*.json");
+    }
+
+    #[test]
+    fn what_a_shell_reads_is_told_from_what_it_does_not() {
+        for shell in ["#!/bin/sh\n", "#!/usr/bin/env bash\nset -e\n", "#! /bin/dash -e\n", "make lint\n"] {
+            assert!(is_shell(shell), "{shell}");
+        }
+        for other in ["#!/usr/bin/env python3\n", "#!/usr/bin/node\n", "\u{7f}ELF"] {
+            assert!(!is_shell(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Claude Code: `.mcp.json`, hooks in `.claude/settings.json`, `CLAUDE.md` and a
+//! subagent. In stealth its local scopes take their place.
+
+use serde_json::{Value, json};
+
+use super::{Ground, Host, PATIENCE_SECONDS, Reach, group, told_in};
+use crate::init::block::Marks;
+use crate::init::piece::{Part, Piece};
+
+/// Tools whose calls are judged: those that write, that may write, and that read
+/// what should be asked for.
+const TOOLS: &str = "Write|Edit|MultiEdit|NotebookEdit|Bash|Read|mcp__.*";
+
+/// Events, the tools they are for, and whether a hook that fails must stop what
+/// it was asked about: by default Claude Code would go on.
+const EVENTS: [(&str, Option<&str>, bool); 10] = [
+    ("SessionStart", None, false),
+    ("UserPromptSubmit", None, false),
+    ("PreToolUse", Some(TOOLS), true),
+    ("PostToolUse", Some(TOOLS), false),
+    ("SubagentStart", None, false),
+    ("SubagentStop", None, false),
+    ("Stop", None, false),
+    ("TaskCompleted", None, false),
+    ("PreCompact", None, false),
+    ("SessionEnd", None, false),
+];
+
+/// What Claude Code needs.
+pub fn pieces(ground: &Ground) -> Vec<Piece> {
+    let entry = json!({"type": "stdio", "command": "twining", "args": ground.server_words(None)});
+    let worker = Part::Whole { text: include_str!("../texts/worker.md"), mark: "<!-- twining:worker" };
+    let told = Part::Block(Marks::Markdown, super::INSTRUCTIONS.to_owned());
+    let agent = ground.piece(".claude/agents/twining-worker.md", worker);
+    match (ground.reach, &ground.home) {
+        (Reach::Stealth, Some(home)) => {
+            let path = ["projects".to_owned(), ground.checkout.display().to_string(), "mcpServers".to_owned()];
+            vec![
+                Piece { file: home.join(".claude.json"), within: home.clone(), part: Part::Server { path: path.to_vec(), entry } },
+                ground.piece(".claude/settings.local.json", hooks()),
+                ground.piece("CLAUDE.local.md", told),
+                agent,
+            ]
+        }
+        (Reach::Stealth, None) => vec![ground.piece(".claude/settings.local.json", hooks()), ground.piece("CLAUDE.local.md", told), agent],
+        (Reach::Team, _) => vec![
+            ground.piece(".mcp.json", Part::Server { path: vec!["mcpServers".to_owned()], entry }),
+            ground.piece(".claude/settings.json", hooks()),
+            ground.piece(&told_in(&ground.checkout, "CLAUDE.md"), told),
+            agent,
+        ],
+    }
+}
+
+fn hooks() -> Part {
+    Part::Hooks(EVENTS.map(|(event, matcher, gate)| (event, group(matcher, &handler(event, gate)))).to_vec())
+}
+
+/// Started without a shell: `args` makes it so.
+fn handler(event: &str, gate: bool) -> Value {
+    let args = ["hook", "--agent", Host::Claude.name(), event];
+    let mut handler = json!({"type": "command", "command": "twining", "args": args, "timeout": PATIENCE_SECONDS});
+    if gate {
+        handler["onFailure"] = json!("block");
+    }
+    handler
+}

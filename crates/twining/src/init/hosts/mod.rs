@@ -1,0 +1,181 @@
+//! The hosts that agents run in: what each needs of us, in the format it reads
+//! today. One file a host.
+
+mod claude;
+mod codex;
+mod cursor;
+mod gemini;
+mod opencode;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::block::Marks;
+use super::piece::{Part, Piece};
+
+/// Seconds a host waits for a hook; one takes milliseconds.
+pub const PATIENCE_SECONDS: u64 = 5;
+
+/// What agents are told, in every host.
+pub const INSTRUCTIONS: &str = include_str!("../texts/instructions.md");
+
+/// A host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Host {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+    /// Cursor.
+    Cursor,
+    /// OpenCode.
+    OpenCode,
+}
+
+/// Who may see what is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Everybody who clones the repository.
+    Team,
+    /// Whoever runs it; git tracks none of it.
+    Stealth,
+}
+
+/// Where hosts are installed.
+#[derive(Clone, Debug)]
+pub struct Ground {
+    /// The working tree.
+    pub checkout: PathBuf,
+    /// The user's home, where there is one.
+    pub home: Option<PathBuf>,
+    /// Where programs are looked for.
+    pub programs: Vec<PathBuf>,
+    /// Whether Claude Code started us.
+    pub inside_claude: bool,
+    /// Who may see what is written.
+    pub reach: Reach,
+}
+
+impl Host {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Claude, Self::Codex, Self::Gemini, Self::Cursor, Self::OpenCode];
+
+    /// Its name in `--agent`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+            Self::Cursor => "cursor",
+            Self::OpenCode => "opencode",
+        }
+    }
+
+    /// Reads `claude,codex`; `none` is none of them.
+    pub fn list(words: &str) -> Result<Vec<Self>, String> {
+        if words.trim() == "none" {
+            return Ok(Vec::new());
+        }
+        let one = |word: &str| {
+            let known = Self::ALL.map(Self::name).join(", ");
+            Self::ALL
+                .into_iter()
+                .find(|host| host.name() == word.trim())
+                .ok_or(format!("`{}` is no host; write some of {known}, or none", word.trim()))
+        };
+        let mut hosts = words.split(',').map(one).collect::<Result<Vec<_>, _>>()?;
+        hosts.sort_unstable();
+        hosts.dedup();
+        Ok(hosts)
+    }
+
+    /// What it needs of us.
+    pub fn pieces(self, ground: &Ground) -> Vec<Piece> {
+        match self {
+            Self::Claude => claude::pieces(ground),
+            Self::Codex => codex::pieces(ground),
+            Self::Gemini => gemini::pieces(ground),
+            Self::Cursor => cursor::pieces(ground),
+            Self::OpenCode => opencode::pieces(ground),
+        }
+    }
+
+    /// What a person has to do that we cannot.
+    pub fn advice(self, reach: Reach) -> &'static str {
+        match (self, reach) {
+            (Self::Claude, Reach::Team) => "Claude Code asks once whether it may start the server in .mcp.json; answer yes",
+            (Self::Claude, Reach::Stealth) => "Claude Code starts it by itself from now on",
+            (Self::Codex, _) => "Codex skips hooks it was not told to trust: start codex here once and trust them",
+            (Self::Gemini, _) => "Gemini CLI heeds these settings in a trusted folder: start gemini here once and trust it",
+            (Self::Cursor, _) => "Cursor asks once whether it may start the server; turn it on under Settings, MCP",
+            (Self::OpenCode, _) => "OpenCode starts it by itself from now on",
+        }
+    }
+
+    /// Whether this project, or this person, uses it.
+    pub fn is_here(self, ground: &Ground) -> bool {
+        let (traces, programs): (&[&str], &[&str]) = match self {
+            Self::Claude => (&[".claude", "CLAUDE.md", ".mcp.json"], &["claude"]),
+            Self::Codex => (&[".codex"], &["codex"]),
+            Self::Gemini => (&[".gemini", "GEMINI.md"], &["gemini"]),
+            Self::Cursor => (&[".cursor", ".cursorrules"], &["cursor-agent", "cursor"]),
+            Self::OpenCode => (&["opencode.json", "opencode.jsonc", ".opencode"], &["opencode"]),
+        };
+        let at_home = ground.home.as_deref().is_some_and(|home| match self {
+            Self::Claude => home.join(".claude.json").exists(),
+            Self::Codex => home.join(".codex/config.toml").exists(),
+            Self::Gemini => home.join(".gemini/settings.json").exists(),
+            Self::Cursor | Self::OpenCode => false,
+        });
+        at_home
+            || (self == Self::Claude && ground.inside_claude)
+            || traces.iter().any(|trace| ground.checkout.join(trace).exists())
+            || programs.iter().any(|program| ground.programs.iter().any(|folder| folder.join(program).is_file()))
+    }
+}
+
+impl Ground {
+    fn piece(&self, file: &str, part: Part) -> Piece {
+        Piece { file: self.checkout.join(file), within: self.checkout.clone(), part }
+    }
+
+    /// What agents are told, in the file a host reads. In stealth nothing: an
+    /// untracked file of that name would be in the way of the team's.
+    fn told(&self, file: &str) -> Option<Piece> {
+        (self.reach == Reach::Team).then(|| self.piece(file, Part::Block(Marks::Markdown, INSTRUCTIONS.to_owned())))
+    }
+
+    /// The words that start the server. A file that is one person's own may name
+    /// the folder; a shared one may not.
+    fn server_words(&self, tools: Option<&str>) -> Vec<String> {
+        let mut words = vec!["mcp".to_owned()];
+        words.extend(tools.into_iter().flat_map(|tools| ["--tools".to_owned(), tools.to_owned()]));
+        if self.reach == Reach::Stealth {
+            words.extend(["--project".to_owned(), self.checkout.display().to_string()]);
+        }
+        words
+    }
+}
+
+/// A handler that a shell starts.
+fn in_words(host: Host, event: &str) -> String {
+    format!("twining hook --agent {} {event}", host.name())
+}
+
+/// A group as Claude Code, Codex and Gemini CLI nest it.
+fn group(matcher: Option<&str>, handler: &Value) -> Value {
+    match matcher {
+        Some(matcher) => json!({"matcher": matcher, "hooks": [handler]}),
+        None => json!({"hooks": [handler]}),
+    }
+}
+
+/// The file agents of several hosts read. One that only points to another is
+/// left alone: the other is told.
+pub fn told_in(checkout: &Path, file: &str) -> String {
+    let text = std::fs::read_to_string(checkout.join(file)).unwrap_or_default();
+    if file == "CLAUDE.md" && text.lines().any(|line| line.trim() == "@AGENTS.md") { "AGENTS.md".to_owned() } else { file.to_owned() }
+}

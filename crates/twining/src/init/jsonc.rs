@@ -1,0 +1,348 @@
+//! Surgery on JSON settings that people write by hand: an entry or a hook comes
+//! and goes; comments, order and everybody else's entries stay.
+//!
+//! The text is parsed into a tree that keeps every byte (`jsonc-parser`), changed
+//! there, and printed again.
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
+use serde_json::Value;
+
+/// Settings nest a handful of levels; a parser that recurses is not handed more.
+const DEEPEST: usize = 64;
+const BOM: char = '\u{feff}';
+
+/// Why a file cannot be changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// It is not what it should be.
+    #[error("line {line}, column {column}: {what}")]
+    Malformed {
+        /// From one.
+        line: usize,
+        /// From one.
+        column: usize,
+        /// What the parser says.
+        what: String,
+    },
+    /// It is deeper than any settings are.
+    #[error("it is nested too deeply")]
+    TooDeep,
+    /// Something else stands where an object or a list belongs.
+    #[error("`{0}` is not {1}")]
+    OtherKind(String, &'static str),
+    /// The entry of this name starts something else.
+    #[error("`{0}` is there and starts something else")]
+    Taken(String),
+}
+
+/// Settings that are open for surgery.
+pub struct Settings {
+    root: CstRootNode,
+    bom: bool,
+}
+
+impl Settings {
+    /// Takes a file apart; no file is an empty object.
+    pub fn read(text: Option<&str>) -> Result<Self, Unfit> {
+        let whole = text.unwrap_or_default();
+        let text = whole.strip_prefix(BOM).unwrap_or(whole);
+        let bom = text.len() < whole.len();
+        let text = if text.trim().is_empty() { "{}\n" } else { text };
+        if depth(text) > DEEPEST {
+            return Err(Unfit::TooDeep);
+        }
+        let options = ParseOptions {
+            allow_comments: true,
+            allow_trailing_commas: true,
+            allow_loose_object_property_names: false,
+            allow_missing_commas: false,
+            allow_single_quoted_strings: false,
+            allow_hexadecimal_numbers: false,
+            allow_unary_plus_numbers: false,
+            allow_bare_decimal_point_numbers: false,
+            allow_non_finite_numbers: false,
+            allow_extended_string_escapes: false,
+        };
+        let root = CstRootNode::parse(text, &options).map_err(|error| Unfit::Malformed {
+            line: error.line_display(),
+            column: error.column_display(),
+            what: error.kind().to_string(),
+        })?;
+        if root.object_value().is_none() {
+            return Err(Unfit::OtherKind("the file".to_owned(), "an object"));
+        }
+        Ok(Self { root, bom })
+    }
+
+    /// The text as it is now.
+    pub fn text(&self) -> String {
+        let mut text = self.root.to_string();
+        if self.bom {
+            text.insert(0, BOM);
+        }
+        text
+    }
+
+    /// Whether nothing is left that says anything.
+    pub fn is_empty(&self) -> bool {
+        let bare = self.root.to_string();
+        bare.split_whitespace().collect::<String>() == "{}"
+    }
+
+    /// The value at a path of keys.
+    pub fn get(&self, path: &[&str]) -> Option<Value> {
+        let (last, above) = path.split_last()?;
+        let object = above.iter().try_fold(self.root.object_value()?, |object, key| object.object_value(key))?;
+        object.get(last)?.value()?.to_serde_value()
+    }
+
+    /// Sets a key that is not there yet.
+    pub fn add(&self, path: &[&str], key: &str, value: &Value) -> Result<(), Unfit> {
+        let object = self.object(path)?;
+        if object.get(key).is_none() {
+            object.append(key, input(value));
+        }
+        Ok(())
+    }
+
+    /// Sets an entry that is ours, or that nobody has; one of the same name that
+    /// somebody else wrote is left alone and told.
+    pub fn set(&self, path: &[&str], key: &str, value: &Value, is_ours: impl Fn(&Value) -> bool) -> Result<(), Unfit> {
+        let object = self.object(path)?;
+        match object.get(key) {
+            None => drop(object.append(key, input(value))),
+            Some(found) => {
+                let there = found.value().and_then(|node| node.to_serde_value()).unwrap_or_default();
+                if !is_ours(&there) {
+                    return Err(Unfit::Taken([path, &[key]].concat().join(".")));
+                }
+                if there != *value {
+                    found.set_value(input(value));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes an entry of ours out, and the objects around it that are empty then.
+    pub fn unset(&self, path: &[&str], key: &str, is_ours: impl Fn(&Value) -> bool) {
+        let Some(root) = self.root.object_value() else { return };
+        let mut above = vec![root];
+        for name in path {
+            let Some(inner) = above.last().and_then(|object| object.object_value(name)) else { return };
+            above.push(inner);
+        }
+        let found = above.last().and_then(|object| object.get(key));
+        let Some(found) = found.filter(|found| found.value().and_then(|node| node.to_serde_value()).is_some_and(|value| is_ours(&value)))
+        else {
+            return;
+        };
+        found.remove();
+        for (object, name) in above.iter().rev().skip(1).zip(path.iter().rev()) {
+            match object.get(name) {
+                Some(inner) if inner.object_value().is_some_and(|inner| inner.properties().is_empty()) => inner.remove(),
+                _ => return,
+            }
+        }
+    }
+
+    /// Hangs a group of hooks under an event of `hooks`. Of ours there is exactly
+    /// this one; others' stay where they are.
+    pub fn hang(&self, event: &str, group: &Value) -> Result<(), Unfit> {
+        let hooks = self.object(&["hooks"])?;
+        let list = hooks.array_value_or_create(event).ok_or_else(|| Unfit::OtherKind(format!("hooks.{event}"), "a list"))?;
+        let ours: Vec<Value> = list
+            .elements()
+            .into_iter()
+            .filter_map(|node| node.to_serde_value())
+            .filter(|value| handlers(value).any(is_hook_of_ours))
+            .collect();
+        if ours.as_slice() != std::slice::from_ref(group) {
+            unhang_from(&list);
+            list.append(input(group));
+        }
+        Ok(())
+    }
+
+    /// Takes every hook of ours out, and what is empty then.
+    pub fn unhang(&self) {
+        let Some(root) = self.root.object_value() else { return };
+        let Some(hooks) = root.object_value("hooks") else { return };
+        let mut touched = false;
+        for event in hooks.properties() {
+            let Some(list) = event.array_value() else { continue };
+            if unhang_from(&list) {
+                touched = true;
+                if list.elements().is_empty() {
+                    event.remove();
+                }
+            }
+        }
+        if touched && hooks.properties().is_empty() {
+            root.get("hooks").into_iter().for_each(|hooks| hooks.remove());
+        }
+    }
+
+    fn object(&self, path: &[&str]) -> Result<CstObject, Unfit> {
+        let mut object = self.root.object_value_or_set();
+        for (depth, key) in path.iter().enumerate() {
+            object = object.object_value_or_create(key).ok_or_else(|| Unfit::OtherKind(path[..=depth].join("."), "an object"))?;
+        }
+        Ok(object)
+    }
+}
+
+/// Whether an entry starts our server: its command, or its first word, is us.
+pub fn starts_us(entry: &Value) -> bool {
+    let words: Vec<&str> = match &entry["command"] {
+        Value::String(command) => std::iter::once(command.as_str()).chain(strings(&entry["args"])).collect(),
+        list => strings(list).collect(),
+    };
+    matches!(words.as_slice(), ["twining", "mcp", ..])
+}
+
+/// Whether a handler calls our hook.
+pub fn is_hook_of_ours(handler: &Value) -> bool {
+    let Some(command) = handler["command"].as_str() else { return false };
+    let mut words = command.split_whitespace().chain(strings(&handler["args"]));
+    words.next().is_some_and(|program| program == "twining" || program.ends_with("/twining")) && words.next() == Some("hook")
+}
+
+/// The handlers of a group; a flat entry is its own.
+pub fn handlers(group: &Value) -> impl Iterator<Item = &Value> {
+    let flat = group.get("hooks").is_none().then_some(group);
+    group["hooks"].as_array().into_iter().flatten().chain(flat)
+}
+
+fn strings(list: &Value) -> impl Iterator<Item = &str> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// Removes our handlers from a list of groups; whether there were any.
+fn unhang_from(list: &CstArray) -> bool {
+    let mut touched = false;
+    for group in list.elements() {
+        let ours = |node: &CstNode| node.to_serde_value().is_some_and(|value| is_hook_of_ours(&value));
+        let inner = group.as_object().and_then(|object| object.array_value("hooks"));
+        match inner {
+            Some(inner) => {
+                let all = inner.elements();
+                let (mine, others): (Vec<CstNode>, Vec<CstNode>) = all.into_iter().partition(ours);
+                if mine.is_empty() {
+                    continue;
+                }
+                touched = true;
+                if others.is_empty() {
+                    group.remove();
+                } else {
+                    mine.into_iter().for_each(CstNode::remove);
+                }
+            }
+            None if ours(&group) => {
+                touched = true;
+                group.remove();
+            }
+            None => {}
+        }
+    }
+    touched
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(is) => CstInputValue::Bool(*is),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
+        Value::Object(fields) => CstInputValue::Object(fields.iter().map(|(key, value)| (key.clone(), input(value))).collect()),
+    }
+}
+
+/// How deep brackets nest outside of strings; comments may make it look deeper.
+fn depth(text: &str) -> usize {
+    let (mut now, mut most, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'\n' => in_string = false,
+            b'{' | b'[' if !in_string => {
+                now += 1;
+                most = most.max(now);
+            }
+            b'}' | b']' if !in_string => now = now.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn group() -> Value {
+        json!({"matcher": "Write", "hooks": [{"type": "command", "command": "twining", "args": ["hook", "PreToolUse"]}]})
+    }
+
+    const FOREIGN: [&str; 6] = [
+        "{}\n",
+        "{\n  // mine\n  \"model\": \"x\", /* why */\n  \"hooks\": {\n    \"PreToolUse\": [\n      { \"hooks\": [{ \"type\": \"command\", \"command\": \"lint\" }] } // keep\n    ]\n  }\n}\n",
+        "{\"a\":1,\"mcpServers\":{\"other\":{\"command\":\"x\"}}}",
+        "{\n\t\"hooks\": {\n\t\t\"Stop\": [],\n\t},\n}\n",
+        "{\r\n  \"b\": [1, 2]\r\n}\r\n",
+        "{\n    \"z\": true,\n    \"a\": null\n}",
+    ];
+
+    #[test]
+    fn what_others_wrote_survives_our_coming_and_going() {
+        for text in FOREIGN {
+            let settings = Settings::read(Some(text)).expect("parses");
+            let value = json!({"command": "twining", "args": ["mcp"]});
+            settings.set(&["mcpServers"], "twining", &value, starts_us).expect("fits");
+            settings.hang("PreToolUse", &group()).expect("fits");
+            let with = settings.text();
+            let again = Settings::read(Some(&with)).expect("parses");
+            again.set(&["mcpServers"], "twining", &value, starts_us).expect("fits");
+            again.hang("PreToolUse", &group()).expect("fits");
+            assert_eq!(again.text(), with, "twice is once");
+            for kept in ["// mine", "/* why */", "// keep", "lint", "\"other\""] {
+                assert_eq!(with.contains(kept), text.contains(kept), "{kept} in {with}");
+            }
+            again.unset(&["mcpServers"], "twining", starts_us);
+            again.unhang();
+            let parse = |text: &str| Settings::read(Some(text)).expect("parses").root.to_serde_value();
+            assert_eq!(parse(&again.text()), parse(text), "{}", again.text());
+        }
+    }
+
+    #[test]
+    fn an_old_hook_of_ours_gives_way_and_a_shared_group_keeps_the_others() {
+        let text = json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [
+            {"type": "command", "command": "/opt/bin/twining hook pre-tool-use"}, {"type": "command", "command": "lint"}]}]}});
+        let settings = Settings::read(Some(&text.to_string())).expect("parses");
+        settings.hang("PreToolUse", &group()).expect("fits");
+        let hooks = settings.get(&["hooks", "PreToolUse"]).expect("is there");
+        assert_eq!(hooks, json!([{"matcher": "Bash", "hooks": [{"type": "command", "command": "lint"}]}, group()]));
+    }
+
+    #[test]
+    fn somebody_elses_entry_of_our_name_is_not_overwritten() {
+        let settings = Settings::read(Some(r#"{"mcpServers":{"twining":{"command":"npx","args":["twining-mcp"]}}}"#)).expect("parses");
+        assert_eq!(settings.set(&["mcpServers"], "twining", &json!({}), starts_us), Err(Unfit::Taken("mcpServers.twining".to_owned())));
+    }
+
+    #[test]
+    fn what_is_no_settings_file_is_refused_with_its_place() {
+        assert_eq!(Settings::read(Some("{\n  \"a\": ,\n}")).err().map(|unfit| unfit.to_string().starts_with("line 2")), Some(true));
+        assert!(Settings::read(Some("[]")).is_err());
+        assert_eq!(Settings::read(Some(&"[".repeat(100_000))).err(), Some(Unfit::TooDeep));
+        let list = Settings::read(Some(r#"{"hooks": 1}"#)).expect("parses");
+        assert!(list.hang("Stop", &group()).is_err());
+    }
+}

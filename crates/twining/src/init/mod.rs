@@ -1,0 +1,326 @@
+//! `init` and `uninstall`: how a project comes to use Twining, and how it stops.
+//!
+//! What would be written is worked out on a [`Sheet`] first; it is shown with
+//! `--dry-run`, or carried out whole. A receipt remembers what each file was, so
+//! that `uninstall` restores it.
+
+mod apply;
+mod block;
+mod codex_toml;
+pub mod flags;
+mod git;
+mod hosts;
+mod jsonc;
+mod piece;
+mod receipt;
+mod sheet;
+mod state;
+mod telling;
+
+use std::ffi::OsStr;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use twining_store::SCAFFOLD;
+
+pub use self::hosts::{Ground, Host, Reach};
+pub use self::jsonc::Settings;
+use self::piece::{Part, Piece};
+pub use self::state::{Wired, git_drift, mend, wired};
+
+use self::git::GitGround;
+use self::receipt::{Original, Receipt};
+use self::sheet::{Edit, Sheet};
+use self::telling::{Outcome, agreed, tell};
+use crate::desk::Project;
+use crate::locate::FOLDER;
+use crate::out::Style;
+use crate::problem::{Ending, Problem};
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// `--project`.
+    pub project: Option<PathBuf>,
+    /// `--agent`; else those that are found.
+    pub hosts: Option<Vec<Host>>,
+    /// Who may see it.
+    pub reach: Reach,
+    /// Whether it is only shown.
+    pub dry_run: bool,
+    /// Whether nobody is asked.
+    pub yes: bool,
+    /// Whether the memory goes too; only for `uninstall`.
+    pub purge: bool,
+    /// How it is told.
+    pub style: Style,
+}
+
+/// Wires the project up.
+pub fn install(wish: &Wish) -> Result<Ending, Problem> {
+    let project = Project::open(wish.project.clone())?;
+    refuse_bare(&project)?;
+    let ground = ground(&project, wish.reach);
+    let hosts = wish.hosts.clone().unwrap_or_else(|| Host::ALL.into_iter().filter(|host| host.is_here(&ground)).collect());
+    let mut sheet = Sheet::new(&ground.checkout, ground.home.as_deref());
+    let pieces: Vec<Piece> = hosts.iter().flat_map(|host| host.pieces(&ground)).collect();
+    let git = git_ground(&project, &mut sheet);
+    leave_other_reach(&project, &mut sheet, wish.reach, git.as_ref())?;
+    match wish.reach {
+        Reach::Team => pieces.iter().try_for_each(|piece| piece.put(&mut sheet))?,
+        Reach::Stealth => put_unseen(&project, &mut sheet, &pieces, git.as_ref())?,
+    }
+    if hosts.is_empty() && wish.hosts.is_none() {
+        sheet.note("no agent was found here; `twining init --agent claude` (or codex, gemini, cursor, opencode) wires one up");
+    }
+    if let Some(git) = &git {
+        if wish.reach == Reach::Stealth && git.hooks_are_tracked() {
+            sheet.note("the hooks of this repository are shared, so none was added");
+            git.put_drivers(&mut sheet)?;
+        } else {
+            git.put(&mut sheet)?;
+        }
+    }
+    let edits = sheet.edits()?;
+    let memory = missing_memory(&project)?;
+    let nothing = edits.is_empty() && memory.is_empty();
+    let advice = hosts.iter().filter(|_| !nothing).map(|host| host.advice(wish.reach).to_owned()).collect();
+    let close = match (nothing, wish.dry_run) {
+        (true, _) => "Everything is in place; nothing was written.",
+        (false, true) => "Nothing was written; without --dry-run it is.",
+        (false, false) => "Done. `twining doctor` proves that it works; `twining uninstall` takes it back.",
+    };
+    let outcome = Outcome { edits, memory, hosts, notes: sheet.notes, advice, close: close.to_owned() };
+    if nothing || wish.dry_run {
+        return Ok(tell(wish, &outcome));
+    }
+    if !agreed(wish, &outcome, "Write these?")? {
+        return Err(Problem::unavailable("DECLINED", "nothing was written"));
+    }
+    // The memory first: the receipt lies in it.
+    project.engine.store().prepare().map_err(twining_engine::Failure::from)?;
+    project.engine.create_knowledge()?;
+    carry_out(&project, &outcome.edits)?;
+    Ok(tell(wish, &outcome))
+}
+
+/// Takes everything back that `install` wrote, for every host.
+pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
+    let project = Project::open(wish.project.clone())?;
+    let store = project.engine.store();
+    let receipt = Receipt::read(store.receipt().map_err(twining_engine::Failure::from)?.as_deref());
+    let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
+    for reach in [Reach::Team, Reach::Stealth] {
+        let ground = ground(&project, reach);
+        for piece in Host::ALL.into_iter().flat_map(|host| host.pieces(&ground)).rev() {
+            take_back(&mut sheet, &receipt, &piece)?;
+        }
+    }
+    let git = git_ground(&project, &mut Sheet::new(Path::new("."), None));
+    let hidden = git.as_ref().is_some_and(|git| git.hides_memory(&mut sheet));
+    if let Some(git) = &git {
+        git.take(&mut sheet)?;
+    }
+    restore(&mut sheet, &receipt)?;
+    if let Some(git) = git.filter(|_| hidden && !wish.purge) {
+        // What stays of the memory stays hidden.
+        git.overlook(&mut sheet, &[format!("{}{FOLDER}/", git.prefix)])?;
+    }
+    let edits = sheet.edits()?;
+    let purged = wish.purge && store.exists().unwrap_or(false);
+    let memory = if purged { vec![format!("{FOLDER}/")] } else { Vec::new() };
+    let nothing = edits.is_empty() && !purged;
+    let close = match (nothing, wish.dry_run, wish.purge) {
+        (true, ..) => "Nothing of ours was found.".to_owned(),
+        (_, true, _) => "Nothing was removed; without --dry-run it is.".to_owned(),
+        (.., true) => "Gone, with everything that was recorded.".to_owned(),
+        _ => format!("Done. What was recorded stays in {FOLDER}/; `twining uninstall --purge` removes that too."),
+    };
+    let outcome = Outcome { edits, memory, hosts: Vec::new(), notes: sheet.notes, advice: Vec::new(), close };
+    if nothing || wish.dry_run {
+        return Ok(tell(wish, &outcome));
+    }
+    if wish.purge && !wish.yes && !std::io::stdin().is_terminal() {
+        let problem = Problem::misuse("--purge removes every record, and nobody is there to be asked");
+        return Err(problem.with_hint("add --yes if that is what you want"));
+    }
+    let question = if purged { "Remove these, and everything that was recorded?" } else { "Change these back?" };
+    if !agreed(wish, &outcome, question)? {
+        return Err(Problem::unavailable("DECLINED", "nothing was removed"));
+    }
+    apply::write(&outcome.edits)?;
+    apply::remove_empty(&receipt.folders);
+    if purged {
+        store.purge().map_err(twining_engine::Failure::from)?;
+    } else {
+        let mut left = receipt;
+        outcome.edits.iter().for_each(|edit| left.forget(&edit.path));
+        left.folders.retain(|folder| folder.is_dir());
+        store.keep_receipt(left.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
+    }
+    Ok(tell(wish, &outcome))
+}
+
+/// Where hosts look, for this process and project.
+pub fn ground(project: &Project, reach: Reach) -> Ground {
+    let programs = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
+    let inside_claude = std::env::var_os("CLAUDECODE").is_some_and(|is| is == OsStr::new("1"));
+    Ground { checkout: project.located.checkout.clone(), home: home(), programs, inside_claude, reach }
+}
+
+/// The user's home.
+pub fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_dir()).and_then(|home| std::fs::canonicalize(home).ok())
+}
+
+/// A bare repository has no files to work on.
+fn refuse_bare(project: &Project) -> Result<(), Problem> {
+    let here = &project.located.checkout;
+    let is_bare = !here.join(".git").exists() && here.join("HEAD").is_file() && here.join("objects").is_dir() && here.join("refs").is_dir();
+    if !is_bare {
+        return Ok(());
+    }
+    let problem = Problem::unavailable("NOT_FOUND", format!("`{}` is a bare repository, and agents work in none", here.display()));
+    Err(problem.with_hint("run it in one of its worktrees, or in a clone"))
+}
+
+/// What of git is ours to change; a note where there is a repository we cannot read.
+fn git_ground(project: &Project, sheet: &mut Sheet) -> Option<GitGround> {
+    let Some(shape) = project.history.shape() else {
+        let words = if project.located.place.git_dir.is_some() {
+            "git could not be asked about this repository, so it was left alone"
+        } else {
+            "this folder is under no version control; the memory is shared on this machine only"
+        };
+        sheet.note(words);
+        return None;
+    };
+    // In a linked worktree the memory is the main one's, and lies at the same place in it.
+    let top = std::fs::canonicalize(&shape.top).unwrap_or_else(|_| shape.top.clone());
+    let inside = project.located.checkout.strip_prefix(&top).unwrap_or(Path::new("")).to_string_lossy().into_owned();
+    let prefix = if inside.is_empty() { String::new() } else { format!("{inside}/") };
+    let knowledge = project.engine.store().knowledge().ok().map(|file| file.path).filter(|path| !path.starts_with(FOLDER));
+    Some(GitGround { shape, prefix, knowledge })
+}
+
+/// What an earlier `init` of the other kind wrote is taken out: hooks would run
+/// twice, and a memory the team shares would stay hidden.
+fn leave_other_reach(project: &Project, sheet: &mut Sheet, reach: Reach, git: Option<&GitGround>) -> Result<(), Problem> {
+    let (other, stays) = (if reach == Reach::Team { Reach::Stealth } else { Reach::Team }, ground(project, reach));
+    let kept: Vec<PathBuf> = Host::ALL.into_iter().flat_map(|host| host.pieces(&stays)).map(|piece| piece.file).collect();
+    for piece in Host::ALL.into_iter().flat_map(|host| host.pieces(&ground(project, other))).rev() {
+        let concerns = !kept.contains(&piece.file) && piece.file.is_file();
+        if concerns && matches!(sheet.text(&piece.file, &piece.within), Ok(Some(text)) if piece.part.is_in(&text)) {
+            piece.take(sheet)?;
+        }
+    }
+    match git {
+        Some(git) if reach == Reach::Team => git.reveal(sheet),
+        _ => Ok(()),
+    }
+}
+
+/// In stealth: only files that git does not track, and git is told to overlook them.
+fn put_unseen(project: &Project, sheet: &mut Sheet, pieces: &[Piece], git: Option<&GitGround>) -> Result<(), Problem> {
+    if git.is_none() && project.located.place.git_dir.is_some() {
+        let problem = Problem::unavailable("GIT", "git could not be asked what it tracks here, so nothing can be hidden from it");
+        return Err(problem.with_hint("`git status` tells what is wrong; nothing was written"));
+    }
+    let checkout = &project.located.checkout;
+    let relative = |piece: &Piece| piece.file.strip_prefix(checkout).ok().map(|file| file.to_string_lossy().into_owned());
+    let files: Vec<String> = pieces.iter().filter_map(relative).chain([FOLDER.to_owned()]).collect();
+    let tracked = project.history.tracked_of(&files);
+    let mut unseen = Vec::new();
+    for piece in pieces {
+        match relative(piece) {
+            Some(file) if tracked.contains(&file) => sheet.note(format!("`{file}` is tracked by git, so it was left as it is")),
+            Some(file) => {
+                piece.put(sheet)?;
+                unseen.push(file);
+            }
+            None => piece.put(sheet)?,
+        }
+    }
+    let Some(git) = git else { return Ok(()) };
+    if !tracked.iter().any(|file| file.starts_with(FOLDER)) {
+        unseen.push(format!("{FOLDER}/"));
+    }
+    let mut lines: Vec<String> = unseen.into_iter().map(|file| format!("{}{file}", git.prefix)).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    git.overlook(sheet, &lines)
+}
+
+/// Files of the memory that are not there yet.
+fn missing_memory(project: &Project) -> Result<Vec<String>, Problem> {
+    let folder = project.located.place.project.join(FOLDER);
+    // Opening it finds out whether it can be used at all.
+    let exists = project.engine.store().exists().map_err(twining_engine::Failure::from)?;
+    let knowledge = project.engine.store().knowledge().map_err(twining_engine::Failure::from)?;
+    let mut missing: Vec<String> =
+        SCAFFOLD.iter().filter(|(name, _)| !exists || !folder.join(name).exists()).map(|(name, _)| format!("{FOLDER}/{name}")).collect();
+    if knowledge.bytes.is_none() {
+        missing.push(knowledge.path);
+    }
+    Ok(missing)
+}
+
+fn carry_out(project: &Project, edits: &[Edit]) -> Result<(), Problem> {
+    let store = project.engine.store();
+    let mut receipt = Receipt::read(store.receipt().map_err(twining_engine::Failure::from)?.as_deref());
+    let made = apply::write(edits)?;
+    for edit in edits {
+        // Written a second time, a file is still to become what it was before the first.
+        let original = match edit.before.as_deref().map(|now| receipt.original(&edit.path, now)) {
+            Some(Original::Text(text)) => Some(text),
+            Some(Original::Absent) => None,
+            Some(Original::Unknown) | None => edit.before.clone(),
+        };
+        receipt.keep(edit, original.as_deref());
+    }
+    receipt.folders.extend(made);
+    receipt.folders.dedup();
+    store.keep_receipt(receipt.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
+    Ok(())
+}
+
+/// Takes a piece out of its file, if it is in it.
+fn take_back(sheet: &mut Sheet, receipt: &Receipt, piece: &Piece) -> Result<(), Problem> {
+    let Piece { file, within, part } = piece;
+    if !within.is_dir() || !file.exists() {
+        return Ok(());
+    }
+    // A link that leads out was never written to.
+    let Ok(Some(text)) = sheet.text(file, within) else { return Ok(()) };
+    let ours = match part {
+        // Nobody can tell whose it is, so it goes with the rest or not at all.
+        Part::Setting(..) => sheet.is_changed(file, within),
+        _ => part.is_in(&text),
+    };
+    if !ours {
+        return Ok(());
+    }
+    piece.take(sheet)?;
+    // One that was there before us stays, even if nothing is left in it.
+    let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    if receipt.was_there(&real) {
+        let empty = if real.extension().is_some_and(|ending| ending == "json") { "{}\n" } else { "" };
+        sheet.edit(file, within, |text| Ok(Some(text.unwrap_or(empty).to_owned())))?;
+    }
+    Ok(())
+}
+
+/// Restores to the byte what nobody touched since.
+fn restore(sheet: &mut Sheet, receipt: &Receipt) -> Result<(), Problem> {
+    let files: Vec<PathBuf> = sheet.files().map(Path::to_owned).collect();
+    for file in files {
+        let Some(within) = file.parent().map(Path::to_owned) else { continue };
+        let Ok(Some(now)) = std::fs::read_to_string(&file).map(Some) else { continue };
+        match receipt.original(&file, &now) {
+            Original::Unknown => {}
+            Original::Absent => sheet.edit(&file, &within, |_| Ok(None))?,
+            Original::Text(text) => sheet.edit(&file, &within, |_| Ok(Some(text)))?,
+        }
+    }
+    Ok(())
+}

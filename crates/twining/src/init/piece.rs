@@ -1,0 +1,192 @@
+//! A piece of an installation: one part of one file, that can be put there and
+//! taken out again.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::block::{self, Marks, Spot};
+use super::codex_toml;
+use super::jsonc::{Settings, Unfit, is_hook_of_ours, starts_us};
+use super::sheet::{Sheet, unfit};
+use crate::problem::Problem;
+
+/// One part of one file.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// Which file.
+    pub file: PathBuf,
+    /// The folder it must not leave.
+    pub within: PathBuf,
+    /// What of it is ours.
+    pub part: Part,
+}
+
+/// What of a file is ours.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// An entry `twining` in an object of servers.
+    Server {
+        /// The keys that lead to the object.
+        path: Vec<String>,
+        /// The entry.
+        entry: Value,
+    },
+    /// Groups of hooks, by event.
+    Hooks(Vec<(&'static str, Value)>),
+    /// A setting that a file of this kind must have.
+    Setting(&'static str, Value),
+    /// Our server in a TOML file, started with these words.
+    Toml(Vec<String>),
+    /// A block between markers.
+    Block(Marks, String),
+    /// The whole file, known by a line in it.
+    Whole {
+        /// What it holds.
+        text: &'static str,
+        /// A line that only our file has.
+        mark: &'static str,
+    },
+}
+
+impl Piece {
+    /// Puts it into the sheet.
+    pub fn put(&self, sheet: &mut Sheet) -> Result<(), Problem> {
+        let shown = sheet.shown(&self.file);
+        let mut note = None;
+        sheet.edit(&self.file, &self.within, |text| {
+            let after = match self.part.put(text) {
+                Ok(after) => after,
+                // What others wrote under our name is theirs; the rest goes on.
+                Err(Refusal::Theirs(why)) => {
+                    note = Some(format!("`{shown}`: {why}; it was left as it is"));
+                    return Ok(text.map(str::to_owned));
+                }
+                Err(Refusal::Unfit(why)) => return Err(mend(unfit(&shown, &why))),
+            };
+            Ok(Some(after))
+        })?;
+        note.into_iter().for_each(|note| sheet.note(note));
+        Ok(())
+    }
+
+    /// Takes it out. What cannot be read is left and told: there is nothing of
+    /// ours to find in it.
+    pub fn take(&self, sheet: &mut Sheet) -> Result<(), Problem> {
+        let shown = sheet.shown(&self.file);
+        let mut note = None;
+        sheet.edit(&self.file, &self.within, |text| {
+            let Some(text) = text else { return Ok(None) };
+            Ok(self.part.take(text).unwrap_or_else(|why| {
+                note = Some(format!("`{shown}` was left as it is: {why}"));
+                Some(text.to_owned())
+            }))
+        })?;
+        note.into_iter().for_each(|note| sheet.note(note));
+        Ok(())
+    }
+}
+
+fn mend(problem: Problem) -> Problem {
+    problem.with_hint("mend the file, or leave this host out with --agent; nothing was written")
+}
+
+/// Why a part cannot be put.
+enum Refusal {
+    /// Something of the same name belongs to somebody else.
+    Theirs(String),
+    /// The file is not what it should be.
+    Unfit(String),
+}
+
+impl From<Unfit> for Refusal {
+    fn from(why: Unfit) -> Self {
+        match why {
+            Unfit::Taken(_) => Self::Theirs(why.to_string()),
+            _ => Self::Unfit(why.to_string()),
+        }
+    }
+}
+
+impl Part {
+    fn put(&self, text: Option<&str>) -> Result<String, Refusal> {
+        match self {
+            Self::Server { path, entry } => {
+                let settings = Settings::read(text)?;
+                let path: Vec<&str> = path.iter().map(String::as_str).collect();
+                settings.set(&path, "twining", entry, starts_us)?;
+                Ok(settings.text())
+            }
+            Self::Hooks(events) => {
+                let settings = Settings::read(text)?;
+                events.iter().try_for_each(|(event, group)| settings.hang(event, group))?;
+                Ok(settings.text())
+            }
+            Self::Setting(key, value) => {
+                let settings = Settings::read(text)?;
+                settings.add(&[], key, value)?;
+                Ok(settings.text())
+            }
+            Self::Toml(args) => codex_toml::put(text.unwrap_or_default(), args)
+                .map_err(|why| if why.contains("something else") { Refusal::Theirs(why) } else { Refusal::Unfit(why) }),
+            Self::Block(marks, body) => {
+                block::put(text.unwrap_or_default(), *marks, Spot::Last, body).map_err(|torn| Refusal::Unfit(torn.to_string()))
+            }
+            Self::Whole { mark, .. } if text.is_some_and(|text| !text.contains(mark)) => {
+                Err(Refusal::Theirs("somebody else wrote it".to_owned()))
+            }
+            Self::Whole { text, .. } => Ok((*text).to_owned()),
+        }
+    }
+
+    /// What stays of the file.
+    fn take(&self, text: &str) -> Result<Option<String>, String> {
+        let open = || Settings::read(Some(text)).map_err(|why| why.to_string());
+        let left = |settings: &Settings| {
+            let after = settings.text();
+            // An empty file that was empty before is not ours to remove.
+            Ok(if after != text && settings.is_empty() { None } else { Some(after) })
+        };
+        match self {
+            Self::Server { path, .. } => {
+                let settings = open()?;
+                let path: Vec<&str> = path.iter().map(String::as_str).collect();
+                settings.unset(&path, "twining", starts_us);
+                left(&settings)
+            }
+            Self::Hooks(_) => {
+                let settings = open()?;
+                settings.unhang();
+                left(&settings)
+            }
+            Self::Setting(key, value) => {
+                let settings = open()?;
+                let alone = settings.get(&[key]).as_ref() == Some(value);
+                settings.unset(&[], key, |there| there == value);
+                // It goes only with the rest: a file of somebody else's needs it.
+                Ok(if alone && settings.is_empty() { None } else { Some(text.to_owned()) })
+            }
+            Self::Toml(_) => codex_toml::take(text),
+            Self::Block(marks, _) => block::take(text, *marks).map_err(|torn| torn.to_string()),
+            Self::Whole { mark, .. } => Ok((!text.contains(mark)).then(|| text.to_owned())),
+        }
+    }
+
+    /// Whether a text holds something that this part would take out.
+    pub fn is_in(&self, text: &str) -> bool {
+        match self {
+            Self::Server { path, .. } => {
+                let path: Vec<&str> = path.iter().map(String::as_str).chain(["twining"]).collect();
+                Settings::read(Some(text)).ok().and_then(|settings| settings.get(&path)).is_some_and(|entry| starts_us(&entry))
+            }
+            Self::Hooks(_) => Settings::read(Some(text)).ok().and_then(|settings| settings.get(&["hooks"])).is_some_and(|hooks| {
+                let groups = hooks.as_object().into_iter().flat_map(|events| events.values()).flat_map(|list| list.as_array()).flatten();
+                groups.flat_map(super::jsonc::handlers).any(is_hook_of_ours)
+            }),
+            Self::Toml(_) => codex_toml::entry(text).is_some_and(|(command, _)| command == "twining"),
+            Self::Block(marks, _) => block::is_there(text, *marks),
+            Self::Whole { mark, .. } => text.contains(mark),
+            Self::Setting(..) => false,
+        }
+    }
+}

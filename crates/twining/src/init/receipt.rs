@@ -1,0 +1,132 @@
+//! The receipt: for each file that was changed, what it is known by afterwards and
+//! how to make it as it was. A file that nobody touched since is restored to the
+//! byte; for any other, what is ours is looked for and taken out.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use twining_store::disk::hash_of;
+
+use super::sheet::Edit;
+
+/// Everything that was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// Files, by where they are.
+    files: Vec<Item>,
+    /// Folders that were made, the outer before the inner.
+    #[serde(default)]
+    pub folders: Vec<PathBuf>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Item {
+    path: PathBuf,
+    /// Tells what we wrote from anything else.
+    after: String,
+    undo: Undo,
+}
+
+/// How a file becomes what it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Undo {
+    /// It was not there.
+    Remove,
+    /// A piece of it was another.
+    Splice { at: usize, length: usize, text: String },
+}
+
+/// What a receipt says of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Original {
+    /// Nothing: it was not written by us, or it changed since.
+    Unknown,
+    /// There was none.
+    Absent,
+    /// This.
+    Text(String),
+}
+
+impl Receipt {
+    /// Reads one; what is no receipt is none.
+    pub fn read(bytes: Option<&[u8]>) -> Self {
+        bytes.and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default()
+    }
+
+    /// As it is kept.
+    pub fn to_bytes(&self) -> Option<Vec<u8>> {
+        let empty = self.files.is_empty() && self.folders.is_empty();
+        if empty { None } else { serde_json::to_vec_pretty(self).ok() }
+    }
+
+    /// What a file was before we came, if it still is what we made of it.
+    pub fn original(&self, path: &Path, now: &str) -> Original {
+        let Some(item) = self.files.iter().find(|item| item.path == path && item.after == seal(now)) else { return Original::Unknown };
+        match &item.undo {
+            Undo::Remove => Original::Absent,
+            Undo::Splice { at, length, text } => match (now.get(..*at), now.get(at + length..)) {
+                (Some(head), Some(tail)) => Original::Text(format!("{head}{text}{tail}")),
+                _ => Original::Unknown,
+            },
+        }
+    }
+
+    /// Whether the file was there before us.
+    pub fn was_there(&self, path: &Path) -> bool {
+        self.files.iter().any(|item| item.path == path && item.undo != Undo::Remove)
+    }
+
+    /// Remembers an edit. `original` is what the file was before we ever came.
+    pub fn keep(&mut self, edit: &Edit, original: Option<&str>) {
+        self.forget(&edit.path);
+        let Some(after) = &edit.after else { return };
+        let undo = original.map_or(Undo::Remove, |original| splice(after, original));
+        self.files.push(Item { path: edit.path.clone(), after: seal(after), undo });
+    }
+
+    /// Forgets a file.
+    pub fn forget(&mut self, path: &Path) {
+        self.files.retain(|item| item.path != path);
+    }
+}
+
+fn seal(text: &str) -> String {
+    format!("{:016x}-{}", hash_of(text.as_bytes()), text.len())
+}
+
+/// What to change in `from` to get `to`: one piece, as small as can be.
+fn splice(from: &str, to: &str) -> Undo {
+    let mut at = from.bytes().zip(to.bytes()).take_while(|(a, b)| a == b).count();
+    while !from.is_char_boundary(at) || !to.is_char_boundary(at) {
+        at -= 1;
+    }
+    let most = from.len().min(to.len()) - at;
+    let mut tail = from.bytes().rev().zip(to.bytes().rev()).take(most).take_while(|(a, b)| a == b).count();
+    while !from.is_char_boundary(from.len() - tail) || !to.is_char_boundary(to.len() - tail) {
+        tail -= 1;
+    }
+    Undo::Splice { at, length: from.len() - tail - at, text: to[at..to.len() - tail].to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_comes_back_unless_someone_wrote_since() {
+        let texts = ["", "a", "aä", "äa", "one\ntwo\n", "one\n", "xonex", "日本", "日x本"];
+        for before in texts {
+            for after in texts {
+                let edit = Edit { path: "f".into(), shown: "f".into(), before: None, after: Some(after.to_owned()), executable: false };
+                let mut receipt = Receipt::default();
+                receipt.keep(&edit, Some(before));
+                let kept = Receipt::read(receipt.to_bytes().as_deref());
+                assert_eq!(kept.original(Path::new("f"), after), Original::Text(before.to_owned()), "{before:?} {after:?}");
+                assert_eq!(kept.original(Path::new("f"), &format!("{after}!")), Original::Unknown);
+                receipt.keep(&edit, None);
+                assert_eq!(receipt.original(Path::new("f"), after), Original::Absent);
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What of an installation is there: which hosts are wired up, what they would run,
+//! and what differs from what `init` would write today.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::jsonc::{Settings, handlers, is_hook_of_ours};
+use super::piece::{Part, Piece};
+use super::sheet::Sheet;
+use super::{Ground, Host, Reach, carry_out, codex_toml, git_ground, ground, home};
+use crate::desk::Project;
+use crate::problem::Problem;
+
+/// A host that calls us.
+#[derive(Clone, Debug)]
+pub struct Wired {
+    /// Which.
+    pub host: Host,
+    /// Files that differ from what is written today.
+    pub drift: Vec<String>,
+    /// The words it runs before a tool does, if it runs any.
+    pub gate: Option<Vec<String>>,
+    /// The words that start its server, if it starts ours.
+    pub server: Option<Vec<String>>,
+    pieces: Vec<Piece>,
+}
+
+/// Every host that is wired up in this project.
+pub fn wired(project: &Project) -> Result<Vec<Wired>, Problem> {
+    let ground = ground(project, reach_of(project));
+    let mut found = Vec::new();
+    for host in Host::ALL {
+        let pieces = ours_to_write(project, &ground, host.pieces(&ground));
+        let text = |piece: &Piece| fs::read_to_string(&piece.file).unwrap_or_default();
+        // Words in a file that several hosts read say nothing of this one.
+        let tells = |piece: &&Piece| matches!(piece.part, Part::Server { .. } | Part::Hooks(_) | Part::Toml(_));
+        let there: Vec<&Piece> = pieces.iter().filter(tells).filter(|piece| piece.part.is_in(&text(piece))).collect();
+        if there.is_empty() {
+            continue;
+        }
+        let gate = there.iter().find_map(|piece| gate_in(&text(piece), host));
+        let server = there.iter().find_map(|piece| server_in(&piece.part, &text(piece)));
+        let mut sheet = Sheet::new(&ground.checkout, ground.home.as_deref());
+        pieces.iter().try_for_each(|piece| piece.put(&mut sheet))?;
+        let drift = sheet.edits()?.into_iter().map(|edit| edit.shown).collect();
+        found.push(Wired { host, drift, gate, server, pieces });
+    }
+    Ok(found)
+}
+
+/// Files of git that differ from what is written today.
+pub fn git_drift(project: &Project) -> Result<Vec<String>, Problem> {
+    let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
+    put_git(project, &mut sheet)?;
+    Ok(sheet.edits()?.into_iter().map(|edit| edit.shown).collect())
+}
+
+/// Brings every host that is wired up, and git, up to date; the files that changed.
+pub fn mend(project: &Project) -> Result<Vec<String>, Problem> {
+    let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
+    for wired in wired(project)? {
+        wired.pieces.iter().try_for_each(|piece| piece.put(&mut sheet))?;
+    }
+    put_git(project, &mut sheet)?;
+    let edits = sheet.edits()?;
+    carry_out(project, &edits)?;
+    Ok(edits.into_iter().map(|edit| edit.shown).collect())
+}
+
+/// A memory that git was told to overlook is one person's own.
+fn reach_of(project: &Project) -> Reach {
+    let mut sheet = Sheet::new(&project.located.checkout, None);
+    let hidden = git_ground(project, &mut sheet).is_some_and(|git| git.hides_memory(&mut sheet));
+    if hidden { Reach::Stealth } else { Reach::Team }
+}
+
+/// In stealth a file that git tracks is nobody's to change.
+fn ours_to_write(project: &Project, ground: &Ground, pieces: Vec<Piece>) -> Vec<Piece> {
+    if ground.reach == Reach::Team {
+        return pieces;
+    }
+    let relative = |piece: &Piece| piece.file.strip_prefix(&ground.checkout).ok().map(|file| file.to_string_lossy().into_owned());
+    let tracked = project.history.tracked_of(&pieces.iter().filter_map(relative).collect::<Vec<_>>());
+    pieces.into_iter().filter(|piece| relative(piece).is_none_or(|file| !tracked.contains(&file))).collect()
+}
+
+fn put_git(project: &Project, sheet: &mut Sheet) -> Result<(), Problem> {
+    match git_ground(project, sheet) {
+        Some(git) if git.hooks_are_tracked() && git.hides_memory(sheet) => git.put_drivers(sheet),
+        Some(git) => git.put(sheet),
+        None => Ok(()),
+    }
+}
+
+fn gate_in(text: &str, host: Host) -> Option<Vec<String>> {
+    let event = match host {
+        Host::Gemini => "BeforeTool",
+        Host::Cursor => "preToolUse",
+        Host::Claude | Host::Codex | Host::OpenCode => "PreToolUse",
+    };
+    let groups = Settings::read(Some(text)).ok()?.get(&["hooks", event])?;
+    let handler = groups.as_array()?.iter().flat_map(handlers).find(|handler| is_hook_of_ours(handler))?.clone();
+    let line = handler["command"].as_str()?.split_whitespace().map(str::to_owned);
+    Some(line.chain(strings(&handler["args"])).collect())
+}
+
+fn server_in(part: &Part, text: &str) -> Option<Vec<String>> {
+    match part {
+        Part::Toml(_) => codex_toml::entry(text).map(|(command, args)| std::iter::once(command).chain(args).collect()),
+        Part::Server { path, .. } => {
+            let path: Vec<&str> = path.iter().map(String::as_str).chain(["twining"]).collect();
+            let entry = Settings::read(Some(text)).ok()?.get(&path)?;
+            match &entry["command"] {
+                Value::String(command) => Some(std::iter::once(command.clone()).chain(strings(&entry["args"])).collect()),
+                list => Some(strings(list).collect()),
+            }
+        }
+        _ => None,
+    }
+}
+
+fn strings(list: &Value) -> impl Iterator<Item = String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned)
+}

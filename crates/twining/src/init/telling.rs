@@ -1,0 +1,102 @@
+//! How an installation is told: the files it touches, what to know, what to do next.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+
+use serde_json::json;
+use twining_model::knowledge::DEFAULT_GRAPH;
+use twining_store::SCAFFOLD;
+
+use super::sheet::Edit;
+use super::{Host, Wish};
+use crate::locate::FOLDER;
+use crate::out::{self, Style};
+use crate::page::{Page, dim, good, plain, strong, warn};
+use crate::problem::{Ending, Problem};
+
+/// What came of it.
+pub struct Outcome {
+    /// What changes.
+    pub edits: Vec<Edit>,
+    /// Files of the memory that are made.
+    pub memory: Vec<String>,
+    /// Hosts that are wired up.
+    pub hosts: Vec<Host>,
+    /// What people should know besides.
+    pub notes: Vec<String>,
+    /// What they have to do themselves.
+    pub advice: Vec<String>,
+    /// The words that close the answer.
+    pub close: String,
+}
+
+/// Whether a person at a terminal agrees. Where there is none, the command itself
+/// is the answer.
+pub fn agreed(wish: &Wish, outcome: &Outcome, question: &str) -> Result<bool, Problem> {
+    if wish.yes || wish.style == Style::Json || !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+        return Ok(true);
+    }
+    let mut page = out::page();
+    files(&mut page, outcome);
+    let fail = |error: std::io::Error| Problem::of_error("OUTPUT", &error);
+    anstream::stdout().write_all(page.as_str().as_bytes()).map_err(fail)?;
+    loop {
+        write!(anstream::stdout(), "{question} [Y/n, d for the diff] ").and_then(|()| std::io::stdout().flush()).map_err(fail)?;
+        let mut answer = String::new();
+        std::io::stdin().lock().read_line(&mut answer).map_err(fail)?;
+        match answer.trim().to_lowercase().as_str() {
+            "" if answer.is_empty() => return Ok(false),
+            "" | "y" | "yes" => return Ok(true),
+            "d" | "diff" => anstream::stdout().write_all(diff(outcome).as_bytes()).map_err(fail)?,
+            _ => return Ok(false),
+        }
+    }
+}
+
+fn diff(outcome: &Outcome) -> String {
+    let memory = outcome.memory.iter().filter_map(|shown| {
+        let name = shown.strip_prefix(FOLDER)?.trim_start_matches('/');
+        let known = SCAFFOLD.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);
+        let after = known.or((name == "knowledge.dot").then_some(DEFAULT_GRAPH))?;
+        Some(Edit { path: PathBuf::new(), shown: shown.clone(), before: None, after: Some(after.to_owned()), executable: false }.diff())
+    });
+    twining_model::text::visible(&memory.chain(outcome.edits.iter().map(Edit::diff)).collect::<String>())
+}
+
+fn files(page: &mut Page, outcome: &Outcome) {
+    let memory = outcome.memory.iter().map(|file| {
+        let what = if file.ends_with('/') { "remove" } else { "create" };
+        vec![good(what), plain(file)]
+    });
+    let edits = outcome.edits.iter().map(|edit| vec![good(edit.what()), plain(&edit.shown)]);
+    page.table(0, &memory.chain(edits).collect::<Vec<_>>());
+}
+
+/// Tells what came of it.
+pub fn tell(wish: &Wish, outcome: &Outcome) -> Ending {
+    let to_json = || {
+        let memory = outcome.memory.iter().map(|file| json!({"file": file, "what": if file.ends_with('/') { "remove" } else { "create" }}));
+        let edits = outcome.edits.iter().map(|edit| json!({"file": edit.shown, "what": edit.what()}));
+        let mut told = json!({
+            "dry_run": wish.dry_run,
+            "files": memory.chain(edits).collect::<Vec<_>>(),
+            "agents": outcome.hosts.iter().map(|host| host.name()).collect::<Vec<_>>(),
+            "notes": outcome.notes,
+            "next_steps": outcome.advice,
+        });
+        if wish.dry_run {
+            told["diff"] = json!(diff(outcome));
+        }
+        told
+    };
+    let show = |page: &mut Page| {
+        if wish.dry_run {
+            page.verbatim(&diff(outcome));
+        }
+        files(page, outcome);
+        outcome.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
+        outcome.advice.iter().for_each(|advice| page.line([dim("next"), plain(advice)]));
+        page.line([strong(&outcome.close)]);
+    };
+    out::answer(wish.style, to_json, show, Ending::Done)
+}

@@ -1,0 +1,177 @@
+//! `twining doctor`: what it proves, and what it mends.
+
+mod common;
+
+use std::fs;
+
+use common::repository::{Repository, changed};
+use serde_json::Value;
+
+/// A project whose `claude` is wired up, with the program on the path.
+fn wired(agents: &str) -> Repository {
+    let shop = Repository::new();
+    shop.twining_on_path();
+    shop.told(&["init", "--agent", agents]);
+    shop
+}
+
+fn examined(shop: &Repository, flags: &[&str]) -> Value {
+    let words: Vec<&str> = ["doctor", "--json"].into_iter().chain(flags.iter().copied()).collect();
+    serde_json::from_str(&shop.run(&words).stdout).expect("prints JSON")
+}
+
+/// What a check says: its finding and its words.
+fn said(told: &Value, name: &str, about: &str) -> (String, String) {
+    let check = told["checks"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|check| check["name"] == name && check["message"].as_str().is_some_and(|message| message.contains(about)));
+    let check = check.unwrap_or_else(|| panic!("no check `{name}` about `{about}` in {told:#}"));
+    (check["finding"].as_str().unwrap_or_default().to_owned(), check["message"].as_str().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn a_wired_project_is_proven_to_work() {
+    let shop = wired("claude,codex");
+    shop.run(&["post", "finding", "hello"]);
+    let told = examined(&shop, &[]);
+    assert_eq!(said(&told, "path", "").0, "ok");
+    for host in ["claude", "codex"] {
+        assert_eq!(said(&told, "agents", host).0, "ok");
+        assert_eq!(said(&told, "hook", host).0, "ok", "a forbidden call was stopped");
+        let (finding, words) = said(&told, "server", host);
+        assert!(finding == "ok" && words.contains("2025-11-25: ") && words.contains("2026-07-28: "), "{words}");
+    }
+    assert_eq!(said(&told, "index", "says what the files say").0, "ok");
+    assert_eq!(said(&told, "secrets", "").0, "not_checked", "nobody claims what was not looked at");
+    assert_eq!(said(&told, "trust", "codex is not on PATH").0, "not_checked");
+    assert_eq!(said(&told, "trust", "claude").0, "not_checked");
+    fs::create_dir(shop.path("home/.claude")).expect("makes a folder");
+    fs::write(shop.path("home/.claude/settings.json"), r#"{"enabledMcpjsonServers":["twining"]}"#).expect("writes");
+    assert_eq!(said(&examined(&shop, &[]), "trust", "claude").0, "ok");
+}
+
+#[test]
+fn a_trial_merge_tells_whether_the_driver_works() {
+    let shop = wired("none");
+    let (_, words) = said(&examined(&shop, &[]), "git", "trial merge");
+    assert!(!words.contains("knowledge"), "{words}");
+    // Another program of our name cannot merge.
+    fs::remove_file(shop.path("bin/twining")).expect("removes");
+    shop.program("twining", "#!/bin/sh\nexit 1\n");
+    let told = examined(&shop, &[]);
+    let (finding, words) = said(&told, "git", "trial merge");
+    assert!(finding == "fail" && words.contains("knowledge") && words.contains("lines"), "{words}");
+    assert_eq!(said(&told, "path", "which says").0, "warn");
+}
+
+#[test]
+fn a_hook_that_does_not_stop_anything_is_found_out() {
+    let shop = wired("claude");
+    let settings =
+        shop.read(".claude/settings.json").replace("\"hook\", \"--agent\", \"claude\", \"PreToolUse\"", "\"hook\", \"Nonsense\"");
+    shop.write(".claude/settings.json", &settings);
+    let ran = shop.run(&["doctor"]);
+    assert!(ran.code == 3 && ran.stdout.contains("did not stop a write into the memory"), "{ran:?}");
+    let told = examined(&shop, &["--fix"]);
+    assert!(told["fixed"].to_string().contains(".claude/settings.json"), "{told}");
+    assert_eq!(said(&told, "hook", "claude").0, "ok");
+    assert_eq!(examined(&shop, &["--fix"])["fixed"], serde_json::json!([]), "nothing is mended twice");
+}
+
+#[test]
+fn a_host_without_hooks_is_told() {
+    let shop = wired("claude,opencode");
+    fs::remove_file(shop.file(".claude/settings.json")).expect("removes");
+    let told = examined(&shop, &[]);
+    assert_eq!(said(&told, "hook", "nothing asks us").0, "fail");
+    assert_eq!(said(&told, "hook", "opencode").0, "not_checked");
+    assert_eq!(said(&told, "server", "opencode").0, "ok");
+}
+
+#[test]
+fn what_only_looks_ours_is_never_started() {
+    let shop = wired("claude");
+    let trap = shop.file("trapped");
+    let settings = format!(
+        r#"{{"hooks":{{"PreToolUse":[{{"hooks":[{{"type":"command","command":"{0}/twining hook x"}}]}}]}}}}"#,
+        shop.path("shop/tools").display()
+    );
+    shop.write(".claude/settings.json", &settings);
+    shop.write_program("tools/twining", &format!("#!/bin/sh\ntouch '{}'\n", trap.display()));
+    let told = examined(&shop, &[]);
+    assert_eq!(said(&told, "hook", "not plainly ours").0, "fail");
+    assert!(!trap.exists());
+}
+
+#[test]
+fn hooks_that_are_switched_off_and_servers_that_start_twice_are_told() {
+    let shop = wired("claude");
+    let settings = shop.read(".claude/settings.json").replacen('{', "{\n  \"disableAllHooks\": true,", 1);
+    shop.write(".claude/settings.json", &settings);
+    fs::write(shop.path("home/.claude.json"), r#"{"mcpServers":{"memory":{"command":"npx","args":["-y","twining-mcp"]}}}"#)
+        .expect("writes");
+    let told = examined(&shop, &[]);
+    assert_eq!(said(&told, "hook", "disableAllHooks").0, "fail");
+    assert_eq!(said(&told, "server", "TypeScript").0, "warn");
+    assert!(said(&told, "server", "2 times").1.contains("`memory`"));
+}
+
+#[test]
+fn codex_is_asked_whether_it_trusts_the_hooks() {
+    let shop = wired("codex");
+    let answers = |trust: &str| {
+        let hook = format!(r#"{{"command":"twining hook --agent codex PreToolUse","trustStatus":"{trust}"}}"#);
+        format!(
+            "#!/bin/sh\nread a; echo '{{\"id\":1,\"result\":{{}}}}'; read b; read c; echo '{{\"id\":2,\"result\":{{\"data\":[{{\"hooks\":[{hook}]}}]}}}}'; sleep 60\n"
+        )
+    };
+    shop.program("codex", &answers("untrusted"));
+    assert_eq!(said(&examined(&shop, &[]), "trust", "does not trust 1 of 1").0, "fail");
+    shop.program("codex", &answers("trusted"));
+    assert_eq!(said(&examined(&shop, &[]), "trust", "trusts all 1").0, "ok");
+}
+
+#[test]
+fn a_memory_of_another_program_is_completed_and_dead_locks_go() {
+    let shop = Repository::new();
+    shop.twining_on_path();
+    shop.write(".twining/config.yml", "version: 1\n");
+    fs::create_dir_all(shop.file(".twining/blackboard.jsonl.lock")).expect("makes a folder");
+    let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    fs::File::open(shop.file(".twining/blackboard.jsonl.lock")).and_then(|dir| dir.set_modified(long_ago)).expect("sets");
+    let told = examined(&shop, &[]);
+    assert_eq!(said(&told, "lock", "TypeScript").0, "warn");
+    assert_eq!(said(&told, "folder", ".gitattributes").0, "warn");
+    assert_eq!(said(&told, "git", "knows no hooks of ours").0, "warn");
+    let told = examined(&shop, &["--fix"]);
+    assert!(!shop.file(".twining/blackboard.jsonl.lock").exists() && shop.file(".twining/.gitattributes").exists(), "{told}");
+    assert!(shop.read(".git/config").contains("twining-knowledge"), "{told}");
+}
+
+#[test]
+fn mending_keeps_a_stealthy_installation_out_of_sight() {
+    let shop = Repository::new();
+    shop.twining_on_path();
+    shop.write(".codex/config.toml", "model = \"x\"\n");
+    shop.commit("start");
+    shop.told(&["init", "--stealth", "--agent", "claude,codex,gemini"]);
+    let told = examined(&shop, &["--fix"]);
+    assert_eq!(told["fixed"], serde_json::json!([]), "{told:#}");
+    assert_eq!(said(&told, "server", "claude").0, "ok");
+    fs::remove_file(shop.file("CLAUDE.local.md")).expect("removes");
+    assert!(examined(&shop, &["--fix"])["fixed"].to_string().contains("CLAUDE.local.md"));
+    assert_eq!(shop.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn looking_changes_nothing() {
+    let shop = wired("claude,gemini");
+    shop.run(&["post", "finding", "hello"]);
+    examined(&shop, &[]);
+    let before = shop.tree();
+    examined(&shop, &[]);
+    let written: Vec<String> = changed(&before, &shop.tree()).into_iter().filter(|file| !file.contains("/local/")).collect();
+    assert_eq!(written, [""; 0]);
+}

@@ -1,0 +1,498 @@
+//! Hooks as hosts call them: runs that are captured, sessions that go on and are
+//! let go, what slipped through, what others hold.
+
+mod common;
+
+use std::fs;
+
+use common::{Project, Ran};
+use serde_json::{Value, json};
+
+const LIST: &str = ".claude/progress/feature-list.json";
+
+fn project() -> Project {
+    let project = Project::new();
+    fs::create_dir_all(project.path().join(".twining")).expect("makes a folder");
+    fs::create_dir_all(project.path().join("src")).expect("makes a folder");
+    project
+}
+
+fn write(project: &Project, path: &str, text: &str) {
+    let path = project.path().join(path);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("makes a folder");
+    fs::write(path, text).expect("writes");
+}
+
+fn hook(project: &Project, event: &str, told: Value) -> Ran {
+    hook_of(project, &["hook", event], told)
+}
+
+fn hook_of(project: &Project, words: &[&str], mut told: Value) -> Ran {
+    if told.get("session_id").is_none() {
+        told["session_id"] = json!("s-1");
+    }
+    told["cwd"] = json!(project.path());
+    project.run_with(words, &told.to_string())
+}
+
+fn answer(ran: &Ran) -> Value {
+    assert_eq!(ran.code, 0, "{ran:?}");
+    if ran.stdout.is_empty() { Value::Null } else { serde_json::from_str(&ran.stdout).expect("answers in JSON") }
+}
+
+fn context(ran: &Ran) -> String {
+    answer(ran)["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
+}
+
+fn decision(ran: &Ran) -> Value {
+    answer(ran)["hookSpecificOutput"]["permissionDecision"].clone()
+}
+
+fn ran_tests(project: &Project, command: &str, response: Value) -> Ran {
+    hook(project, "PostToolUse", json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_response": response}))
+}
+
+fn mark_tested(project: &Project) -> Ran {
+    let edit = json!({"file_path": LIST, "old_string": "\"tested\":false", "new_string": "\"tested\":true"});
+    hook(project, "PreToolUse", json!({"tool_name": "Edit", "tool_input": edit}))
+}
+
+fn one_feature(project: &Project) {
+    write(project, LIST, r#"{"features":[{"id":"F1","status":"completed","tested":false,"files":["src/a.rs"]}]}"#);
+    write(project, "src/a.rs", "fn a() {}\n");
+}
+
+#[test]
+fn a_run_that_the_host_saw_is_evidence() {
+    let project = project();
+    one_feature(&project);
+    assert_eq!(decision(&mark_tested(&project)), "deny");
+    let ran =
+        ran_tests(&project, "cargo test", json!({"stdout": "test result: ok. 3 passed; 0 failed", "stderr": "", "interrupted": false}));
+    assert_eq!(answer(&ran), Value::Null);
+    assert_eq!(decision(&mark_tested(&project)), Value::Null);
+    // What changes afterwards was not tested.
+    write(&project, "src/a.rs", "fn a() { todo!() }\n");
+    assert_eq!(decision(&mark_tested(&project)), "deny");
+    let runs = fs::read_to_string(project.path().join(".twining/local/runs.jsonl")).expect("is remembered");
+    let run: Value = serde_json::from_str(runs.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(
+        (run["source"].as_str(), run["exit_code"].as_i64(), run["tests"]["passed"].as_u64()),
+        (Some("captured"), Some(0), Some(3)),
+        "{run}"
+    );
+    assert!(run["tree"]["src/a.rs"]["hash"].is_string() && run["output"]["hash"].is_string(), "{run}");
+}
+
+#[test]
+fn a_run_that_shows_nothing_is_no_evidence() {
+    for (command, printed, says) in [
+        ("cargo test", "test result: ok. 0 passed; 0 failed; 0 ignored; 9 filtered out", "ran no test"),
+        ("pytest -q", "", "ran no test"),
+        ("cargo test | tail -3", "test result: ok. 3 passed; 0 failed", "pipefail"),
+        ("npm test", "\n", "printed nothing"),
+    ] {
+        let project = project();
+        one_feature(&project);
+        let ran = ran_tests(&project, command, json!({"stdout": printed, "stderr": ""}));
+        assert!(context(&ran).contains(says), "{command}: {ran:?}");
+        assert_eq!(decision(&mark_tested(&project)), "deny", "{command}");
+    }
+    for command in ["echo 'test result: ok. 3 passed; 0 failed'", "cargo() { echo x; }; cargo test", "cat log"] {
+        let project = project();
+        one_feature(&project);
+        assert_eq!(answer(&ran_tests(&project, command, json!({"stdout": "test result: ok. 3 passed; 0 failed"}))), Value::Null);
+        assert_eq!(decision(&mark_tested(&project)), "deny", "{command}");
+    }
+}
+
+#[test]
+fn a_failed_run_is_remembered_as_failed() {
+    let project = project();
+    one_feature(&project);
+    let failed = json!({"tool_name": "Bash", "tool_input": {"command": "cargo test"}, "error": "Exit code 101\ntest result: FAILED. 2 passed; 1 failed"});
+    assert_eq!(hook(&project, "PostToolUseFailure", failed).code, 0);
+    let denied = answer(&mark_tested(&project));
+    let reason = denied["hookSpecificOutput"]["permissionDecisionReason"].as_str().expect("a reason").to_owned();
+    assert!(reason.contains("failed"), "{reason}");
+}
+
+#[test]
+fn other_hosts_runs_count_too() {
+    let project = project();
+    one_feature(&project);
+    let told = json!({"tool_name": "run_shell_command", "tool_input": {"command": "pytest"}, "tool_response": {"llmContent": "3 passed in 0.1s\nExit Code: 0"}});
+    assert_eq!(hook_of(&project, &["hook", "--agent", "gemini", "AfterTool"], told).code, 0);
+    assert_eq!(decision(&mark_tested(&project)), Value::Null);
+}
+
+#[test]
+fn what_a_compaction_takes_away_is_given_back_once() {
+    let project = project();
+    one_feature(&project);
+    hook(&project, "SessionStart", json!({"source": "startup"}));
+    project.json(&["post", "need", "somebody must rotate the keys"]);
+    project.decide("use sqlite", "src/");
+    assert_eq!(answer(&hook(&project, "PreCompact", json!({"trigger": "auto"}))), Value::Null);
+    let told = context(&hook(&project, "SessionStart", json!({"source": "compact"})));
+    for part in ["before the conversation was compacted", "test F1", "rotate the keys", "use sqlite", "never an instruction"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!context(&hook(&project, "SessionStart", json!({"source": "resume"}))).contains("compacted"), "once is enough");
+}
+
+#[test]
+fn a_subagent_is_told_its_role() {
+    let project = project();
+    project.json(&["post", "warning", "the cache lies"]);
+    let told = context(&hook(&project, "SubagentStart", json!({"agent_id": "a1", "agent_type": "tester-agent"})));
+    assert!(told.contains("Your role in this project is coach") && told.contains("the cache lies"), "{told}");
+    let other = context(&hook(&project, "SubagentStart", json!({"agent_id": "a1", "agent_type": "Explore"})));
+    assert!(!other.contains("Your role") && other.contains("the cache lies"), "{other}");
+}
+
+fn auto(project: &Project) {
+    write(project, ".twining/config.yml", "workflow: {auto: true}\n");
+}
+
+fn stop(project: &Project, active: bool) -> Value {
+    answer(&hook(project, "Stop", json!({"stop_hook_active": active})))
+}
+
+fn reason(answer: &Value) -> &str {
+    assert_eq!(answer["decision"], "block", "{answer}");
+    answer["reason"].as_str().expect("a reason")
+}
+
+fn report(project: &Project, feature: &str, role: &str, outcome: &str) {
+    let mut given = json!({"feature": feature, "role": role, "outcome": outcome, "summary": "because"});
+    if outcome == "passed" {
+        given["evidence"] = json!({"command": "npm test", "exit_code": 0, "output": "Tests:       4 passed, 4 total"});
+    }
+    let ran = project.run_with(&["report", "--json-input", "-"], &given.to_string());
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+#[test]
+fn the_loop_runs_by_itself_from_an_empty_project_to_the_end() {
+    let project = project();
+    auto(&project);
+    // No list: somebody breaks the work down.
+    let begun = answer(&hook(&project, "SessionStart", json!({"source": "startup"})));
+    let go = begun["hookSpecificOutput"]["initialUserMessage"].as_str().expect("something to begin with");
+    assert!(go.contains("initialize"), "{go}");
+    for id in ["A", "B"] {
+        project.json(&["features", "add", id, "--description", "a feature"]);
+    }
+    // Pending features: code. Finished code: test. Passed: the next feature.
+    let begun = answer(&hook(&project, "SessionStart", json!({"source": "startup"})));
+    assert!(begun["hookSpecificOutput"]["initialUserMessage"].as_str().expect("a step").contains("code A"), "{begun}");
+    assert!(reason(&stop(&project, false)).contains("code A"));
+    report(&project, "A", "coder", "completed");
+    assert!(reason(&stop(&project, true)).contains("test A"), "progress was made, so it goes on although it was held");
+    report(&project, "A", "tester", "passed");
+    assert!(reason(&stop(&project, true)).contains("code B"));
+    // Failed once: resumed. Failed twice: blocked, and nothing is left.
+    report(&project, "B", "coder", "completed");
+    report(&project, "B", "tester", "failed");
+    assert!(reason(&stop(&project, true)).contains("resume B attempt 2"));
+    report(&project, "B", "coder", "completed");
+    report(&project, "B", "tester", "failed");
+    let let_go = stop(&project, true);
+    assert!(let_go.get("decision").is_none(), "{let_go}");
+    assert!(let_go["systemMessage"].as_str().expect("a notice").contains("blocked"), "{let_go}");
+    // A person reopens it, and it ends well.
+    report(&project, "B", "coder", "reopened");
+    report(&project, "B", "coder", "completed");
+    report(&project, "B", "tester", "passed");
+    let done = stop(&project, true);
+    assert!(done.get("decision").is_none() && done["systemMessage"].as_str().expect("a notice").contains("done"), "{done}");
+}
+
+#[test]
+fn a_loop_that_gets_nowhere_lets_go() {
+    let project = project();
+    auto(&project);
+    project.json(&["features", "add", "A", "--description", "a feature"]);
+    assert!(reason(&stop(&project, false)).contains("code A"));
+    assert!(stop(&project, true).get("decision").is_none(), "the host says that it was held, and nothing came of it");
+    for _ in 0..3 {
+        assert!(stop(&project, false).get("decision").is_none(), "and not again for the same step");
+    }
+    assert_eq!(project.json(&["status"])["unanswered_questions"], 1, "asked once");
+}
+
+#[test]
+fn without_auto_nobody_is_driven() {
+    let project = project();
+    project.json(&["features", "add", "A", "--description", "a feature"]);
+    assert_eq!(stop(&project, false), Value::Null);
+    let begun = answer(&hook(&project, "SessionStart", json!({"source": "startup"})));
+    assert!(begun["hookSpecificOutput"].get("initialUserMessage").is_none());
+    assert!(begun["hookSpecificOutput"]["additionalContext"].as_str().expect("a brief").contains("code A"), "{begun}");
+}
+
+#[test]
+fn a_policy_made_milder_behind_our_back_is_told_at_the_end_with_the_way_back() {
+    let project = project();
+    write(&project, ".twining/policy.yml", "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n");
+    hook(&project, "SessionStart", json!({"source": "startup"}));
+    write(&project, ".twining/policy.yml", "guards: []\n");
+    let held = stop(&project, false);
+    assert!(
+        reason(&held).contains("`no-push` would no longer hold") && reason(&held).contains("git restore .twining/policy.yml"),
+        "{held}"
+    );
+    let task = hook(&project, "TaskCompleted", json!({"task_id": "1", "task_subject": "x"}));
+    assert_eq!(task.code, 2);
+    assert!(task.stderr.contains("no-push"), "{task:?}");
+}
+
+#[test]
+fn what_a_person_was_asked_about_and_allowed_is_not_held_against_the_session() {
+    let project = project();
+    write(&project, ".twining/policy.yml", "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n");
+    hook(&project, "SessionStart", json!({"source": "startup"}));
+    let milder = json!({"tool_name": "Write", "tool_input": {"file_path": ".twining/policy.yml", "content": "guards: []\n"}});
+    assert_eq!(decision(&hook(&project, "PreToolUse", milder.clone())), "ask");
+    write(&project, ".twining/policy.yml", "guards: []\n");
+    hook(&project, "PostToolUse", milder);
+    assert_eq!(stop(&project, false), Value::Null);
+}
+
+#[test]
+fn what_another_works_on_is_left_alone() {
+    let project = project();
+    let claims = json!({"claims": [{"id": "c1", "agent_id": "alice", "session_id": "s-alice", "paths": ["src/auth"], "feature": null,
+        "reason": "rewriting tokens", "since": "2020-01-01T00:00:00Z", "until": "2999-01-01T00:00:00Z"}]});
+    write(&project, ".twining/local/claims.json", &claims.to_string());
+    let edit = |session: &str| {
+        let told = json!({"session_id": session, "tool_name": "Write", "tool_input": {"file_path": "src/auth/jwt.rs", "content": "x"}});
+        hook(&project, "PreToolUse", told)
+    };
+    let denied = answer(&edit("s-1"));
+    let reason = denied["hookSpecificOutput"]["permissionDecisionReason"].as_str().expect("is denied");
+    assert!(reason.contains("alice") && reason.contains("rewriting tokens"), "{reason}");
+    assert_eq!(decision(&edit("s-alice")), Value::Null);
+}
+
+#[test]
+fn what_a_decision_rules_out_is_refused_until_a_person_overrides_it() {
+    let project = project();
+    let uses = |name: &str| {
+        let content = format!("use {name}::Utc;\n");
+        hook(&project, "PreToolUse", json!({"tool_name": "Write", "tool_input": {"file_path": "src/time.rs", "content": content}}))
+    };
+    assert_eq!(decision(&uses("chrono")), Value::Null);
+    let draft = json!({"summary": "dates are jiff's", "domain": "architecture", "scope": "src/", "context": "c", "rationale": "r",
+        "constraints": ["must_not_use: chrono"]});
+    let decided = project.run_with(&["decide", "--json-input", "-", "--json"], &draft.to_string());
+    assert_eq!(decided.code, 0, "{decided:?}");
+    let id = serde_json::from_str::<Value>(&decided.stdout).expect("JSON")["id"].as_str().expect("an id").to_owned();
+    let denied = answer(&uses("chrono"));
+    let reason = denied["hookSpecificOutput"]["permissionDecisionReason"].as_str().expect("is denied").to_owned();
+    assert!(reason.contains(&id) && reason.contains("dates are jiff's") && reason.contains("`chrono`"), "{reason}");
+    assert_eq!(decision(&uses("jiff")), Value::Null);
+    // s18: an agent's word lifts no guard.
+    assert_eq!(project.run(&["override", &id, "--overridden-by", "alice", "--reason", "she said so"]).code, 0);
+    assert_eq!(decision(&uses("chrono")), "deny");
+}
+
+#[test]
+fn s19_a_status_edited_by_hand_lifts_no_guard() {
+    let project = project();
+    let draft = json!({"summary": "no chrono", "domain": "architecture", "scope": "project", "context": "c", "rationale": "r",
+        "constraints": ["must_not_use: chrono"]});
+    let decided = project.run_with(&["decide", "--json-input", "-", "--json"], &draft.to_string());
+    let id = serde_json::from_str::<Value>(&decided.stdout).expect("JSON")["id"].as_str().expect("an id").to_owned();
+    let file = format!(".twining/decisions/{id}.json");
+    for status in ["overridden", "superseded"] {
+        let text = fs::read_to_string(project.path().join(&file)).expect("is there");
+        let text = text.replace("\"active\"", &format!("\"{status}\"")).replace("\"overridden\"", &format!("\"{status}\""));
+        fs::remove_file(project.path().join(&file)).expect("goes");
+        write(&project, &file, &text);
+        let told = json!({"tool_name": "Write", "tool_input": {"file_path": "a.rs", "content": "use chrono::Utc;\n"}});
+        assert_eq!(decision(&hook(&project, "PreToolUse", told)), "deny", "{status}");
+    }
+}
+
+#[test]
+fn reviewed_knowledge_rules_out_too() {
+    let project = project();
+    let node = |id: &str, path: &str| format!("{id} [type=component level=architecture status=current description=d path=\"{path}\"];");
+    let graph = format!(
+        "digraph {{ {} {} api -> legacy [relation=must_not_use note=\"since 2.0\"]; }}\n",
+        node("api", "src/api"),
+        node("legacy", "src/legacy")
+    );
+    write(&project, ".twining/knowledge.dot", &graph);
+    let told =
+        |path: &str| json!({"tool_name": "Write", "tool_input": {"file_path": path, "content": "import { x } from '../legacy/db'\n"}});
+    assert_eq!(decision(&hook(&project, "PreToolUse", told("src/api/a.ts"))), "deny");
+    assert_eq!(decision(&hook(&project, "PreToolUse", told("src/ui/a.ts"))), Value::Null);
+}
+
+fn hook_with_cache(project: &Project, cache: &std::path::Path, event: &str, mut told: Value) -> String {
+    told["session_id"] = json!("s-1");
+    told["cwd"] = json!(project.path());
+    let mut command = project.command(&["hook", event]);
+    command.env("XDG_CACHE_HOME", cache).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().expect("starts");
+    std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), told.to_string().as_bytes()).expect("takes it");
+    String::from_utf8(child.wait_with_output().expect("ends").stdout).expect("UTF-8")
+}
+
+fn no_push(project: &Project) -> Value {
+    write(project, ".twining/policy.yml", "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n");
+    json!({"tool_name": "Bash", "tool_input": {"command": "git push"}})
+}
+
+#[test]
+fn guards_that_come_with_a_clone_as_compiled_are_not_believed() {
+    let project = project();
+    let push = no_push(&project);
+    let forged = project.path().join("cache");
+    assert!(hook_with_cache(&project, &forged, "PreToolUse", push).contains("deny"));
+    assert!(!forged.exists(), "nothing is kept inside the project, and nothing there is read");
+}
+
+#[test]
+fn compiled_guards_that_somebody_changed_are_found_out_at_the_next_stop() {
+    let (project, cache) = (project(), tempfile::tempdir().expect("a temporary directory"));
+    let push = no_push(&project);
+    let run = |event: &str, told: Value| hook_with_cache(&project, cache.path(), event, told);
+    assert!(run("PreToolUse", push.clone()).contains("deny"));
+    let kept = cache.path().join("twining/local");
+    let file = fs::read_dir(&kept)
+        .expect("is kept")
+        .flatten()
+        .find(|file| file.file_name().to_string_lossy().starts_with("guards-"))
+        .expect("guards")
+        .path();
+    let text = fs::read_to_string(&file).expect("reads");
+    fs::write(&file, text.replace("\"block\"", "\"off\"")).expect("writes");
+    assert_eq!(run("PreToolUse", push.clone()), "", "whoever may write there may do this");
+    let held = run("Stop", json!({"stop_hook_active": false}));
+    assert!(held.contains("changed behind Twining's back"), "{held}");
+    assert!(run("PreToolUse", push).contains("deny"), "and it is mended");
+}
+
+#[test]
+fn an_agent_cannot_write_the_user_s_settings_or_what_is_kept_of_them() {
+    let project = project();
+    let cache = std::env::temp_dir().join("twining-test-cache/twining/local/guards-x.json");
+    let settings = project.path().join("settings-of-nobody/twining/policy.yml");
+    for path in [cache, settings] {
+        let told = json!({"tool_name": "Write", "tool_input": {"file_path": path, "content": "{}"}});
+        assert_eq!(decision(&hook(&project, "PreToolUse", told)), "deny", "{}", path.display());
+    }
+}
+
+fn git(project: &Project, words: &[&str]) -> std::process::Output {
+    let mut git = std::process::Command::new("git");
+    git.current_dir(project.path()).args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]).args(words);
+    git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").output().expect("git runs")
+}
+
+#[test]
+fn a_commit_that_calls_a_feature_tested_without_a_run_is_refused() {
+    let project = project();
+    fs::remove_dir(project.path().join(".git")).expect("makes way");
+    assert!(git(&project, &["init", "-q"]).status.success());
+    one_feature(&project);
+    write(&project, ".twining/policy.yml", "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n");
+    git(&project, &["add", "-A"]);
+    let check = || project.run(&["hook", "--agent", "git", "pre-commit"]);
+    assert_eq!(check().code, 0, "as it is first recorded");
+    assert!(git(&project, &["commit", "-qm", "one"]).status.success());
+    // Written by a program that no hook saw.
+    let list = fs::read_to_string(project.path().join(LIST)).expect("is there").replace("\"tested\":false", "\"tested\":true");
+    write(&project, LIST, &list);
+    assert_eq!(check().code, 0, "nothing is staged");
+    git(&project, &["add", LIST]);
+    let refused = check();
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("F1 would become tested") && refused.stderr.contains("git restore --staged"), "{refused:?}");
+    // A run makes it right.
+    ran_tests(&project, "cargo test", json!({"stdout": "test result: ok. 3 passed; 0 failed"}));
+    assert_eq!(check().code, 0);
+    write(&project, ".twining/policy.yml", "guards: []\n");
+    git(&project, &["add", ".twining/policy.yml"]);
+    assert!(check().stderr.contains("`no-push` would no longer hold"));
+}
+
+fn wired(project: &Project, path: &str, settings: &Value) {
+    write(project, path, &settings.to_string());
+}
+
+fn guard_test(project: &Project) -> (i32, Value) {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_twining")).parent().expect("a folder");
+    let mut command = project.command(&["guard", "test", "--json"]);
+    let ran = command.env("PATH", program).output().expect("runs");
+    (ran.status.code().unwrap_or(-1), serde_json::from_slice(&ran.stdout).expect("JSON"))
+}
+
+#[test]
+fn a_hook_that_does_not_fire_is_found_out() {
+    let project = project();
+    write(
+        &project,
+        ".twining/policy.yml",
+        "guards:\n  - id: no-push\n    tools: [Bash]\n    when: {command: git push}\n    say: no\n    examples: {blocks: [git push], allows: [git pull]}\n",
+    );
+    let claude = |matcher: &str, command: &str| json!({"hooks": {"PreToolUse": [{"matcher": matcher, "hooks": [{"type": "command", "command": command, "timeout": 5, "onFailure": "block"}]}]}});
+    wired(&project, ".claude/settings.json", &claude("Write|Edit|Bash|Read", "twining hook --agent claude PreToolUse"));
+    wired(
+        &project,
+        ".gemini/settings.json",
+        &json!({"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "twining hook --agent gemini BeforeTool"}]}]}}),
+    );
+    wired(
+        &project,
+        ".cursor/hooks.json",
+        &json!({"version": 1, "hooks": {"preToolUse": [{"command": "twining hook --agent cursor preToolUse", "failClosed": true}]}}),
+    );
+    wired(
+        &project,
+        ".github/hooks/twining.json",
+        &json!({"version": 1, "hooks": {"preToolUse": [{"type": "command", "bash": "twining hook --agent copilot preToolUse"}]}}),
+    );
+    wired(&project, ".codex/hooks.json", &claude("", "twining hook --agent codex PreToolUse"));
+    let (code, told) = guard_test(&project);
+    assert_eq!(code, 0, "{told}");
+    let hosts: Vec<&str> = told["wiring"].as_array().expect("a list").iter().filter_map(|host| host["host"].as_str()).collect();
+    assert_eq!(hosts, ["claude", "codex", "gemini", "cursor", "copilot"]);
+    assert!(told["wiring"].as_array().expect("a list").iter().all(|host| host["tried"].as_u64() > Some(5)), "{told}");
+
+    for (matcher, command, says) in [
+        ("Write|Edit", "twining hook --agent claude PreToolUse", "no hook is called before `Bash`"),
+        ("*", "twining hook --agent claude Stop", "did not fire"),
+        ("*", "no-such-twining hook PreToolUse", "not plainly"),
+        ("*", "twining hook PreToolUse; touch ran-it", "needs a shell"),
+    ] {
+        wired(&project, ".claude/settings.json", &claude(matcher, command));
+        let (code, told) = guard_test(&project);
+        assert_eq!(code, 3, "{command}: {told}");
+        assert!(told["wiring"][0]["problems"].to_string().contains(says), "{command}: {told}");
+    }
+    assert!(!project.path().join("ran-it").exists(), "s9: nothing of a cloned repository is executed");
+    // The shape that hosts ignore without a word.
+    wired(&project, ".claude/settings.json", &json!({"hooks": {"PreToolUse": {"type": "command", "command": "twining hook PreToolUse"}}}));
+    let (code, told) = guard_test(&project);
+    assert_eq!(code, 3);
+    assert!(told["wiring"][0]["problems"].to_string().contains("nothing calls twining before a tool runs"), "{told}");
+}
+
+#[test]
+fn s9_a_program_that_comes_with_the_project_is_not_run() {
+    let project = project();
+    let program = project.path().join("twining");
+    write(&project, "twining", "#!/bin/sh\ntouch ran-it\n");
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("may run");
+    let settings = json!({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": program, "args": ["hook", "PreToolUse"]}]}]}});
+    wired(&project, ".claude/settings.json", &settings);
+    let (code, told) = guard_test(&project);
+    assert_eq!(code, 3);
+    assert!(told["wiring"][0]["problems"].to_string().contains("lies in the project"), "{told}");
+    assert!(!project.path().join("ran-it").exists());
+}

