@@ -42,5 +42,9 @@ mod wiring;
 mod world;
 
 fn main() -> std::process::ExitCode {
+    #[cfg(feature = "conformance")]
+    if let Some(ending) = mcp::conformance::asked() {
+        return ending;
+    }
     cli::main()
 }

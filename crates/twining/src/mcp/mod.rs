@@ -3,6 +3,8 @@
 //! stdout carries JSON-RPC alone. Starting does nothing heavy: schemas are made
 //! when a client lists tools, and the memory is opened by the first call.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod lines;
 mod salvage;
 mod server;
