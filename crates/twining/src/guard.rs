@@ -32,7 +32,7 @@ fn list(project: &Project, style: Style, must_hold: bool) -> Ending {
     let to_json = || {
         let guards = all.guards.iter().map(|guard| {
             let dead = if let Standing::Dead(why) = &guard.standing { Some(why.clone()) } else { None };
-            json!({"id": guard.id, "source": guard.source, "action": guard.action, "on_error": guard.on_error, "say": guard.say, "next_step": guard.next_step, "dead": dead})
+            json!({"id": guard.id, "source": guard.source, "action": guard.action, "on_error": guard.on_error, "say": guard.say, "next_step": guard.next_step, "dead": dead, "proposed": guard.proposed, "verify": guard.verify})
         });
         let mut answer = json!({"guards": guards.collect::<Vec<_>>(), "mistakes": all.mistakes});
         if must_hold {
@@ -46,6 +46,7 @@ fn list(project: &Project, style: Style, must_hold: bool) -> Ending {
         |page| {
             let rows = all.guards.iter().map(|guard| {
                 let standing = match &guard.standing {
+                    Standing::Alive if guard.proposed => warn(format!("proposed: {}", guard.say)),
                     Standing::Alive => plain(&guard.say),
                     Standing::Dead(why) => bad(format!("dead: {why}")),
                 };
@@ -79,7 +80,8 @@ fn level(level: Level) -> crate::page::Cell {
 fn explain(project: Project, style: Style) -> Result<Ending, Problem> {
     let heard = hook::listen_to_any().map_err(Problem::misuse)?;
     let guards = hook::guards(&project);
-    let judged = Scene::of(project, heard).explain(&guards);
+    let scene = Scene::of(project, heard);
+    let judged = hook::foreseen(&scene.project, scene.explain(&guards));
     Ok(out::answer(
         style,
         || json!(judged),

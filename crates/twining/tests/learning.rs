@@ -189,6 +189,10 @@ fn a_person_lifts_a_guard_for_a_while_and_it_is_recorded() {
     assert_eq!(lifted.code, 0, "{lifted:?}");
     assert_eq!(bash(&project, "git push"), "allow");
     assert_eq!(bash(&project, "git commit --amend"), "ask", "no other is lifted");
+    let event = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "git push"}});
+    let explained: Value =
+        serde_json::from_str(&project.run_with(&["guard", "explain", "--json"], &event.to_string()).stdout).expect("explains");
+    assert!(explained["verdict"] == "off" && explained.to_string().contains("lifted by"), "{explained}");
     let approvals = traces(&project, &["--type", "approval", "--guard", "no-push"]);
     assert_eq!(approvals.len(), 2, "that it was lifted, and that it was used: {approvals:?}");
     assert!(approvals.iter().all(|trace| trace["event"]["why"] == "hotfix"));
@@ -255,6 +259,10 @@ fn a_command_runs_only_after_a_person_allowed_exactly_this_text() {
     assert_eq!(bash(&project, "git commit"), "allow");
     assert!(ran("ran-1"));
 
+    fs::remove_file(project.path().join("ran-1")).expect("removes");
+    let event = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "git commit"}});
+    let explained = project.run_with(&["guard", "explain"], &event.to_string());
+    assert!(explained.stdout.contains("not run to explain") && !ran("ran-1"), "{explained:?}");
     write(policy("touch ran-2"));
     assert_eq!(bash(&project, "git commit"), "deny");
     assert!(!ran("ran-2"), "a pull changed the text");

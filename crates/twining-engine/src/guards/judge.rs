@@ -305,10 +305,23 @@ impl Guards {
         };
         let bad = match guard.kind {
             Kind::Tested => untested(before, after?, facts.evidence),
-            Kind::Policy => self.milder(before, after.unwrap_or_default()),
+            Kind::Policy => {
+                let after = after.unwrap_or_default();
+                self.milder(before, after).or_else(|| self.promotes(before, after))
+            }
             _ => unwired(before, after.unwrap_or_default()),
         };
         bad.map(|why| guard.sure(proposal, why))
+    }
+
+    /// The proposed guard that a new policy would put in force. Asked before a tool
+    /// runs alone: afterwards it may have been the person.
+    fn promotes(&self, before: &str, after: &str) -> Option<String> {
+        let load = |text: &str| Self::load(&self.user, &PolicyFile::Text(text.to_owned()), &super::seams::NoClauses, Trial::Tried).guards;
+        let (was, will) = (load(before), load(after));
+        let promoted = |new: &&Guard| !new.proposed && was.iter().any(|old| old.proposed && old.id == new.id);
+        let promoted = will.iter().find(promoted)?;
+        Some(format!("`{}` is proposed, and a person promotes it: `twining guard promote {}`", promoted.id, promoted.id))
     }
 
     /// What a new policy would no longer stop.
@@ -328,11 +341,6 @@ impl Guards {
             .filter(of_project)
             .find(|old| !will.guards.iter().filter(of_project).any(|new| same(old, new)))
             .map(|gone| format!("`{}` would no longer hold as it does", gone.id))
-            .or_else(|| {
-                let promoted = |new: &&Guard| !new.proposed && was.guards.iter().any(|old| old.proposed && old.id == new.id);
-                let promoted = will.guards.iter().filter(of_project).find(promoted)?;
-                Some(format!("`{}` is proposed, and a person promotes it: `twining guard promote {}`", promoted.id, promoted.id))
-            })
     }
 }
 

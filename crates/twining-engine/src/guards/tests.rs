@@ -571,7 +571,9 @@ fn a_proposed_guard_warns_and_no_more_until_a_person_promotes_it() {
     files.0.insert("/p/.twining/policy.yml".to_owned(), proposed.to_owned());
     let event =
         |text: &str| Event::of_tool("Write", action("Write", &json!({"file_path": "/p/.twining/policy.yml", "content": text})), "/p");
-    let judged = |text: &str| loaded("", proposed).judge(&event(text), &Facts { root: "/p", files: &files, evidence: &NoEvidence });
+    let judged = |text: &str| {
+        loaded("", proposed).judge(&event(text), &Facts { root: "/p", files: &files, evidence: &NoEvidence, claims: &NoClaims })
+    };
     let promoted = judged(&proposed.replace("proposed", "active"));
     assert_eq!(promoted.verdict, Level::Ask);
     assert!(promoted.reason().contains("a person promotes it"), "{}", promoted.reason());

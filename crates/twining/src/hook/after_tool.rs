@@ -22,7 +22,7 @@ pub fn reply(scene: &Scene) -> Reply {
         scene.keep_accepted(&accepted);
     }
     scene.keep_notes(&notes);
-    traced::ran(scene);
+    traced::ran(&scene.project, &scene.heard, &scene.work.root);
     captured(scene).map_or(Reply::Silence, Reply::Context)
 }
 

@@ -9,7 +9,7 @@ use super::traced;
 /// What the guards say.
 pub fn reply(scene: &Scene) -> Reply {
     scene.accept_what_is_there();
-    let judgement = traced::weighed(scene, scene.judge(&scene.guards()));
+    let judgement = traced::weighed(&scene.project, &scene.heard, &scene.work.root, scene.judge(&scene.guards()));
     match judgement.verdict {
         Level::Off => Reply::Silence,
         Level::Warn => Reply::Context(judgement.reason()),

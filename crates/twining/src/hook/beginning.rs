@@ -29,7 +29,7 @@ pub fn of_session(scene: &Scene) -> Reply {
 
 /// A person wrote something.
 pub fn of_prompt(scene: &Scene) -> Reply {
-    traced::prompted(scene);
+    traced::prompted(&scene.project, &scene.heard);
     // Hosts that begin no session after a compaction ask here first.
     let parts = [snapshot::bring_back(scene), brief::of_prompt(&scene.project.engine, &scene.caller(), &scene.heard.prompt)];
     let context = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");

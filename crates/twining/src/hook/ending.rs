@@ -5,7 +5,8 @@ use twining_engine::guards::{Guards, Level, Moment, Notes, Returned};
 
 use super::reply::Reply;
 use super::scene::Scene;
-use super::{auto_loop, rules, traced};
+use super::traced::{self, Held};
+use super::{auto_loop, rules};
 
 /// Whether the agent may stop.
 pub fn reply(scene: &Scene) -> Reply {
@@ -13,7 +14,7 @@ pub fn reply(scene: &Scene) -> Reply {
     let is_forgotten = scene.heard.stop_hook_active && !scene.is_remembered();
     let (guards, forged) = rules::guards_checked(&scene.project);
     let reply = match reason(scene, &guards, forged, &notes) {
-        Some(reason) => traced::ended(scene, &reason, held(scene, &mut notes, &reason)),
+        Some(reason) => held(scene, &mut notes, &reason),
         None if scene.heard.event.moment == Moment::Stop => auto_loop::at_stop(scene, &mut notes),
         None => Reply::Silence,
     };
@@ -42,17 +43,22 @@ fn reason(scene: &Scene, guards: &Guards, forged: Option<String>, notes: &Notes)
         let next = "implement the task, or say plainly that nothing was to be done and why";
         reasons.extend(notes.returns_empty(&scene.heard.event).map(|why| format!("[return-needs-changes] {why}. Next: {next}")));
     }
+    reasons = traced::still_holding(&scene.project, &scene.heard, reasons);
     (!reasons.is_empty()).then(|| reasons.join("\n"))
 }
 
 fn held(scene: &Scene, notes: &mut Notes, reason: &str) -> Reply {
     match notes.hold(reason, scene.heard.stop_hook_active) {
         Returned::Freely => Reply::Silence,
-        Returned::Held(reason) => Reply::Hold(reason),
+        Returned::Held(reason) => {
+            traced::held(&scene.project, &scene.heard, &reason, Held::Back);
+            Reply::Hold(reason)
+        }
         Returned::LetGo(reason) => {
             // Asked once; the same answer is not asked for again and again.
             let asked = format!("asked: {reason}");
             if notes.held.insert(asked, 1).is_none() {
+                traced::held(&scene.project, &scene.heard, &reason, Held::NoLonger);
                 scene.post_question(&format!("An agent stopped although: {reason}"));
             }
             Reply::Notice(reason)

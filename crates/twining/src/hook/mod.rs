@@ -34,6 +34,7 @@ use twining_engine::guards::{Heard, Moment};
 pub use host::{HOSTS, Host};
 pub use rules::{guards, guards_as_written};
 pub use scene::Scene;
+pub use traced::foreseen;
 
 use reply::Reply;
 

@@ -8,8 +8,6 @@ use twining_engine::guards::{Event, Finding, Heard, Judgement, Level};
 use twining_engine::learning::{Call, Seen, gist, negates};
 use twining_model::{Channel, Origin, Trace, TraceType, Trust};
 
-use super::reply::Reply;
-use super::scene::Scene;
 use super::verify::{self, Verified};
 use crate::allowed::Allowed;
 use crate::desk::Project;
@@ -25,41 +23,58 @@ struct Lifted {
 }
 
 /// Weighs a judgement by what a person allowed, and leaves the record of it.
-pub fn weighed(scene: &Scene, judgement: Judgement) -> Judgement {
-    let project = &scene.project;
+pub fn weighed(project: &Project, heard: &Heard, root: &str, judgement: Judgement) -> Judgement {
     let mut lifted: Vec<Lifted> = Vec::new();
     let judgement = match judgement.verdict {
         // Most calls: nothing to weigh, so nothing is opened.
         Level::Off => judgement,
         _ => {
             let allowed = Allowed::read(project.engine.store());
-            judgement.weighed(&mut |finding| weigh(project, &allowed, finding, &mut lifted))
+            judgement.weighed(&mut |finding| {
+                let weighed = weigh(project, &allowed, finding, |command| verify::run(command, &project.located.checkout))?;
+                lifted.extend(weighed.lifted);
+                Some(weighed.answer)
+            })
         }
     };
-    record(scene, &judgement, &lifted);
+    record(project, heard, root, &judgement, &lifted);
     judgement
 }
 
-fn weigh(project: &Project, allowed: &Allowed, finding: &Finding, lifted: &mut Vec<Lifted>) -> Option<(Level, String)> {
-    if let Some(bypass) = allowed.bypass(&finding.guard, project.engine.store().ids().now()) {
-        lifted.push(Lifted { guard: finding.guard.clone(), reason: bypass.reason.clone() });
-        return Some((Level::Off, format!("lifted by {} until {}: {}", bypass.by, bypass.until, bypass.reason)));
-    }
-    let wanted = finding.verify.as_ref()?;
-    if !allowed.trusts(&finding.guard, &wanted.command) {
-        let why = format!("{}; its command may not run until a person allows it: `twining trust {}`", finding.why, finding.guard);
-        return Some((wanted.unverified, why));
-    }
-    Some(match verify::run(&wanted.command, &project.located.checkout) {
-        Verified::Passed => (Level::Off, "its command says that all is well".to_owned()),
-        Verified::Failed(how) => (finding.verdict, format!("{}; `{}`: {how}", finding.why, wanted.command)),
-        Verified::Unknown(why) => (wanted.unverified, format!("{}; {why}, so `on_error` holds", finding.why)),
-    })
+/// What a judgement would come to, with nothing run and nothing recorded.
+pub fn foreseen(project: &Project, judgement: Judgement) -> Judgement {
+    let allowed = Allowed::read(project.engine.store());
+    let unrun = |_: &str| Verified::Failed("it is not run to explain".to_owned());
+    judgement.weighed(&mut |finding| weigh(project, &allowed, finding, unrun).map(|weighed| weighed.answer))
 }
 
-fn record(scene: &Scene, judgement: &Judgement, lifted: &[Lifted]) {
-    let Scene { project, heard, work, .. } = scene;
-    let root = work.root.as_str();
+/// What a finding comes to.
+struct Weighed {
+    answer: (Level, String),
+    lifted: Option<Lifted>,
+}
+
+fn weigh(project: &Project, allowed: &Allowed, finding: &Finding, run: impl Fn(&str) -> Verified) -> Option<Weighed> {
+    if let Some(bypass) = allowed.bypass(&finding.guard, project.engine.store().ids().now()) {
+        let lifted = Some(Lifted { guard: finding.guard.clone(), reason: bypass.reason.clone() });
+        let why = format!("lifted by {} until {}: {}", bypass.by, bypass.until, bypass.reason);
+        return Some(Weighed { answer: (Level::Off, why), lifted });
+    }
+    let wanted = finding.verify.as_ref()?;
+    let answer = if allowed.trusts(&finding.guard, &wanted.command) {
+        match run(&wanted.command) {
+            Verified::Passed => (Level::Off, "its command says that all is well".to_owned()),
+            Verified::Failed(how) => (finding.verdict, format!("{}; `{}`: {how}", finding.why, wanted.command)),
+            Verified::Unknown(why) => (wanted.unverified, format!("{}; {why}, so `on_error` holds", finding.why)),
+        }
+    } else {
+        let why = format!("{}; its command may not run until a person allows it: `twining trust {}`", finding.why, finding.guard);
+        (wanted.unverified, why)
+    };
+    Some(Weighed { answer, lifted: None })
+}
+
+fn record(project: &Project, heard: &Heard, root: &str, judgement: &Judgement, lifted: &[Lifted]) {
     let store = project.engine.store();
     if !store.exists().unwrap_or(false) {
         return;
@@ -100,9 +115,7 @@ fn record(scene: &Scene, judgement: &Judgement, lifted: &[Lifted]) {
 }
 
 /// Notes that a person said yes: the tool they were asked about has run.
-pub fn ran(scene: &Scene) {
-    let Scene { project, heard, work, .. } = scene;
-    let root = work.root.as_str();
+pub fn ran(project: &Project, heard: &Heard, root: &str) {
     let Some(call) = latest(project, heard).find(|call| call.tool == heard.event.tool) else { return };
     let again = Call { action: Some(heard.event.action.clone()), ..Call::default() };
     let again = again.to_line().and_then(|line| Call::read(&line));
@@ -127,8 +140,7 @@ pub fn ran(scene: &Scene) {
 }
 
 /// Notes a prompt, and what it takes back if it seems to take something back.
-pub fn prompted(scene: &Scene) {
-    let Scene { project, heard, .. } = scene;
+pub fn prompted(project: &Project, heard: &Heard) {
     let store = project.engine.store();
     if !store.exists().unwrap_or(false) {
         return;
@@ -158,33 +170,60 @@ pub fn prompted(scene: &Scene) {
     }
 }
 
-/// Notes that an agent was held at its end, or let go after it; a lifted guard
-/// holds nobody.
-pub fn ended(scene: &Scene, reason: &str, reply: Reply) -> Reply {
-    let held = match &reply {
-        Reply::Hold(_) => true,
-        Reply::Notice(_) => false,
-        _ => return reply,
-    };
-    let Scene { project, heard, .. } = scene;
-    // A reason begins with the guard that gave it.
-    let guard = reason.strip_prefix('[').and_then(|rest| rest.split_once(']')).map_or("tested-needs-evidence", |(guard, _)| guard);
+/// Whether an agent is held at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// It is.
+    Back,
+    /// It was, often enough.
+    NoLonger,
+}
+
+/// The reasons to hold an agent that no person lifted.
+pub fn still_holding(project: &Project, heard: &Heard, reasons: Vec<String>) -> Vec<String> {
+    if reasons.is_empty() {
+        return reasons;
+    }
     let store = project.engine.store();
-    let bypass = Allowed::read(store).bypass(guard, store.ids().now()).cloned();
-    let seen = Seen {
-        kind: if bypass.is_some() { TraceType::Approval } else { TraceType::Violation },
-        source: if bypass.is_some() { "person" } else { HOOK },
-        guard: Some(guard),
+    let allowed = Allowed::read(store);
+    let (lifted, holding): (Vec<String>, Vec<String>) =
+        reasons.into_iter().partition(|reason| allowed.bypass(guard_of(reason), store.ids().now()).is_some());
+    let seen = lifted.iter().map(|reason| {
+        let why = allowed.bypass(guard_of(reason), store.ids().now()).map(|bypass| bypass.reason.clone()).unwrap_or_default();
+        at_end(heard, reason, TraceType::Approval, "person", "stopped past a lifted guard", why)
+    });
+    leave(project, heard, seen.collect(), Trust::Agent);
+    holding
+}
+
+/// Notes that an agent was held at its end, or let go after it.
+pub fn held(project: &Project, heard: &Heard, reasons: &str, held: Held) {
+    let seen = reasons.lines().filter(|line| line.starts_with('[')).take(MOST_FINDINGS).map(|reason| {
+        let what = if held == Held::Back { "wanted to stop" } else { "was let go" };
+        let seen = at_end(heard, reason, TraceType::Violation, HOOK, what, reason.to_owned());
+        Seen { blocked: held == Held::Back, ..seen }
+    });
+    leave(project, heard, seen.collect(), Trust::Agent);
+}
+
+fn at_end<'r>(heard: &Heard, reason: &'r str, kind: TraceType, source: &'r str, what: &str, why: String) -> Seen<'r> {
+    Seen {
+        kind,
+        source,
+        guard: Some(guard_of(reason)).filter(|guard| !guard.is_empty()),
         action: heard.event.moment.as_str().to_owned(),
-        what_happened: format!("{} with: {reason}", if held { "wanted to stop" } else { "was let go" }),
+        what_happened: format!("{what}: {reason}"),
         what_was_correct: String::new(),
-        why: bypass.as_ref().map_or_else(|| reason.to_owned(), |bypass| bypass.reason.clone()),
-        blocked: held && bypass.is_none(),
+        why,
+        blocked: false,
         guessed: false,
         call: None,
-    };
-    leave(project, heard, vec![seen], Trust::Agent);
-    if bypass.is_some() { Reply::Silence } else { reply }
+    }
+}
+
+/// The guard a reason names in front.
+fn guard_of(reason: &str) -> &str {
+    reason.strip_prefix('[').and_then(|rest| rest.split(']').next()).unwrap_or_default()
 }
 
 /// The calls of this session, newest first.
