@@ -10,16 +10,18 @@ use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::UserPolicy;
 use crate::guards::{Guards, NoClauses, Trial};
+use crate::hygiene::clean;
 use crate::learning::{self, *};
 use crate::search::SearchMode;
 
 impl Engine {
     /// Stores a trace.
     pub fn store_trace(&self, caller: &Caller, input: &StoreTraceInput) -> Result<TraceStored, Failure> {
+        let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let (trace, stored) = TraceDraft::parse(input)?.into_trace(&self.stamp(&caller))?;
+        let (trace, stored) = TraceDraft::parse(&input)?.into_trace(&self.stamp(&caller))?;
         self.store().store_traces(&[trace])?;
-        Ok(stored)
+        Ok(TraceStored { redacted, ..stored })
     }
 
     /// Finds traces.

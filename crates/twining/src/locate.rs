@@ -87,6 +87,12 @@ pub fn locate(clues: &Clues) -> Result<Located, LocateError> {
 }
 
 /// The nearest parent with a memory, else the git top level, else `here`.
+/// The project around a folder, if there is one.
+pub fn around(here: &Path) -> Option<PathBuf> {
+    let project = search(here);
+    [FOLDER, ".git"].iter().any(|mark| project.join(mark).exists()).then_some(project)
+}
+
 fn search(here: &Path) -> PathBuf {
     let nearest = |name: &str| here.ancestors().find(|dir| dir.join(name).exists()).map(Path::to_path_buf);
     // A repository inside another has its own memory: a `.twining/` above the

@@ -13,6 +13,9 @@ use twining_store::PolicyFile;
 /// Reads it, as it is now.
 pub fn read() -> UserPolicy {
     match file(|name| std::env::var_os(name)) {
+        Some(path) if path.exists() && is_cloned(&path) => {
+            UserPolicy { name: path.display().to_string(), file: PolicyFile::Unusable("it lies inside the project".to_owned()) }
+        }
         Some(path) => UserPolicy { name: path.display().to_string(), file: content(&path) },
         None => UserPolicy::default(),
     }
@@ -20,7 +23,21 @@ pub fn read() -> UserPolicy {
 
 /// The folder for the user's settings, if this system says where they go.
 pub fn folder() -> Option<PathBuf> {
-    file(|name| std::env::var_os(name))?.parent().map(Path::to_owned)
+    file(|name| std::env::var_os(name)).filter(|path| !is_cloned(path))?.parent().map(Path::to_owned)
+}
+
+/// Whether it lies in the project one stands in. A repository's settings for its
+/// host may name any folder as the user's, its own among them.
+fn is_cloned(path: &Path) -> bool {
+    let here = std::env::current_dir().ok();
+    here.as_deref().and_then(crate::locate::around).is_some_and(|project| is_within(path, &project))
+}
+
+fn is_within(path: &Path, project: &Path) -> bool {
+    // The file need not be there: the nearest folder that is tells where it would be.
+    let real = path.ancestors().find_map(|folder| fs::canonicalize(folder).ok());
+    let (Some(real), Ok(project)) = (real, fs::canonicalize(project)) else { return false };
+    real.starts_with(project)
 }
 
 /// Where it is, if this system says where settings go.
@@ -69,6 +86,16 @@ mod tests {
         assert_eq!(place(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "/x")]), Some("/x/twining/policy.yml".into()));
         assert_eq!(place(&[("XDG_CONFIG_HOME", "relative")]), None);
         assert_eq!(place(&[]), None);
+    }
+
+    #[test]
+    fn a_project_cannot_play_its_users_settings() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        fs::create_dir_all(dir.path().join("project/.config")).expect("makes");
+        let project = dir.path().join("project");
+        assert!(is_within(&project.join(".config/twining/policy.yml"), &project));
+        assert!(is_within(&project.join("../project/none/policy.yml"), &project));
+        assert!(!is_within(&dir.path().join(".config/twining/policy.yml"), &project));
     }
 
     #[test]

@@ -206,7 +206,7 @@ fn the_users_policy_lies_under_the_projects() {
     let project = Project::new();
     put(
         &project,
-        "settings-of-nobody/twining/policy.yml",
+        "../settings-of-nobody/twining/policy.yml",
         "gates:\n  feature: {coverage_threshold: 75}\n  testing: {coverage_threshold: 75}\n",
     );
     put(&project, ".twining/policy.yml", "gates:\n  feature: {coverage_threshold: 95}\n");

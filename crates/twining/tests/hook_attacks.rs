@@ -61,7 +61,7 @@ fn s10_settings_of_a_clone_start_nothing_and_lift_nothing() {
 #[test]
 fn s11_a_repository_cannot_allow_what_its_user_forbids() {
     let project = project();
-    let settings = project.path().join("settings-of-nobody/twining");
+    let settings = project.path().join("../settings-of-nobody/twining");
     fs::create_dir_all(&settings).expect("makes a folder");
     fs::write(settings.join("policy.yml"), "guards:\n  - {id: no-rm, tools: [Bash], when: {command: rm -rf}, say: never}\n")
         .expect("writes");

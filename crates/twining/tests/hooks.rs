@@ -381,7 +381,7 @@ fn compiled_guards_that_somebody_changed_are_found_out_at_the_next_stop() {
 fn an_agent_cannot_write_the_user_s_settings_or_what_is_kept_of_them() {
     let project = project();
     let cache = std::env::temp_dir().join("twining-test-cache/twining/local/guards-x.json");
-    let settings = project.path().join("settings-of-nobody/twining/policy.yml");
+    let settings = project.path().join("../settings-of-nobody/twining/policy.yml");
     for path in [cache, settings] {
         let told = json!({"tool_name": "Write", "tool_input": {"file_path": path, "content": "{}"}});
         assert_eq!(decision(&hook(&project, "PreToolUse", told)), "deny", "{}", path.display());

@@ -69,7 +69,7 @@ fn at_terminal(project: &Project, words: &[&str], typed: &str, host: Option<&str
 }
 
 fn allowed(project: &Project) -> Option<PathBuf> {
-    let folder = project.path().join("settings-of-nobody/twining/allowed-by-person");
+    let folder = project.path().join("../settings-of-nobody/twining/allowed-by-person");
     fs::read_dir(folder).ok()?.flatten().map(|file| file.path()).next()
 }
 
@@ -229,7 +229,7 @@ fn s10_nothing_that_comes_with_a_clone_lifts_a_guard_or_runs_a_command() {
     assert_eq!(bash(&clone, "git push"), "deny");
 
     // Not even the user's own word for another clone at this very place.
-    let folder = clone.path().join("settings-of-nobody/twining/allowed-by-person");
+    let folder = clone.path().join("../settings-of-nobody/twining/allowed-by-person");
     fs::create_dir_all(&folder).expect("makes");
     assert_eq!(at_terminal(&clone, &["guard", "bypass", "no-push", "--for", "1h", "--reason", "x"], "no-push", None).code, 0);
     assert_eq!(bash(&clone, "git push"), "allow");
@@ -294,7 +294,7 @@ fn s18_an_agent_s_word_lifts_nothing() {
     for line in ["twining guard bypass no-push --for 1h --reason x", "script -qec 'twining trust checked' /dev/null"] {
         assert_eq!(bash(&project, line), "deny", "{line}");
     }
-    let forged = project.path().join("settings-of-nobody/twining/allowed-by-person/0.json");
+    let forged = project.path().join("../settings-of-nobody/twining/allowed-by-person/0.json");
     let write = json!({"tool_name": "Write", "tool_input": {"file_path": forged, "content": "{}"}});
     let answer = hook(&project, "PreToolUse", write);
     assert!(answer.stdout.contains("\"deny\""), "{answer:?}");

@@ -61,8 +61,6 @@ pub(super) fn fill(
     filling.context.claims = filling.take_some(others.claims, &mut share);
     filling.context.handoffs = filling.take_some(others.handoffs, &mut share);
     let mut waiting = gathered.candidates;
-    // Stable: what is decided for this very place comes first, the best of it before the rest.
-    waiting.sort_by_key(|candidate| !candidate.governs);
     for (share, wanted) in [(BINDING, binds as fn(&Candidate) -> bool), (WARNINGS, warns), (ASKED, asks)] {
         waiting = filling.take_share(waiting, room * share / 100, wanted);
     }
@@ -139,14 +137,18 @@ impl Filling<'_> {
     fn take_the_rest(&mut self, waiting: Vec<Candidate>) {
         let tiers = [(Some(Level::Full), self.room * FULL / 100), (Some(Level::Brief), self.room * BRIEF / 100), (None, self.room)];
         let mut tier = 0;
+        let mut left = Vec::new();
         for candidate in waiting {
             // Whether it repeats what was told is asked last: it is compared with all of that.
             let told = if candidate.is_in_force() { self.within_tier(&candidate, &tiers, &mut tier) } else { None };
             match told.filter(|_| !self.repeats(&candidate)) {
                 Some(told) => self.add(candidate, told),
-                None => self.name(&candidate),
+                None => left.push(candidate),
             }
         }
+        // Stable: what is decided for this very place is named first, the best of it before the rest.
+        left.sort_by_key(|candidate| !candidate.governs);
+        left.iter().for_each(|candidate| self.name(candidate));
     }
 
     /// What may be told of a candidate. One that does not fit ends its tier: what

@@ -129,6 +129,7 @@ told! {
     crate::ReconsiderInput { new_context, agent_id }
     crate::OverrideInput { reason, new_decision, overridden_by }
     crate::LinkCommitInput { summary }
+    crate::learning::StoreTraceInput { what_happened, what_was_correct, why, action, feature, task, agent_id }
     crate::AddEntityInput { name, properties }
     crate::AddRelationInput { properties }
     crate::RecordTurnInput {

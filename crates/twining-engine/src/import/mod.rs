@@ -185,9 +185,9 @@ fn decision(source: Source, at: Option<Time>, now: Time, key: &str, summary: &st
     }
 }
 
-/// Text that may be stored.
+/// Text that may be stored: without secrets, as any other that is told to us.
 fn clean(text: &str) -> String {
-    text.replace('\0', "").trim().to_owned()
+    crate::hygiene::redact(&text.replace('\0', "")).0.trim().to_owned()
 }
 
 /// A few words of a text, as a name.

@@ -6,6 +6,7 @@ use serde_json::Map;
 use twining_model::{Origin, Refused, Trace, TraceContext, TraceEvent, TraceType, Trust, limits, text};
 
 use crate::caller::Stamp;
+use crate::hygiene::Redaction;
 use crate::learning::masked;
 use crate::words;
 
@@ -46,6 +47,9 @@ pub struct TraceStored {
     pub timestamp: String,
     /// How far it is believed.
     pub trust: Trust,
+    /// Secrets that were taken out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// A report, every rule checked.
@@ -103,7 +107,8 @@ impl TraceDraft {
             ..Trace::default()
         };
         words::fits("what_happened", &trace, limits::TRACE_BYTES)?;
-        let stored = TraceStored { id: trace.id.clone(), timestamp: trace.timestamp.clone(), trust: trace.trust(true) };
+        let stored =
+            TraceStored { id: trace.id.clone(), timestamp: trace.timestamp.clone(), trust: trace.trust(true), redacted: Vec::new() };
         Ok((trace, stored))
     }
 }

@@ -84,17 +84,31 @@ fn checks(project: &Project) -> Vec<Check> {
     if !there {
         return checks;
     }
-    checks.push(secrets());
+    checks.push(secrets(project));
     checks.extend(program::checks());
     checks.extend(git::checks(project));
     checks.extend(hosts::checks(project));
     checks
 }
 
-/// The seam for the search for secrets: where there is a redactor, it is asked
-/// about every record here. Until then nobody knows, and that is what is said.
-fn secrets() -> Check {
-    Check::new("secrets", Finding::NotChecked, "records were not searched for secrets")
+/// Searches every record for secrets: those that came with a clone, or were written
+/// before there was a search.
+fn secrets(project: &Project) -> Check {
+    let scan = match project.engine.scan_secrets() {
+        Ok(scan) => scan,
+        Err(failure) => return Check::failed("secrets", &Problem::from(failure)),
+    };
+    let Some(first) = scan.found.first() else {
+        return Check::new("secrets", Finding::Ok, format!("no secret in {} records", scan.records));
+    };
+    let place = format!("{}, record {}, {}", first.file, first.id, first.field);
+    let message = format!("{} in {} records; the first is a {} in {place}", counted(scan.secrets), scan.records, first.kind);
+    Check::new("secrets", Finding::Warn, message)
+        .hinted("have each replaced where it is valid, then take it out of the file; git keeps its history")
+}
+
+fn counted(secrets: u64) -> String {
+    if secrets == 1 { "a secret".to_owned() } else { format!("{secrets} secrets") }
 }
 
 /// Mends what can be mended, and tells what that was.

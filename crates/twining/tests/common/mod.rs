@@ -7,25 +7,26 @@ pub mod repository;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// A throwaway project.
-pub struct Project(tempfile::TempDir);
+/// A throwaway project, with the settings of nobody beside it.
+pub struct Project(tempfile::TempDir, PathBuf);
 
 impl Project {
     pub fn new() -> Self {
-        let project = Self(tempfile::tempdir().expect("a temporary directory"));
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("project");
         // Enough for the program to see where the project ends.
-        std::fs::create_dir(project.path().join(".git")).expect("makes .git");
-        project
+        std::fs::create_dir_all(path.join(".git")).expect("makes .git");
+        Self(dir, path)
     }
 
     pub fn path(&self) -> &Path {
-        self.0.path()
+        &self.1
     }
 
     /// The program, in this project, with nothing inherited that would change what it does.
@@ -45,7 +46,7 @@ impl Project {
             command.env_remove(name);
         }
         // A policy of whoever runs the tests must not change what they see.
-        command.env("XDG_CONFIG_HOME", self.path().join("settings-of-nobody"));
+        command.env("XDG_CONFIG_HOME", self.0.path().join("settings-of-nobody"));
         // Outside the project, as a person's is: what lies inside is never taken for theirs.
         command.env("XDG_CACHE_HOME", std::env::temp_dir().join("twining-test-cache"));
         command
