@@ -15,7 +15,7 @@ use crate::words;
 /// Candidates taken by scope, of each kind.
 pub(crate) const BY_SCOPE: usize = 40;
 /// Characters of the budget for each candidate that is looked at.
-const CHARS_PER_CANDIDATE: usize = 100;
+const CHARS_PER_CANDIDATE: usize = 140;
 /// Entities, and relations of each, in the reply.
 const ENTITIES: usize = 5;
 /// Relations of an entity that are looked at to see which decisions hang on it.

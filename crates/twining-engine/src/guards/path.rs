@@ -171,6 +171,10 @@ fn part_meets(part: &str, wanted: &str) -> bool {
     if part.chars().all(|c| c == '\u{0}') {
         return wanted == "*";
     }
+    // Most rules name folders as they are.
+    if !part.contains(['\u{0}', '*']) && !wanted.contains(['\u{0}', '*', '?']) {
+        return part == wanted;
+    }
     let (part, wanted): (Vec<char>, Vec<char>) = (part.chars().take(256).collect(), wanted.chars().take(256).collect());
     let is_open = |c: char| matches!(c, '\u{0}' | '*');
     // Reachable pairs of places, row by row.

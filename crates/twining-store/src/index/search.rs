@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use crate::error::StoreError;
 
 /// A term found in more rows than this says little about each.
-pub(super) const COMMON: usize = 500;
+pub(super) const COMMON: usize = 250;
 /// So does one found in one row of so many, but for a store of few.
 const COMMON_SHARE: usize = 4;
 const FEW: usize = 100;

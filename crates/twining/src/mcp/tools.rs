@@ -54,7 +54,7 @@ impl Selection {
     /// The tools, sorted by name: a list that changes its order breaks a
     /// model's cache.
     pub fn tools(&self) -> Vec<Tool> {
-        let mut tools: Vec<Tool> = VERBS.iter().filter(|verb| self.offers(verb)).map(described).collect();
+        let mut tools: Vec<Tool> = VERBS.iter().filter(|verb| self.offers(verb)).map(published).collect();
         tools.sort_by(|a, b| a.name.cmp(&b.name));
         tools
     }
@@ -65,6 +65,16 @@ fn group(word: &str) -> Result<Group, String> {
         let known = Group::ALL.map(Group::as_str).join(", ");
         format!("`{}` is no group; write lite, full, or some of {known}", word.trim())
     })
+}
+
+/// Every tool as it is described below, a line each. A client waits for this list
+/// before anything else, and to make some fifty schemas anew takes half of that time.
+const PUBLISHED: &str = include_str!("tools.jsonl");
+
+fn published(verb: &VerbEntry) -> Tool {
+    let start = format!("{{\"name\":\"{}\",", verb.tool_name());
+    let line = PUBLISHED.lines().find(|line| line.starts_with(&start));
+    line.and_then(|line| serde_json::from_str(line).ok()).unwrap_or_else(|| described(verb))
 }
 
 fn described(verb: &VerbEntry) -> Tool {
@@ -115,6 +125,23 @@ pub fn failed(problem: &Problem) -> CallToolResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `UPDATE_TOOLS=1` writes the file anew.
+    #[test]
+    fn what_is_published_is_what_the_verbs_say() {
+        let line = |verb: &VerbEntry| serde_json::to_string(&described(verb)).expect("is JSON");
+        let mut lines: Vec<String> = VERBS.iter().map(line).collect();
+        lines.sort();
+        let text = lines.join("\n") + "\n";
+        if std::env::var_os("UPDATE_TOOLS").is_some() {
+            let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/mcp/tools.jsonl");
+            std::fs::write(file, &text).expect("writes");
+        }
+        assert!(text == PUBLISHED, "the verbs changed: run this test once with UPDATE_TOOLS=1");
+        for verb in &VERBS {
+            assert_eq!(serde_json::to_value(published(verb)).ok(), serde_json::to_value(described(verb)).ok(), "{}", verb.name);
+        }
+    }
 
     /// Tokens a model is shown for a tool: its name, description and input schema.
     fn tokens(tool: &Tool) -> usize {
