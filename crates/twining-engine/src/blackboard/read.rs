@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Entry, EntryType, Origin, Refused, Root, Scope, Time, limits, text};
+use twining_model::{Decision, Entry, EntryType, Id, Origin, Refused, Root, Scope, Time, limits, text};
 use twining_store::{DecisionFilter, EntryFilter, Row, StoreError, View, meaning_of};
 
 use crate::answer::{is_false, is_zero, within_answer};
@@ -25,6 +25,8 @@ pub struct ReadInput {
     pub since: Option<String>,
     /// At most so many; 50 by default.
     pub limit: Option<usize>,
+    /// These records, whatever else is asked for: entries, or decisions.
+    pub ids: Vec<String>,
 }
 
 /// The newest entries that match, oldest first.
@@ -37,6 +39,12 @@ pub struct ReadOutcome {
     /// Whether older ones were left out for size.
     #[serde(skip_serializing_if = "is_false")]
     pub truncated: bool,
+    /// Decisions among the ids that were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<Decision>,
+    /// Ids that name nothing here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
 }
 
 /// Which of the newest entries to read.
@@ -105,6 +113,9 @@ pub struct QueryOutcome {
 
 /// The newest entries that match, oldest first.
 pub fn read(view: &View<'_>, input: &ReadInput, root: &Root) -> Result<ReadOutcome, Failure> {
+    if !input.ids.is_empty() {
+        return fetch(view, &input.ids);
+    }
     let filter = EntryFilter {
         types: entry_types(&input.entry_types)?,
         tags: text::list("tags", &input.tags, limits::TAGS, limits::TAG_BYTES)?,
@@ -116,7 +127,28 @@ pub fn read(view: &View<'_>, input: &ReadInput, root: &Root) -> Result<ReadOutco
     let (mut entries, truncated) = within_answer(page.items);
     entries.reverse();
     entries.iter_mut().for_each(tell_origin);
-    Ok(ReadOutcome { entries, total_count: page.total, truncated })
+    Ok(ReadOutcome { entries, total_count: page.total, truncated, decisions: Vec::new(), missing: Vec::new() })
+}
+
+/// The records with these ids, as an assembled context names those that did not fit.
+fn fetch(view: &View<'_>, ids: &[String]) -> Result<ReadOutcome, Failure> {
+    let ids = text::list("ids", ids, limits::PAGE, limits::NAME_BYTES)?;
+    let (mut entries, mut decisions, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    for id in ids {
+        if let Some(entry) = view.entries().get(&id)? {
+            entries.push(entry);
+            continue;
+        }
+        match Id::read(&id).map(|id| view.decisions().get(&id)).transpose()?.flatten() {
+            Some(decision) => decisions.push(decision),
+            None => missing.push(id),
+        }
+    }
+    let total_count = (entries.len() + decisions.len()) as u64;
+    let (mut entries, cut) = within_answer(entries);
+    let (decisions, also_cut) = within_answer(decisions);
+    entries.iter_mut().for_each(tell_origin);
+    Ok(ReadOutcome { entries, total_count, truncated: cut || also_cut, decisions, missing })
 }
 
 /// The newest entries, newest first.
@@ -242,7 +274,7 @@ fn entry_types(given: &[String]) -> Result<Vec<String>, Refused> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{Project, caller};
+    use crate::testing::{Project, caller, choice};
     use crate::{PostInput, QueryInput, ReadInput, RecentInput, SearchMode};
 
     fn summaries(entries: &[twining_model::Entry]) -> Vec<&str> {
@@ -259,6 +291,18 @@ mod tests {
         let outcome = project.engine.read(&input).expect("reads");
         assert_eq!(summaries(&outcome.entries), ["finding 4", "finding 5"]);
         assert_eq!(outcome.total_count, 5);
+    }
+
+    #[test]
+    fn what_an_assembled_context_only_names_is_fetched_by_its_id() {
+        let project = Project::new();
+        let finding = project.post("finding", "tokens expire at noon");
+        let decided = project.decide(&choice("auth", "src/auth/", "sign every token")).id.to_string();
+        let ids = vec![decided.clone(), finding.to_string(), "01M7FBY1J3H49M8AP4629955Y1".to_owned(), "../x".to_owned()];
+        let outcome = project.engine.read(&ReadInput { ids, ..ReadInput::default() }).expect("reads");
+        assert_eq!(summaries(&outcome.entries), ["tokens expire at noon"]);
+        assert_eq!(outcome.decisions.iter().map(|decision| decision.id.to_string()).collect::<Vec<_>>(), [decided]);
+        assert_eq!(outcome.missing, ["01M7FBY1J3H49M8AP4629955Y1", "../x"]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use twining_model::limits;
 use super::shown;
 use super::words::{self, ENTRY_TYPES};
 use crate::desk::Desk;
-use crate::page::{Page, count, dim};
+use crate::page::{Page, count, dim, plain, strong};
 use crate::verbs::{Effect, Group, Verb};
 
 /// The verb.
@@ -35,6 +35,10 @@ pub struct Input {
     /// Default 50
     #[arg(long, value_name = "N", value_parser = words::number)]
     limit: Option<usize>,
+    /// These entries or decisions, such as assemble omitted
+    #[serde(default, deserialize_with = "words::list")]
+    #[arg(long = "id", value_name = "ID", value_delimiter = ',', conflicts_with_all = ["entry_types", "tags", "scope", "since", "limit"])]
+    ids: Vec<String>,
 }
 
 impl Verb for Read {
@@ -49,13 +53,22 @@ impl Verb for Read {
     type Output = ReadOutcome;
 
     fn run(desk: &Desk<'_>, input: Input) -> Result<ReadOutcome, Failure> {
-        let Input { entry_types, tags, scope, since, limit } = input;
-        desk.engine.read(&ReadInput { entry_types, tags, scope, since, limit })
+        let Input { entry_types, tags, scope, since, limit, ids } = input;
+        desk.engine.read(&ReadInput { entry_types, tags, scope, since, limit, ids })
     }
 
     fn show(outcome: &ReadOutcome, page: &mut Page) {
-        shown::entries(&outcome.entries, page);
-        let left_out = outcome.total_count.saturating_sub(outcome.entries.len() as u64);
+        if !outcome.entries.is_empty() || outcome.decisions.is_empty() {
+            shown::entries(&outcome.entries, page);
+        }
+        for decision in &outcome.decisions {
+            page.line([strong(&decision.summary), dim(format!("{} {}", decision.id, decision.status.as_str()))]);
+            page.line([plain(&decision.rationale)]);
+        }
+        if !outcome.missing.is_empty() {
+            page.line([dim(format!("nothing here has the id {}", outcome.missing.join(", ")))]);
+        }
+        let left_out = outcome.total_count.saturating_sub((outcome.entries.len() + outcome.decisions.len()) as u64);
         if left_out > 0 {
             // More than a page, or more than an answer may hold: no limit brings the rest.
             let is_full = outcome.truncated || outcome.entries.len() >= limits::PAGE;
