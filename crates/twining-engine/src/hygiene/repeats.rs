@@ -5,6 +5,7 @@
 //! instant from two processes may both be written; that is no harm.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use twining_model::{Entry, EntryType, Folding, Scope, Time};
 use twining_store::Tail;
@@ -35,8 +36,17 @@ struct Said {
     kind: EntryType,
     scope: Scope,
     relates_to: Vec<String>,
-    summary: Vec<String>,
+    gist: Gist,
     words: BTreeSet<String>,
+}
+
+/// A summary, ready to be compared with hundreds of others.
+struct Gist {
+    words: Vec<String>,
+    /// Numbers and denials, by which two like sentences say different things.
+    turning: Vec<String>,
+    /// Pairs of neighbouring words, by their hashes, in order.
+    pairs: Vec<u64>,
 }
 
 /// What is about to be said.
@@ -68,11 +78,11 @@ impl Recent {
             self.said.retain(|said| !entry.relates_to.contains(&said.id));
         }
         let Some(at) = Time::read(&entry.timestamp).filter(|_| repeats(kind)) else { return };
-        let summary = split(&entry.summary);
-        let words = summary.iter().cloned().chain(split(&entry.detail)).collect();
+        let gist = Gist::of(&entry.summary);
+        let words = gist.words.iter().cloned().chain(split(&entry.detail)).collect();
         let scope = Scope::read(&entry.scope);
         let (id, timestamp, relates_to) = (entry.id, entry.timestamp, entry.relates_to);
-        self.said.push_back(Said { id, timestamp, at, kind, scope, relates_to, summary, words });
+        self.said.push_back(Said { id, timestamp, at, kind, scope, relates_to, gist, words });
         if self.said.len() > WINDOW {
             self.said.pop_front();
         }
@@ -83,16 +93,16 @@ impl Recent {
         if !repeats(saying.kind) {
             return None;
         }
-        let (summary, detail) = (split(saying.summary), split(saying.detail));
+        let (gist, detail) = (Gist::of(saying.summary), split(saying.detail));
         let since = words::earlier(now, DAY_MS);
         let same = |said: &&Said| {
             said.kind == saying.kind
                 && said.at >= since
                 && said.relates_to == saying.relates_to
-                && said.scope.overlaps(saying.scope, folding)
-                && turning(&said.summary) == turning(&summary)
-                && alike(&said.summary, &summary) >= ALIKE
+                && said.gist.says(&gist)
+                // Last: to fold a path costs more than all the words.
                 && adds_nothing(&detail, &said.words)
+                && said.scope.overlaps(saying.scope, folding)
         };
         self.said.iter().rev().find(same).map(|said| (said.id.clone(), said.timestamp.clone()))
     }
@@ -113,22 +123,35 @@ fn split(text: &str) -> Vec<String> {
     parts.map(str::to_owned).collect()
 }
 
-/// Numbers and denials, by which two like sentences say different things.
-fn turning(words: &[String]) -> Vec<&str> {
-    let turns = |word: &&str| word.contains(|c: char| c.is_ascii_digit()) || DENIALS.contains(word);
-    words.iter().map(String::as_str).filter(turns).collect()
+impl Gist {
+    fn of(summary: &str) -> Self {
+        let words = split(summary);
+        let turns = |word: &&String| word.contains(|c: char| c.is_ascii_digit()) || DENIALS.contains(&word.as_str());
+        let turning = words.iter().filter(turns).cloned().collect();
+        let mut pairs: Vec<u64> = words.windows(2).map(hash).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        Self { words, turning, pairs }
+    }
+
+    /// Whether the two say the same.
+    fn says(&self, other: &Self) -> bool {
+        self.turning == other.turning && (self.words == other.words || self.alike(other) >= ALIKE)
+    }
+
+    /// The share of pairs of neighbouring words that two texts have in common:
+    /// "a calls b" and "b calls a" have none.
+    fn alike(&self, other: &Self) -> f64 {
+        let both = self.pairs.iter().filter(|pair| other.pairs.binary_search(pair).is_ok()).count();
+        let all = self.pairs.len() + other.pairs.len() - both;
+        if all == 0 { 0.0 } else { both as f64 / all as f64 }
+    }
 }
 
-/// The share of pairs of neighbouring words that two texts have in common:
-/// "a calls b" and "b calls a" have none.
-fn alike(a: &[String], b: &[String]) -> f64 {
-    if a == b {
-        return 1.0;
-    }
-    let pairs = |words: &[String]| words.windows(2).map(|pair| format!("{} {}", pair[0], pair[1])).collect::<BTreeSet<_>>();
-    let (a, b) = (pairs(a), pairs(b));
-    let all = a.union(&b).count();
-    if all == 0 { 0.0 } else { a.intersection(&b).count() as f64 / all as f64 }
+fn hash(words: &[String]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    words.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn adds_nothing(detail: &[String], known: &BTreeSet<String>) -> bool {
