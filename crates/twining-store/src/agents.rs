@@ -8,13 +8,12 @@
 use std::collections::{BTreeMap, HashSet};
 
 use serde::Deserialize;
-use twining_model::{Change, Entry, Id, limits};
+use twining_model::{Entry, Id, limits};
 
 use crate::array;
 use crate::disk::Dir;
 use crate::error::StoreError;
 use crate::layout::{AGENTS, FOLDER, HANDOFFS, LOCAL, Layout};
-use crate::record::Record;
 use crate::store::Store;
 
 const REGISTRY: &str = "registry.json";
@@ -115,16 +114,7 @@ impl Store {
         if let Some(text) = &change.presence {
             put(layout, &layout.local, PRESENCE, text)?;
         }
-        if !change.entries.is_empty() {
-            let mut record = Record::read(held.file())?;
-            let now = self.ids().now();
-            let footing = room.board.settle(&mut record, now)?;
-            let posted = Change { entries: change.entries, ..Change::default() };
-            let written = room.append_entries(&posted, footing, &mut record, now);
-            record.write(held.file())?;
-            self.work().add();
-            written?;
-        }
+        self.post_under(&held, &room, change.entries)?;
         drop(held);
         Ok(outcome)
     }

@@ -5,12 +5,11 @@
 //! the write lock, so two agents that report at once both get their say. What the
 //! list means is not this crate's business.
 
-use twining_model::{Change, Entry, limits};
+use twining_model::{Entry, limits};
 
 use crate::disk::Dir;
 use crate::error::StoreError;
 use crate::layout::{FEATURES, FOLDER, LOCAL, Layout};
-use crate::record::Record;
 use crate::store::Store;
 
 /// Where other tools keep their list.
@@ -76,16 +75,7 @@ impl Store {
             return Err(StoreError::TooLarge { bytes: list.len(), most: limits::FEATURES_BYTES }.into());
         }
         remember(&room.layout, &change.lines)?;
-        if !change.entries.is_empty() {
-            let mut record = Record::read(held.file())?;
-            let now = self.ids().now();
-            let footing = room.board.settle(&mut record, now)?;
-            let posted = Change { entries: change.entries, ..Change::default() };
-            let written = room.append_entries(&posted, footing, &mut record, now);
-            record.write(held.file())?;
-            self.work().add();
-            written?;
-        }
+        self.post_under(&held, &room, change.entries)?;
         if let Some(list) = change.list {
             let project = Dir::project(&self.place().project, None)?;
             let other = if shelf.path == own_path() { None } else { elsewhere(&project)? };

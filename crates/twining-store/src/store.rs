@@ -319,6 +319,20 @@ impl Store {
         })
     }
 
+    /// Puts entries on the board for a writer that holds the lock for something else too.
+    pub(crate) fn post_under(&self, held: &Held<'_>, room: &Room, entries: Vec<Entry>) -> Result<(), StoreError> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let (mut record, now) = (Record::read(held.file())?, self.ids.now());
+        let footing = room.board.settle(&mut record, now)?;
+        let written = room.append_entries(&Change { entries, ..Change::default() }, footing, &mut record, now);
+        // What was found out about the board holds whether or not the line went in.
+        record.write(held.file())?;
+        self.work.add();
+        written
+    }
+
     /// What tells a housekeeper that there is something to do.
     pub(crate) fn work(&self) -> &Work {
         &self.work
