@@ -19,7 +19,16 @@ use crate::graph::{self, *};
 use crate::hygiene::{Recent, clean};
 use crate::knowledge::Shelf;
 use crate::lifecycle::{self, *};
-use crate::search::{LoadModel, Meanings, ModelState, Nearness, Question, Study};
+use crate::search::{Known, LoadModel, Meanings, ModelState, Question, Study};
+
+/// What a task is compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// Its words alone.
+    Words,
+    /// Its words and its meaning.
+    Meaning,
+}
 
 /// What Twining does with one project's memory.
 pub struct Engine {
@@ -122,7 +131,7 @@ impl Engine {
     /// Searches entries.
     pub fn query(&self, input: &QueryInput) -> Result<QueryOutcome, Failure> {
         let draft = QueryDraft::parse(input, self.store.root())?;
-        let question = self.question(&draft.text, Question::of_query)?;
+        let question = self.question(&draft.text)?;
         self.store.view(|view| blackboard::query(view, &draft, &question))
     }
 
@@ -188,7 +197,7 @@ impl Engine {
     /// Searches decisions.
     pub fn search_decisions(&self, input: &SearchDecisionsInput) -> Result<SearchDecisionsOutcome, Failure> {
         let draft = SearchDecisionsDraft::parse(input, self.store.root())?;
-        let question = self.question(&draft.text, Question::of_query)?;
+        let question = self.question(&draft.text)?;
         self.store.view(|view| decisions::search_decisions(view, &draft, &question))
     }
 
@@ -292,22 +301,17 @@ impl Engine {
 
     /// Puts together what a task needs.
     pub fn assemble(&self, caller: &Caller, input: &AssembleInput) -> Result<AssembledContext, Failure> {
-        self.assemble_for(caller, input, |text| self.question(text, Question::of_task))
+        self.assemble_for(caller, input, By::Meaning)
     }
 
     /// The same by words alone, for a short-lived process that a tool call waits for.
     pub fn assemble_by_words(&self, caller: &Caller, input: &AssembleInput) -> Result<AssembledContext, Failure> {
-        self.assemble_for(caller, input, |text| Ok(Question::of_task(text, None)))
+        self.assemble_for(caller, input, By::Words)
     }
 
-    fn assemble_for<'m>(
-        &self,
-        caller: &Caller,
-        input: &AssembleInput,
-        ask: impl FnOnce(&str) -> Result<Question<'m>, Failure>,
-    ) -> Result<AssembledContext, Failure> {
+    fn assemble_for(&self, caller: &Caller, input: &AssembleInput, by: By) -> Result<AssembledContext, Failure> {
         let caller = caller.called(input.agent_id.as_deref())?;
-        let context = self.gather(&caller, input, ask, |_, context| Ok(context))?;
+        let context = self.gather(&caller, input, by, |_, context| Ok(context))?;
         self.remember_assembly(caller.agent);
         Ok(context)
     }
@@ -324,23 +328,32 @@ impl Engine {
         input: &AssembleInput,
         then: impl FnOnce(&View<'_>, AssembledContext) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        self.gather(caller, input, |text| Ok(Question::of_task(text, None)), then)
+        self.gather(caller, input, By::Words, then)
     }
 
-    fn gather<'m, T>(
+    fn gather<T>(
         &self,
         caller: &Caller,
         input: &AssembleInput,
-        ask: impl FnOnce(&str) -> Result<Question<'m>, Failure>,
+        by: By,
         then: impl FnOnce(&View<'_>, AssembledContext) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let config = self.store.config()?;
         let draft = AssembleDraft::parse(input, self.store.root(), &config)?;
-        let question = ask(&draft.question())?;
+        let text = draft.question();
         // Who works here is worth knowing and no reason to know nothing else.
         let others = if input.rules_only { None } else { self.store.agents().ok() };
         let others = others.as_ref().map(|shelf| Others::of(shelf, draft.scope(), caller, self.store.folding(), self.store.ids().now()));
-        self.store.view(|view| then(view, context::assemble(view, &draft, &question, &config, others.unwrap_or_default())?))
+        let (known, _) = if by == By::Meaning { self.known_meanings()? } else { (None, 0) };
+        std::thread::scope(|scope| {
+            let mut question = Question::of_task(&text);
+            if let Some(known) = known {
+                let (model, text) = (known.model, &text);
+                let vector = scope.spawn(move || model.embed(text));
+                question = question.meanwhile(move || vector.join().ok().map(|vector| known.to(&vector)));
+            }
+            self.store.view(|view| then(view, context::assemble(view, &draft, question, &config, others.unwrap_or_default())?))
+        })
     }
 
     /// Sums a scope up.
@@ -427,17 +440,27 @@ impl Engine {
     }
 
     /// Makes a question ready to be compared. Held while it is searched for.
-    fn question<'m>(&'m self, text: &str, make: impl FnOnce(&str, Option<Nearness<'m>>) -> Question<'m>) -> Result<Question<'m>, Failure> {
+    fn question(&self, text: &str) -> Result<Question<'_>, Failure> {
+        let (known, waiting) = self.known_meanings()?;
+        let nearness = known.map(|known| {
+            let vector = known.model.embed(text);
+            known.to(&vector)
+        });
+        let mut question = Question::of_query(text, nearness);
+        question.waiting = waiting;
+        Ok(question)
+    }
+
+    /// What a question can be compared with, and how many texts have no vector yet.
+    fn known_meanings(&self) -> Result<(Option<Known<'_>>, u64), Failure> {
         let search = self.store.config()?.search;
         if self.by_words_alone || !search.embeddings {
-            return Ok(make(text, None));
+            return Ok((None, 0));
         }
         let patience = self.patience.min(Duration::from_millis(search.wait_ms));
         let waiting = if self.patience.is_zero() { 0 } else { self.study.wait(patience).map_or(0, |embedding| embedding.waiting) };
         // Vectors that cannot be read leave words to answer; `doctor` says why.
-        let mut question = make(text, self.meanings.nearness(&self.store, text).unwrap_or_default());
-        question.waiting = waiting;
-        Ok(question)
+        Ok((self.meanings.known(&self.store).unwrap_or_default(), waiting))
     }
 
     /// How alike texts are to a question, from -1 to 1; nothing where only words

@@ -96,7 +96,8 @@ fn whole(view: &View<'_>, context: AssembledContext, draft: &PromptDraft, tokens
         }
     }
     if !is_all || decisions.records.len() < told.len() + listed {
-        decisions.beyond = view.decisions().count_in_force(&draft.scope, decisions.records.iter().map(|record| record.id.as_str()))?;
+        let known: Vec<&str> = decisions.records.iter().map(|record| record.id.as_str()).collect();
+        decisions.beyond = view.decisions().count_in_force(&draft.scope, &known, prompt::COUNTED)?;
     }
     let open = EntryFilter { types: vec![EntryType::Warning.as_str().to_owned()], only_open: true, ..EntryFilter::default() };
     let page = view.entries().about_scope(&draft.scope, &open, most)?;
@@ -107,7 +108,7 @@ fn whole(view: &View<'_>, context: AssembledContext, draft: &PromptDraft, tokens
         .iter()
         .zip(&scopes)
         .filter(|(record, scope)| !newest.contains(record.id.as_str()) && scope.overlaps(&draft.scope, view.folding()));
-    warnings.beyond = page.total.saturating_sub((newest.len() + older.count()) as u64);
+    warnings.beyond = page.total.saturating_sub((newest.len() + older.count()) as u64).min(prompt::COUNTED as u64);
     let further = page.items.into_iter().filter(|entry| !told.contains(&entry.id));
     warnings.records.extend(further.map(|entry| PromptRecord {
         id: entry.id,

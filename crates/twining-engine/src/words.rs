@@ -83,6 +83,11 @@ pub(crate) fn fold(text: &str) -> String {
 /// The first `chars` characters on one line, the last of them an ellipsis where
 /// something was cut.
 pub(crate) fn shorten(text: &str, chars: usize) -> String {
+    // Most texts fit and stand on one line already.
+    let is_plain = text.len() <= chars && text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain && !text.contains("  ") && text.trim_ascii() == text {
+        return text.to_owned();
+    }
     let mut kept = String::with_capacity(text.len().min(chars));
     let mut length = 0;
     // A text may be long and its beginning is all that is wanted.

@@ -97,7 +97,9 @@ pub fn excerpt(text: &str, chars: usize) -> String {
 /// Newlines and tabs stay.
 #[must_use]
 pub fn visible(text: &str) -> String {
-    if !text.chars().any(acts) {
+    // Most texts are plain, and that is seen at a glance.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'));
+    if is_plain || !text.chars().any(acts) {
         return text.to_owned();
     }
     let mut shown = String::with_capacity(text.len() + 16);

@@ -139,12 +139,12 @@ impl AssembleDraft {
 pub(crate) fn assemble(
     view: &View<'_>,
     draft: &AssembleDraft,
-    question: &Question<'_>,
+    mut question: Question<'_>,
     config: &Config,
     others: Others,
 ) -> Result<AssembledContext, Failure> {
     let weights = Weights::from(&config.context_assembly.priority_weights);
-    let gathered = gather(view, draft, question, &weights)?;
+    let gathered = gather(view, draft, &mut question, &weights)?;
     let frame = AssembledContext {
         assembled_at: view.now().to_string(),
         task: words::shorten(&draft.task, TASK_SHOWN.min(draft.max_tokens / 6).max(20)),

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use twining_model::{Decision, Entry, EntryType, Id, Scope, Time};
-use twining_store::{DecisionFilter, EntryFilter, Sense, StoreError, Via, View, decision_text, entry_text};
+use twining_store::{Affecting, DecisionFilter, EntryFilter, Sense, StoreError, Via, View, decision_text, entry_text};
 
 use crate::context::assemble::{AssembleDraft, ContextEntity};
 use crate::context::score::{self, Weights};
@@ -59,29 +59,39 @@ pub(super) struct Gathered {
 }
 
 /// What a gathering goes by.
-struct Gathering<'g> {
+struct Gathering<'g, 'm> {
     view: &'g View<'g>,
     draft: &'g AssembleDraft,
-    question: &'g Question<'g>,
+    question: &'g Question<'m>,
     weights: &'g Weights,
     /// Records of each kind that are looked at.
     most: usize,
 }
 
 /// Gathers and scores.
-pub(super) fn gather(view: &View<'_>, draft: &AssembleDraft, question: &Question<'_>, weights: &Weights) -> Result<Gathered, StoreError> {
+pub(super) fn gather(
+    view: &View<'_>,
+    draft: &AssembleDraft,
+    question: &mut Question<'_>,
+    weights: &Weights,
+) -> Result<Gathered, StoreError> {
     let most = (draft.max_tokens * 4 / CHARS_PER_CANDIDATE).clamp(40, 400);
-    let gathering = Gathering { view, draft, question, weights, most };
-    let mut decisions = search::rank(&DecisionShelf { decisions: view.decisions(), filter: DecisionFilter::default() }, question)?;
+    let decision_shelf = DecisionShelf { decisions: view.decisions(), filter: DecisionFilter::default() };
     // Without a filter where most are wanted: it would cost more than looking at a few too many.
     let filter = if draft.rules_only { of_kinds(&[EntryType::Warning], true) } else { EntryFilter::default() };
-    let mut entries = search::rank(&EntryShelf { entries: view.entries(), filter }, question)?;
+    let entry_shelf = EntryShelf { entries: view.entries(), filter };
+    // What words and the place tell comes first: the meaning is being found out meanwhile.
+    let (decisions, entries) = (search::by_words(&decision_shelf, question)?, search::by_words(&entry_shelf, question)?);
+    let here = Here::look(view, draft)?;
+    question.settle();
+    let gathering = Gathering { view, draft, question, weights, most };
+    let mut decisions = search::rank_found(&decision_shelf, question, decisions)?;
+    let mut entries = search::rank_found(&entry_shelf, question, entries)?;
     Ranking::compare([&mut decisions, &mut entries]);
     let mode = decisions.mode;
-    let (entities, hanging) = if draft.rules_only { Default::default() } else { entities(view, &draft.scope)? };
-    let mut candidates = gathering.decisions(decisions)?;
-    lend(&mut candidates, &hanging);
-    candidates.extend(gathering.entries(entries)?);
+    let mut candidates = gathering.decisions(decisions, here.decisions)?;
+    lend(&mut candidates, &here.hanging);
+    candidates.extend(gathering.entries(entries, here.entries)?);
     let best = candidates.iter().map(|candidate| candidate.why.worth()).fold(0.0, f64::max);
     candidates.retain(|candidate| candidate.in_scope || mode == SearchMode::Keyword || candidate.why.worth() >= FLOOR * best);
     // The order is total, so that the same question gets the same answer.
@@ -95,22 +105,46 @@ pub(super) fn gather(view: &View<'_>, draft: &AssembleDraft, question: &Question
             }
         }
     }
-    Ok(Gathered { candidates, entities, mode })
+    Ok(Gathered { candidates, entities: here.entities, mode })
+}
+
+/// What bears on the scope, whatever it speaks of.
+struct Here {
+    decisions: Vec<Affecting>,
+    entries: Vec<Entry>,
+    entities: Vec<ContextEntity>,
+    /// Decisions that hang on the entities.
+    hanging: HashSet<String>,
+}
+
+impl Here {
+    fn look(view: &View<'_>, draft: &AssembleDraft) -> Result<Self, StoreError> {
+        let decisions = view.decisions().nearest(&draft.scope, BY_SCOPE)?;
+        // By kind, so that many of one leave room for the others.
+        let asking = ASKING.into_iter().filter(|kind| !draft.rules_only || *kind == EntryType::Warning);
+        let telling = (!draft.rules_only).then(|| of_kinds(&TELLING, false));
+        let mut entries = Vec::new();
+        for filter in asking.map(|kind| of_kinds(&[kind], true)).chain(telling) {
+            entries.extend(view.entries().newest_about(&draft.scope, &filter, BY_SCOPE)?);
+        }
+        let (entities, hanging) = if draft.rules_only { Default::default() } else { entities(view, &draft.scope)? };
+        Ok(Self { decisions, entries, entities, hanging })
+    }
 }
 
 fn of_kinds(kinds: &[EntryType], only_open: bool) -> EntryFilter {
     EntryFilter { types: kinds.iter().map(|kind| kind.as_str().to_owned()).collect(), only_open, ..EntryFilter::default() }
 }
 
-impl Gathering<'_> {
-    fn decisions(&self, ranking: Ranking) -> Result<Vec<Candidate>, StoreError> {
+impl Gathering<'_, '_> {
+    fn decisions(&self, ranking: Ranking, here: Vec<Affecting>) -> Result<Vec<Candidate>, StoreError> {
         let decisions = self.view.decisions();
         let mut found: HashMap<String, Candidate> = HashMap::new();
         for ranked in ranking.ranked.into_iter().take(self.most) {
             let candidate = self.weigh_decision(decisions.at_row(ranked.row)?, ranked.why);
             found.insert(candidate.id().to_owned(), candidate);
         }
-        for row in decisions.nearest(&self.draft.scope, BY_SCOPE)? {
+        for row in here {
             if !found.contains_key(row.id.as_str())
                 && let Some(decision) = decisions.get(&row.id)?
             {
@@ -126,7 +160,7 @@ impl Gathering<'_> {
         Ok(found.into_values().collect())
     }
 
-    fn entries(&self, ranking: Ranking) -> Result<Vec<Candidate>, StoreError> {
+    fn entries(&self, ranking: Ranking, here: Vec<Entry>) -> Result<Vec<Candidate>, StoreError> {
         let entries = self.view.entries();
         let mut found: HashMap<String, Candidate> = HashMap::new();
         for ranked in ranking.ranked {
@@ -143,22 +177,17 @@ impl Gathering<'_> {
                 found.insert(candidate.id().to_owned(), candidate);
             }
         }
-        // By kind, so that many of one leave room for the others.
-        let asking = ASKING.into_iter().filter(|kind| !self.draft.rules_only || *kind == EntryType::Warning);
-        let telling = (!self.draft.rules_only).then(|| of_kinds(&TELLING, false));
-        for filter in asking.map(|kind| of_kinds(&[kind], true)).chain(telling) {
-            for entry in entries.newest_about(&self.draft.scope, &filter, BY_SCOPE)? {
-                if let Some(candidate) = found.get_mut(&entry.id) {
-                    candidate.in_scope = true;
-                    continue;
-                }
-                if is_report(&entry) {
-                    continue;
-                }
-                let sense = Sense::of(&entry.summary, &entry_text(&entry));
-                if let Some(candidate) = self.weigh_entry(entry, search::by_meaning(self.question, sense)) {
-                    found.insert(candidate.id().to_owned(), Candidate { in_scope: true, ..candidate });
-                }
+        for entry in here {
+            if let Some(candidate) = found.get_mut(&entry.id) {
+                candidate.in_scope = true;
+                continue;
+            }
+            if is_report(&entry) {
+                continue;
+            }
+            let sense = Sense::of(&entry.summary, &entry_text(&entry));
+            if let Some(candidate) = self.weigh_entry(entry, search::by_meaning(self.question, sense)) {
+                found.insert(candidate.id().to_owned(), Candidate { in_scope: true, ..candidate });
             }
         }
         Ok(found.into_values().collect())

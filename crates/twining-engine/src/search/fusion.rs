@@ -142,7 +142,16 @@ fn is_nothing(part: &f64) -> bool {
 
 /// The records of a shelf that answer a question.
 pub(crate) fn rank(shelf: &impl Shelf, question: &Question<'_>) -> Result<Ranking, StoreError> {
-    let found = shelf.by_words(&question.terms, CANDIDATES)?;
+    rank_found(shelf, question, by_words(shelf, question)?)
+}
+
+/// Those in which its words stand.
+pub(crate) fn by_words(shelf: &impl Shelf, question: &Question<'_>) -> Result<Vec<(Row, f64)>, StoreError> {
+    shelf.by_words(&question.terms, CANDIDATES)
+}
+
+/// Those, and those near in meaning, as an answer.
+pub(crate) fn rank_found(shelf: &impl Shelf, question: &Question<'_>, found: Vec<(Row, f64)>) -> Result<Ranking, StoreError> {
     let best = found.first().map_or(f64::MIN_POSITIVE, |(_, score)| score.max(f64::MIN_POSITIVE));
     let mut lexical: HashMap<Row, f64> = found.into_iter().map(|(row, score)| (row, (score / best).max(0.0))).collect();
     if let Some(nearness) = &question.nearness {

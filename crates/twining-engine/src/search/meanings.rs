@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use twining_embed::{Matrix, Packed, Vector};
+use twining_embed::{Matrix, Model, Packed, Vector};
 use twining_store::{ReadOn, Store, StoreError, VectorBytes, VectorCursor, meaning_of};
 
 use super::model::{LazyModel, LoadModel, ModelState};
@@ -30,7 +30,13 @@ struct Table {
     edition: u64,
 }
 
-/// How near every known text is to a question. Held for one search.
+/// Every text that has a vector. Held for one search.
+pub(crate) struct Known<'m> {
+    table: MutexGuard<'m, Table>,
+    pub(crate) model: &'m Model,
+}
+
+/// How near every known text is to a question.
 pub(crate) struct Nearness<'m> {
     table: MutexGuard<'m, Table>,
     scores: Vec<f32>,
@@ -49,17 +55,13 @@ impl Meanings {
         self.model.state()
     }
 
-    /// How near every known text is to this one; nothing if there is no model,
-    /// or no vector to compare with.
-    pub(crate) fn nearness(&self, store: &Store, question: &str) -> Result<Option<Nearness<'_>>, StoreError> {
+    /// Every known text, to compare a question with; nothing if there is no model,
+    /// or no vector yet. Taken before the index is looked at, never after.
+    pub(crate) fn known(&self, store: &Store) -> Result<Option<Known<'_>>, StoreError> {
         let Ok(model) = self.model.get() else { return Ok(None) };
         let mut table = self.table();
         table.read_on(store, model.identity())?;
-        if table.matrix.is_empty() {
-            return Ok(None);
-        }
-        let scores = table.matrix.scores(&model.embed(question));
-        Ok(Some(Nearness { table, scores }))
+        Ok((!table.matrix.is_empty()).then_some(Known { table, model }))
     }
 
     /// How alike a few texts are to a question, made as they are needed: for texts
@@ -150,6 +152,14 @@ impl Table {
             self.rows.insert(name, self.matrix.push(&packed));
             self.names.push(name);
         }
+    }
+}
+
+impl<'m> Known<'m> {
+    /// How near each is to this.
+    pub(crate) fn to(self, question: &Vector) -> Nearness<'m> {
+        let scores = self.table.matrix.scores(question);
+        Nearness { table: self.table, scores }
     }
 }
 

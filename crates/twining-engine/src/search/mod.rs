@@ -15,8 +15,8 @@ mod shelves;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use fusion::{Ranked, Ranking, by_meaning, rank};
-pub(crate) use meanings::Nearness;
+pub(crate) use fusion::{Ranked, Ranking, by_meaning, by_words, rank, rank_found};
+pub(crate) use meanings::{Known, Nearness};
 pub(crate) use question::Question;
 pub(crate) use shelves::{DecisionShelf, EntryShelf};
 

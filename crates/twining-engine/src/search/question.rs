@@ -19,6 +19,8 @@ pub(crate) struct Question<'m> {
     pub(super) named: HashSet<String>,
     /// How near every known text is; nothing where only words can answer.
     pub(crate) nearness: Option<Nearness<'m>>,
+    /// Finds that out, if it is being found out meanwhile.
+    meanwhile: Option<Box<dyn FnOnce() -> Option<Nearness<'m>> + 'm>>,
     /// How many texts have no vector yet.
     pub(crate) waiting: u64,
 }
@@ -26,11 +28,11 @@ pub(crate) struct Question<'m> {
 impl<'m> Question<'m> {
     /// A few words or a sentence.
     pub(crate) fn of_query(text: &str, nearness: Option<Nearness<'m>>) -> Self {
-        Self { terms: terms(text), named: words(text), nearness, waiting: 0 }
+        Self { terms: terms(text), named: words(text), nearness, meanwhile: None, waiting: 0 }
     }
 
     /// The description of a task, whose first sentence says most.
-    pub(crate) fn of_task(text: &str, nearness: Option<Nearness<'m>>) -> Self {
+    pub(crate) fn of_task(text: &str) -> Self {
         let mut asked = terms(title_of(text));
         asked.iter_mut().for_each(|term| term.weight = TITLE_WEIGHT);
         for term in terms(text) {
@@ -38,7 +40,19 @@ impl<'m> Question<'m> {
                 asked.push(term);
             }
         }
-        Self { terms: asked, named: words(text), nearness, waiting: 0 }
+        Self { terms: asked, named: words(text), nearness: None, meanwhile: None, waiting: 0 }
+    }
+
+    /// The same while its meaning is being found out elsewhere.
+    pub(crate) fn meanwhile(self, nearness: impl FnOnce() -> Option<Nearness<'m>> + 'm) -> Self {
+        Self { meanwhile: Some(Box::new(nearness)), ..self }
+    }
+
+    /// Waits for what is being found out.
+    pub(crate) fn settle(&mut self) {
+        if let Some(nearness) = self.meanwhile.take() {
+            self.nearness = nearness();
+        }
     }
 }
 
@@ -73,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_words_of_the_title_count_twice() {
-        let question = Question::of_task("Limit the bursts of the gate! Tokens are slow.", None);
+        let question = Question::of_task("Limit the bursts of the gate! Tokens are slow.");
         let weight = |text: &str| question.terms.iter().find(|term| term.text == text).map(|term| term.weight);
         assert_eq!((weight("bursts"), weight("tokens"), weight("the")), (Some(2.0), Some(1.0), None));
     }

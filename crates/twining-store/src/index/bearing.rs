@@ -103,16 +103,17 @@ const EVERY_CONFIDENCE: [Confidence; 3] = [Confidence::High, Confidence::Medium,
 
 const NUM: &str = "SELECT num FROM decision WHERE id = ?1";
 const NUMS_UNDER: &str =
-    concat!("SELECT num FROM decision INDEXED BY decision_scope WHERE scope_key >= ?1 AND scope_key < ?2", in_force!());
-const NUMS_AT: &str = concat!("SELECT num FROM decision INDEXED BY decision_scope WHERE scope_key = ?1", in_force!());
+    concat!("SELECT num FROM decision INDEXED BY decision_scope WHERE scope_key >= ?1 AND scope_key < ?2", in_force!(), " LIMIT ?3");
+const NUMS_AT: &str = concat!("SELECT num FROM decision INDEXED BY decision_scope WHERE scope_key = ?1", in_force!(), " LIMIT ?2");
 const NUMS_OF_FILES_UNDER: &str = concat!(
-    "SELECT f.num FROM affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key >= ?1 AND f.file_key < ?2",
-    in_force!()
+    "SELECT DISTINCT f.num FROM affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key >= ?1 AND f.file_key < ?2",
+    in_force!(),
+    " LIMIT ?3"
 );
 const NUMS_OF_FILES_AT: &str =
-    concat!("SELECT f.num FROM affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key = ?1", in_force!());
+    concat!("SELECT f.num FROM affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key = ?1", in_force!(), " LIMIT ?2");
 const NUMS_OF_SYMBOLS: &str =
-    concat!("SELECT s.num FROM affected_symbol s CROSS JOIN decision d ON d.num = s.num WHERE s.symbol = ?1", in_force!());
+    concat!("SELECT s.num FROM affected_symbol s CROSS JOIN decision d ON d.num = s.num WHERE s.symbol = ?1", in_force!(), " LIMIT ?2");
 
 impl Decisions<'_> {
     /// Every decision that bears on a scope, of any status, each by its nearest
@@ -187,22 +188,22 @@ impl Decisions<'_> {
         Ok(nearest)
     }
 
-    /// How many decisions in force bear on a scope besides these.
-    pub fn count_in_force<'i>(&self, scope: &Scope, besides: impl IntoIterator<Item = &'i str>) -> Result<u64, StoreError> {
+    /// How many decisions in force bear on a scope besides these. Counts to `most`.
+    pub fn count_in_force(&self, scope: &Scope, besides: &[&str], most: usize) -> Result<u64, StoreError> {
         let key = scope.key(self.folding);
-        let reach = Reach::under(&key);
+        let (reach, enough) = (Reach::under(&key), row_limit(most + besides.len()));
         let around = || covering_keys(&key).skip(1);
         let mut nums: HashSet<i64> = HashSet::new();
-        nums.extend(first_column::<i64>(self.conn, NUMS_UNDER, params![reach.low, reach.high])?);
+        nums.extend(first_column::<i64>(self.conn, NUMS_UNDER, params![reach.low, reach.high, enough])?);
         for covering in around() {
-            nums.extend(first_column::<i64>(self.conn, NUMS_AT, [covering])?);
+            nums.extend(first_column::<i64>(self.conn, NUMS_AT, params![covering, enough])?);
         }
         if !key.is_empty() {
-            nums.extend(first_column::<i64>(self.conn, NUMS_OF_FILES_UNDER, params![reach.low, reach.high])?);
+            nums.extend(first_column::<i64>(self.conn, NUMS_OF_FILES_UNDER, params![reach.low, reach.high, enough])?);
             for covering in around() {
-                nums.extend(first_column::<i64>(self.conn, NUMS_OF_FILES_AT, [covering])?);
+                nums.extend(first_column::<i64>(self.conn, NUMS_OF_FILES_AT, params![covering, enough])?);
             }
-            nums.extend(first_column::<i64>(self.conn, NUMS_OF_SYMBOLS, [scope.as_str()])?);
+            nums.extend(first_column::<i64>(self.conn, NUMS_OF_SYMBOLS, params![scope.as_str(), enough])?);
         }
         let mut num_of = self.conn.prepare_cached(NUM)?;
         for id in besides {
@@ -210,7 +211,7 @@ impl Decisions<'_> {
                 nums.remove(&num);
             }
         }
-        Ok(nums.len() as u64)
+        Ok(nums.len().min(most) as u64)
     }
 }
 

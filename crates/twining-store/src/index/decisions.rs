@@ -170,8 +170,8 @@ impl<'v> Decisions<'v> {
 
     /// Those in which one of the words stands, best first, with their BM25.
     pub fn by_words(&self, terms: &[Term], filter: &DecisionFilter, most: usize) -> Result<Vec<(Row, f64)>, StoreError> {
-        let ranked = search::rank(&Sieve::new(self, filter), terms)?;
-        Ok(ranked.into_iter().take(most).map(|(num, score)| (Row(num), score)).collect())
+        let ranked = search::rank(&Sieve::new(self, filter), terms, most)?;
+        Ok(ranked.into_iter().map(|(num, score)| (Row(num), score)).collect())
     }
 
     /// Those that pass the filter and whose text, or whose summary, has one of these names.

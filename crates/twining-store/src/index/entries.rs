@@ -65,8 +65,8 @@ impl<'v> Entries<'v> {
 
     /// Those in which one of the words stands, best first, with their BM25.
     pub fn by_words(&self, terms: &[Term], filter: &EntryFilter, most: usize) -> Result<Vec<(Row, f64)>, StoreError> {
-        let ranked = search::rank(&self.sieve(filter), terms)?;
-        Ok(ranked.into_iter().take(most).map(|(pos, score)| (Row(pos), score)).collect())
+        let ranked = search::rank(&self.sieve(filter), terms, most)?;
+        Ok(ranked.into_iter().map(|(pos, score)| (Row(pos), score)).collect())
     }
 
     /// Those that pass the filter and whose text, or whose summary, has one of these names.

@@ -6,8 +6,6 @@
 //! them. (To look it up in the rows that rarer words found was tried: it makes no
 //! search better, and counting its rows for each costs most of the time.)
 
-use std::collections::HashMap;
-
 use crate::error::StoreError;
 
 /// A term found in more rows than this says little about each.
@@ -51,8 +49,8 @@ struct Spread {
     rarity: f64,
 }
 
-/// The rows that fit, best first, newer before older.
-pub(super) fn rank(shelf: &impl Shelf, terms: &[Term]) -> Result<Vec<(i64, f64)>, StoreError> {
+/// The rows that fit best, best first, newer before older.
+pub(super) fn rank(shelf: &impl Shelf, terms: &[Term], most: usize) -> Result<Vec<(i64, f64)>, StoreError> {
     let (total, last) = shelf.extent()?;
     let mut asked = Vec::new();
     for term in terms {
@@ -68,26 +66,36 @@ pub(super) fn rank(shelf: &impl Shelf, terms: &[Term]) -> Result<Vec<(i64, f64)>
     let common = usize::try_from(total).unwrap_or(COMMON).div_ceil(COMMON_SHARE).clamp(FEW, COMMON);
     let (common, rare): (Vec<Spread>, Vec<Spread>) = asked.into_iter().partition(|spread| spread.rows.len() > common);
 
-    let mut fits: HashMap<i64, f64> = HashMap::new();
+    let mut fits: Vec<(i64, f64)> = Vec::new();
     for spread in &rare {
-        for (row, score) in shelf.scored(&spread.term)? {
-            *fits.entry(row).or_default() += spread.weight * score;
-        }
+        fits.extend(shelf.scored(&spread.term)?.into_iter().map(|(row, score)| (row, spread.weight * score)));
     }
     for spread in common {
         // What BM25 gives to a row of middling length that has the word once.
         let middling = spread.weight * spread.rarity;
-        for row in shelf.passing(&spread.term, spread.rows)? {
-            *fits.entry(row).or_default() += middling;
-        }
+        fits.extend(shelf.passing(&spread.term, spread.rows)?.into_iter().map(|row| (row, middling)));
     }
-    Ok(in_order(&fits))
+    Ok(best(fits, most))
 }
 
-fn in_order(fits: &HashMap<i64, f64>) -> Vec<(i64, f64)> {
-    let mut ranked: Vec<(i64, f64)> = fits.iter().map(|(row, fit)| (*row, *fit)).collect();
-    ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
-    ranked
+/// What fits each row, summed up: the best, in their order.
+fn best(mut fits: Vec<(i64, f64)>, most: usize) -> Vec<(i64, f64)> {
+    // Stable, so that the same sum is made in the same order.
+    fits.sort_by_key(|(row, _)| *row);
+    fits.dedup_by(|next, sum| {
+        let is_same = next.0 == sum.0;
+        if is_same {
+            sum.1 += next.1;
+        }
+        is_same
+    });
+    let better = |a: &(i64, f64), b: &(i64, f64)| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0));
+    if fits.len() > most {
+        fits.select_nth_unstable_by(most, better);
+        fits.truncate(most);
+    }
+    fits.sort_unstable_by(better);
+    fits
 }
 
 /// A text as one FTS5 phrase: nothing in it is syntax.

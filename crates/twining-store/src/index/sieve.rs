@@ -77,6 +77,18 @@ const GATHER_UNDER: &str = concat!(
 );
 const GATHER_AT: &str =
     concat!("SELECT e.at, e.pos FROM entry e INDEXED BY entry_scope WHERE e.scope_key = :one AND", sieve!(), newest_first!());
+// In their order for one kind and one place, so walked only as far as they are wanted.
+const OPEN_UNDER: &str = concat!(
+    "SELECT e.at, e.pos FROM entry e INDEXED BY entry_scope
+    WHERE e.scope_key >= :low AND e.scope_key < :high AND e.kind = :one AND e.open = 1 AND",
+    sieve!(),
+    newest_first!()
+);
+const OPEN_AT: &str = concat!(
+    "SELECT e.at, e.pos FROM entry e INDEXED BY entry_scope WHERE e.scope_key = :place AND e.kind = :one AND e.open = 1 AND",
+    sieve!(),
+    newest_first!()
+);
 
 const COUNT: &str = "SELECT count(*) FROM entry WHERE shadowed = 0 AND at >= :since AND at < :before";
 const COUNT_KIND: &str = "SELECT count(*) FROM entry WHERE shadowed = 0 AND kind = :one AND at >= :since AND at < :before";
@@ -140,6 +152,8 @@ const LAST_POS: &str = "SELECT coalesce(max(pos), 0) FROM entry";
 /// Up to so many entries of a scope are sorted; above, the newest are walked
 /// until enough of them lie in it.
 const GATHER: u64 = 20_000;
+/// The same for those that are open, which are fewer.
+const GATHER_OPEN: u64 = 2_000;
 
 /// Whether scopes that cover the asked one count as well.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -208,7 +222,15 @@ impl<'s> Sieve<'s> {
                 found.extend(self.rows(sql, tag, since, before, limit)?);
             }
         } else if filter.only_open {
-            found = self.rows(WALK_OPEN, "", since, before, limit)?;
+            match filter.types.as_slice() {
+                [kind] if self.is_scoped && self.under()? <= GATHER_OPEN => {
+                    found = self.rows(OPEN_UNDER, kind, since, before, limit)?;
+                    for key in &self.covering {
+                        found.extend(self.rows_at(OPEN_AT, key, kind, (since, before), limit)?);
+                    }
+                }
+                _ => found = self.rows(WALK_OPEN, "", since, before, limit)?,
+            }
         } else if self.is_scoped && self.in_scope()? <= GATHER {
             found = self.rows(GATHER_UNDER, "", since, before, limit)?;
             for key in &self.covering {
@@ -228,8 +250,13 @@ impl<'s> Sieve<'s> {
     }
 
     fn rows(&self, sql: &str, one: &str, since: i64, before: i64, limit: usize) -> Result<Vec<(i64, i64)>, StoreError> {
+        self.rows_at(sql, "", one, (since, before), limit)
+    }
+
+    fn rows_at(&self, sql: &str, place: &str, one: &str, window: (i64, i64), limit: usize) -> Result<Vec<(i64, i64)>, StoreError> {
         let mut statement = self.conn.prepare_cached(sql)?;
-        self.bind(&mut statement, one, (since, before))?;
+        self.bind(&mut statement, one, window)?;
+        bind_if_used(&mut statement, ":place", place)?;
         bind_if_used(&mut statement, ":limit", row_limit(limit))?;
         let mut rows = statement.raw_query();
         let mut found = Vec::new();
@@ -303,9 +330,18 @@ impl<'s> Sieve<'s> {
         self.census(None, false)
     }
 
-    fn census(&self, kinds: Option<&str>, open: bool) -> Result<u64, StoreError> {
+    /// How many lie under the scope, of any kind.
+    fn under(&self) -> Result<u64, StoreError> {
+        Ok(self.census_under(None, false)?.cast_unsigned())
+    }
+
+    fn census_under(&self, kinds: Option<&str>, open: bool) -> Result<i64, StoreError> {
         let under = named_params! {":low": self.reach.low, ":high": self.reach.high, ":kinds": kinds, ":open": open};
-        let mut total: i64 = self.conn.prepare_cached(CENSUS)?.query_row(under, |row| row.get(0))?;
+        Ok(self.conn.prepare_cached(CENSUS)?.query_row(under, |row| row.get(0))?)
+    }
+
+    fn census(&self, kinds: Option<&str>, open: bool) -> Result<u64, StoreError> {
+        let mut total = self.census_under(kinds, open)?;
         let mut at = self.conn.prepare_cached(CENSUS_AT)?;
         for key in &self.covering {
             total += at.query_row(named_params! {":one": key, ":kinds": kinds, ":open": open}, |row| row.get::<_, i64>(0))?;

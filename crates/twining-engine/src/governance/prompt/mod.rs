@@ -27,6 +27,9 @@ use crate::words;
 pub(crate) use render::line_chars;
 pub(crate) use sheet::Sheet;
 
+/// Records beyond those that could be told that are counted, of each kind: to an
+/// agent, more than these are just many.
+pub(crate) const COUNTED: usize = 1000;
 /// Earlier turns that a prompt tells of, the last one at length.
 pub(crate) const TURNS_TOLD: usize = 5;
 
@@ -90,7 +93,7 @@ pub(crate) struct Memory {
     pub(crate) warnings: Listed,
 }
 
-/// Records of a kind, and how many more there are.
+/// Records of a kind, and how many more there are, counted up to [`COUNTED`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Listed {
     pub(crate) records: Vec<PromptRecord>,
@@ -128,7 +131,7 @@ pub struct Prompt {
     pub decisions: Vec<PromptRecord>,
     /// Warnings nobody settled.
     pub warnings: Vec<PromptRecord>,
-    /// Records that did not fit.
+    /// Records that did not fit; of each kind, at most a thousand and those that were looked at are counted.
     pub omitted_count: u64,
     /// What was taken for something else.
     #[serde(skip_serializing_if = "Vec::is_empty")]

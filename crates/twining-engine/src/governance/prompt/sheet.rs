@@ -1,6 +1,6 @@
 //! A sheet of so many tokens: what does not fit is not written.
 
-use crate::governance::prompt::{Listed, Memory, Prompt, PromptRecord, render};
+use crate::governance::prompt::{COUNTED, Listed, Memory, Prompt, PromptRecord, render};
 
 /// Characters to a token.
 const CHARS: usize = 4;
@@ -114,11 +114,11 @@ impl Lines {
         if self.more(0) == 0 {
             return (0, String::new());
         }
-        let tool = self.kind.tool;
+        let (tool, at_least) = (self.kind.tool, if self.listed.beyond < COUNTED as u64 { "" } else { "at least " });
         let ending = |told: usize| match (self.more(told), told) {
             (0, _) => String::new(),
-            (more, 0) => format!("- {more}, told by {tool}\n"),
-            (more, _) => format!("- and {more} more, told by {tool}\n"),
+            (more, 0) => format!("- {at_least}{more}, told by {tool}\n"),
+            (more, _) => format!("- and {at_least}{more} more, told by {tool}\n"),
         };
         let fit = self.ends.partition_point(|end| *end <= left);
         let told = (0..fit).rev().find(|told| self.ends[*told] + ending(*told).chars().count() <= left);
