@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use twining_model::{Authority, Time, limits};
-use twining_store::{Archived, Durability, PolicyFile, Store, View};
+use twining_model::{Authority, Id, Time, limits};
+use twining_store::{Archived, Durability, PolicyFile, Store, StoreError, View};
 
 use crate::blackboard::{self, *};
 use crate::caller::{Caller, Stamp};
@@ -111,7 +111,26 @@ impl Engine {
         let (entry, posted) = plan_post(&draft, &self.stamp(&caller))?;
         self.store.post(&[entry])?;
         self.beat(&caller);
-        Ok(Posted { redacted, ..posted })
+        let note = self.unknown_among(draft.relates_to()).map(|unknown| blackboard::says_unknown(&unknown));
+        Ok(Posted { redacted, note, ..posted })
+    }
+
+    /// Which of these ids nobody here has. Asked after the fact and never a reason to fail.
+    fn unknown_among(&self, ids: &[String]) -> Option<Vec<String>> {
+        if ids.is_empty() {
+            return None;
+        }
+        let unknown = self.store.view(|view| {
+            let mut unknown = Vec::new();
+            for id in ids {
+                let decided = Id::read(id).map_or(Ok(false), |id| view.decisions().exists(&id))?;
+                if !decided && view.entries().get(id)?.is_none() && view.graph().entity(id)?.is_none() {
+                    unknown.push(id.clone());
+                }
+            }
+            Ok::<_, StoreError>(unknown)
+        });
+        unknown.ok().filter(|unknown| !unknown.is_empty())
     }
 
     /// The entry that says this already. Without the index, and never a reason to

@@ -11,6 +11,7 @@ mod read;
 
 pub use dismiss::{DismissDraft, DismissInput, DismissOutcome, plan_dismiss};
 pub(crate) use note::note;
+pub(crate) use post::says_unknown;
 pub use post::{PostDraft, PostInput, Posted, plan_post};
 pub(crate) use read::query;
 pub use read::{EntryHit, QueryDraft, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome, read, recent};

@@ -40,7 +40,7 @@ pub struct Posted {
     /// The entry that says this already; nothing was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicate_of: Option<String>,
-    /// What that means, in words.
+    /// What else is to be known about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Secrets that were taken out before anything was written.
@@ -63,6 +63,11 @@ impl PostDraft {
     /// What is about to be said.
     pub(crate) fn saying(&self) -> Saying<'_> {
         Saying { kind: self.kind, scope: &self.scope, relates_to: &self.relates_to, summary: &self.summary, detail: &self.detail }
+    }
+
+    /// The records it names.
+    pub(crate) fn relates_to(&self) -> &[String] {
+        &self.relates_to
     }
 
     /// Checks every word.
@@ -91,6 +96,15 @@ impl Posted {
         let note = "nothing was written: this entry says it already; give force to post it all the same".to_owned();
         Self { duplicate_of: Some(id.clone()), note: Some(note), id, timestamp, redacted: Vec::new() }
     }
+}
+
+/// What is said of a post that names records nobody has. It is kept all the same:
+/// they may be archived, or on another branch.
+pub(crate) fn says_unknown(unknown: &[String]) -> String {
+    let names = words::some_names(unknown.iter().map(String::as_str));
+    format!(
+        "posted; but relates_to names what is not here: {names}. If it should close or answer something, post it again with the right id"
+    )
 }
 
 /// Plans an entry. The board is not read, so that posting costs the same on any.
@@ -136,6 +150,24 @@ mod tests {
         assert_eq!((entry.agent_id.as_str(), entry.scope.as_str()), ("human", "project"));
         assert_eq!(entry.timestamp, posted.timestamp);
         assert_eq!(entry.origin, Some(caller("ada").origin));
+    }
+
+    #[test]
+    fn a_post_about_a_record_that_is_not_here_is_kept_and_says_so() {
+        let project = Project::new();
+        let asked = PostInput { entry_type: "question".into(), ..finding("who owns the cache?") };
+        let asked = project.engine.post(&caller("ada"), &asked).expect("posts");
+        assert_eq!(asked.note, None);
+        let answer = |summary: &str, ids: &[&str]| {
+            let relates_to = ids.iter().map(|id| (*id).to_owned()).collect();
+            let input = PostInput { entry_type: "answer".into(), relates_to, ..finding(summary) };
+            project.engine.post(&caller("bob"), &input).expect("posts")
+        };
+        assert_eq!(answer("the platform team", &[&asked.id]).note, None);
+        let stray = answer("or so they say", &[&asked.id, "01ARZ3NDEKTSV4RRFFQ69G5FAV"]);
+        let note = stray.note.expect("a word about it");
+        assert!(note.contains("01ARZ3NDEKTSV4RRFFQ69G5FAV") && !note.contains(&asked.id), "{note}");
+        assert_eq!(project.entry(&stray.id).relates_to.len(), 2, "nothing is dropped");
     }
 
     #[test]

@@ -63,10 +63,14 @@ impl Verb for Post {
     }
 
     fn show(posted: &Posted, page: &mut Page) {
-        if let Some(note) = &posted.note {
+        let note = posted.note.as_deref().unwrap_or_default();
+        if posted.duplicate_of.is_some() {
             page.line([warn("not posted"), plain(&posted.id), dim(note)]);
             return;
         }
         page.line([good("posted"), plain(&posted.id), dim("at"), when(&posted.timestamp)]);
+        if !note.is_empty() {
+            page.line([warn("but"), dim(note)]);
+        }
     }
 }
