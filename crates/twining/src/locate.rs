@@ -27,6 +27,8 @@ pub struct Clues {
     pub environment: Option<PathBuf>,
     /// The working directory.
     pub here: PathBuf,
+    /// What the shell calls it: `PWD`.
+    pub called: Option<PathBuf>,
 }
 
 /// A project that was found.
@@ -61,7 +63,23 @@ impl Clues {
         // A working directory that is gone matters only if we must look around from it.
         let is_known = given.as_ref().or(environment.as_ref()).is_some_and(|dir| dir.is_absolute());
         let here = std::env::current_dir().or_else(|error| if is_known { Ok(PathBuf::from("/")) } else { Err(error) })?;
-        Ok(Self { given, environment, here })
+        Ok(Self { given, environment, here, called: set("PWD") })
+    }
+}
+
+impl Clues {
+    /// How a folder above the working directory, or that directory, is called by
+    /// whoever came here through a link: an agent sends such paths.
+    fn as_called(&self, folder: &Path) -> Option<PathBuf> {
+        let called = self.called.as_ref().filter(|called| called.is_absolute())?;
+        let here = fs::canonicalize(&self.here).ok()?;
+        if fs::canonicalize(called).ok()? != here {
+            return None;
+        }
+        let below = here.strip_prefix(folder).ok()?.components().count();
+        let above = called.ancestors().nth(below)?;
+        // A link further down stands for something else above it.
+        fs::canonicalize(above).is_ok_and(|is| is == folder).then(|| above.to_owned())
     }
 }
 
@@ -80,6 +98,7 @@ pub fn locate(clues: &Clues) -> Result<Located, LocateError> {
     let shared = git.as_ref().and_then(|git| git.main.as_deref()).filter(|main| !is_separate(main));
     let project = shared.map_or_else(|| checkout.clone(), Path::to_path_buf);
     let mut aliases = vec![spelled, checkout.clone()];
+    aliases.extend(clues.as_called(&checkout));
     aliases.retain(|alias| *alias != project);
     aliases.dedup();
     let git_dir = git.as_ref().map(|git| if shared.is_some() { git.common.clone() } else { git.own.clone() });
@@ -223,7 +242,7 @@ mod tests {
     #[test]
     fn what_is_given_wins_over_the_environment() {
         let tree = Tree::new(&["a/.twining", "b", "c"]);
-        let clues = Clues { given: Some("../b".into()), environment: Some(tree.path("c")), here: tree.path("a") };
+        let clues = Clues { given: Some("../b".into()), environment: Some(tree.path("c")), here: tree.path("a"), called: None };
         assert_eq!(locate(&clues).expect("locates").place.project, tree.path("b"));
         let clues = Clues { given: None, ..clues };
         assert_eq!(locate(&clues).expect("locates").place.project, tree.path("c"));
@@ -237,6 +256,22 @@ mod tests {
         assert_eq!(located.place.aliases, [tree.path("fix")]);
         assert_eq!(located.place.git_dir, Some(tree.path("shop/.git")));
         assert_eq!(located.checkout, tree.path("fix"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_project_is_known_by_the_link_one_came_through() {
+        let tree = Tree::new(&["shop/.twining", "shop/src/api", "elsewhere"]);
+        std::os::unix::fs::symlink(tree.path("shop"), tree.path("link")).expect("links");
+        std::os::unix::fs::symlink(tree.path("shop/src/api"), tree.path("deep")).expect("links");
+        let aliases = |called: &str| {
+            let clues = Clues { here: tree.path("shop/src/api"), called: Some(tree.path(called)), ..Clues::default() };
+            locate(&clues).expect("locates").place.aliases
+        };
+        assert_eq!(aliases("link/src/api"), [tree.path("link")]);
+        for says_nothing in ["deep", "elsewhere", "gone", "shop/src/api"] {
+            assert!(aliases(says_nothing).is_empty(), "{says_nothing}");
+        }
     }
 
     #[test]
