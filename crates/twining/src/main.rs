@@ -17,6 +17,7 @@ mod help;
 mod hook;
 mod import;
 mod init;
+mod installed;
 mod json;
 mod lift;
 mod locate;

@@ -18,6 +18,7 @@ use twining_engine::guards::{Example, Guard, Guards, Level, Moment, Standing};
 
 use crate::desk::Project;
 use crate::hook::{HOSTS, Host};
+use crate::installed;
 
 /// Where each host is told what to call.
 const SETTINGS: [(&str, &str); 6] = [
@@ -308,7 +309,7 @@ impl Drop for Throwaway {
 /// Runs a hook as its host would, and gives what it said.
 fn run(words: &[String], told: &Value, place: &Throwaway, project: &Path) -> Result<String, String> {
     let (name, rest) = words.split_first().ok_or("it is empty")?;
-    let program = program(name, project)?;
+    let program = installed::outside(name, project)?;
     let mut child = Command::new(&program)
         .args(in_throwaway(rest, place))
         .current_dir(&place.dir)
@@ -360,20 +361,6 @@ fn finished(mut child: Child) -> Result<String, String> {
     }
     let out = child.wait_with_output().map_err(|error| error.to_string())?;
     Ok(format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr)))
-}
-
-/// The program a host would start; never one that came with the project.
-fn program(name: &str, project: &Path) -> Result<PathBuf, String> {
-    let found = if name.contains('/') {
-        Some(PathBuf::from(name)).filter(|path| path.is_absolute())
-    } else {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(name)).find(|file| file.is_file())
-    };
-    let found = found.ok_or_else(|| format!("`{name}` is not found on PATH, so the host cannot start it either"))?;
-    let real = found.canonicalize().map_err(|error| format!("`{}`: {error}", found.display()))?;
-    let inside = project.canonicalize().is_ok_and(|project| real.starts_with(project));
-    if inside { Err(format!("`{}` lies in the project and is not run", found.display())) } else { Ok(real) }
 }
 
 #[cfg(test)]

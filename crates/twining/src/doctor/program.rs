@@ -1,13 +1,14 @@
-//! The program itself: which one this is, and which one hosts and git would start.
+//! The program itself: which one this is, and which one hosts would start.
 
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::{Check, Finding};
+use crate::installed::{NAME, is_same, on_path};
 
 /// How long anything that is tried may take.
 pub const PATIENCE: Duration = Duration::from_secs(10);
@@ -25,37 +26,32 @@ pub struct Said {
 
 /// Which program answers to our name.
 pub fn checks() -> Vec<Check> {
-    let version = env!("CARGO_PKG_VERSION");
+    let version = this_version();
     let here = std::env::current_exe().ok();
     let shown = here.as_deref().map_or_else(String::new, |path| format!(" ({})", path.display()));
-    let this = Check::new("program", Finding::Ok, format!("twining {version}{shown}"));
-    let on_path = match (named("twining"), here) {
-        (None, _) => Check::new("path", Finding::Warn, "hosts and git start `twining` by its name, and it is not on PATH")
+    let this = Check::new("program", Finding::Ok, format!("{version}{shown}"));
+    let on_path = match (on_path(NAME), here) {
+        (None, _) => Check::new("path", Finding::Warn, "hosts start `twining` by its name, and it is not on PATH")
             .hinted("cargo install puts it into ~/.cargo/bin; add the folder that has it to PATH"),
-        (Some(found), Some(here)) if is_same(&found, &here) => Check::new("path", Finding::Ok, "hosts and git start this program"),
-        (Some(found), _) => match run(Command::new(&found).arg("--version"), "") {
-            Ok(said) if said.out.trim() == format!("twining {version}") => {
-                Check::new("path", Finding::Ok, format!("hosts and git start {}, of the same version", found.display()))
-            }
-            Ok(said) => {
-                let told = twining_model::text::excerpt(said.out.trim(), 60);
-                Check::new("path", Finding::Warn, format!("hosts and git start {}, which says `{told}`, not {version}", found.display()))
-                    .hinted("install one version, or put the folder of this one first on PATH")
-            }
+        (Some(found), Some(here)) if is_same(&found, &here) => Check::new("path", Finding::Ok, "hosts start this program"),
+        (Some(found), _) => match version_of(&found) {
+            Ok(told) if told == version => Check::new("path", Finding::Ok, format!("hosts start {}, of the same version", found.display())),
+            Ok(told) => Check::new("path", Finding::Warn, format!("hosts start {}, which says `{told}`, not `{version}`", found.display()))
+                .hinted("install one version, or put the folder of this one first on PATH"),
             Err(why) => Check::new("path", Finding::Fail, format!("{} cannot be started: {why}", found.display())),
         },
     };
     vec![this, on_path]
 }
 
-/// The program that a host starts by this name: never one in the current folder.
-pub fn named(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(name)).find(|file| file.is_file())
+/// What a program says of its version.
+pub fn version_of(program: &Path) -> Result<String, String> {
+    run(Command::new(program).arg("--version"), "").map(|said| twining_model::text::excerpt(said.out.trim(), 60))
 }
 
-fn is_same(one: &Path, other: &Path) -> bool {
-    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+/// What this one says.
+pub fn this_version() -> String {
+    format!("twining {}", env!("CARGO_PKG_VERSION"))
 }
 
 /// Runs a program with this on its stdin, to its end.

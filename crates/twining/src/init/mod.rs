@@ -26,13 +26,14 @@ use twining_store::SCAFFOLD;
 pub use self::hosts::{Ground, Host, Reach};
 pub use self::jsonc::Settings;
 use self::piece::{Part, Piece};
-pub use self::state::{Wired, git_drift, mend, wired};
+pub use self::state::{Told, Wired, git_told, mend, wired};
 
 use self::git::GitGround;
 use self::receipt::{Original, Receipt};
 use self::sheet::{Edit, Sheet};
 use self::telling::{Outcome, agreed, tell};
 use crate::desk::Project;
+use crate::installed;
 use crate::locate::FOLDER;
 use crate::out::Style;
 use crate::problem::{Ending, Problem};
@@ -199,8 +200,12 @@ fn git_ground(project: &Project, sheet: &mut Sheet) -> Option<GitGround> {
     let top = std::fs::canonicalize(&shape.top).unwrap_or_else(|_| shape.top.clone());
     let inside = project.located.checkout.strip_prefix(&top).unwrap_or(Path::new("")).to_string_lossy().into_owned();
     let prefix = if inside.is_empty() { String::new() } else { format!("{inside}/") };
+    let Some(program) = installed::lasting(&[&top, &project.located.checkout, &project.located.place.project]) else {
+        sheet.note("the path of this program cannot be written into git's settings, so git was left alone");
+        return None;
+    };
     let knowledge = project.engine.store().knowledge().ok().map(|file| file.path).filter(|path| !path.starts_with(FOLDER));
-    Some(GitGround { shape, prefix, knowledge })
+    Some(GitGround { shape, prefix, knowledge, program })
 }
 
 /// What an earlier `init` of the other kind wrote is taken out: hooks would run
