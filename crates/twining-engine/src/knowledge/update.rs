@@ -9,6 +9,7 @@ use twining_model::{Refused, limits, text};
 
 use super::check::Finding;
 use super::file::Knowledge;
+use crate::hygiene::Redaction;
 
 /// The file before its first node.
 const EMPTY: &str = "digraph ProjectKnowledge {\n}\n";
@@ -119,6 +120,9 @@ pub struct KnowledgeUpdated {
     /// What is doubtful about the graph now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Finding>,
+    /// Secrets that were not written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// Carries operations out on a file, or says why none was.

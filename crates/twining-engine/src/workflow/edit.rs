@@ -9,6 +9,7 @@ use twining_store::{FeatureChange, FeatureShelf};
 
 use crate::caller::Stamp;
 use crate::failure::Failure;
+use crate::hygiene::Redaction;
 use crate::words;
 use crate::workflow::feature::{Feature, Status};
 use crate::workflow::list::FeatureList;
@@ -91,6 +92,9 @@ pub struct FeaturesOutcome {
     /// What is odd about the list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
+    /// Secrets that were not written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// What to do with the list, every rule checked.
@@ -201,6 +205,7 @@ fn outcome(shelf: &FeatureShelf, list: &FeatureList, features: Vec<Feature>) -> 
         truncated: false,
         counts: FeatureCounts::of(list),
         problems,
+        redacted: Vec::new(),
     }
 }
 

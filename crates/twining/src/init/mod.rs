@@ -26,7 +26,7 @@ use twining_store::SCAFFOLD;
 pub use self::hosts::{Ground, Host, Reach};
 pub use self::jsonc::Settings;
 use self::piece::{Part, Piece};
-pub use self::state::{Told, Wired, git_told, mend, wired};
+pub use self::state::{Wired, git_told, mend, wired};
 
 use self::git::GitGround;
 use self::receipt::{Original, Receipt};
