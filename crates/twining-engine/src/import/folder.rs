@@ -30,8 +30,12 @@ pub(super) fn read(folder: &FolderText<'_>, found: &mut Found) {
     for file in &folder.files {
         match file.name.as_str() {
             "blackboard.jsonl" => board(file, found),
-            "graph/entities.json" => elements::<Entity>(file, found, |found, entity| found.entities.push(entity)),
-            "graph/relations.json" => elements::<Relation>(file, found, |found, relation| found.relations.push(relation)),
+            "graph/entities.json" => elements::<Entity>(file, found, |found, entity| {
+                found.entities.push(Entity { origin: Some(believed(entity.origin.clone())), ..entity });
+            }),
+            "graph/relations.json" => elements::<Relation>(file, found, |found, relation| {
+                found.relations.push(Relation { origin: Some(believed(relation.origin.clone())), ..relation });
+            }),
             name if name.starts_with("decisions/") && name != "decisions/index.json" => match one(file) {
                 Ok(decision) => found.decisions.push(decision),
                 Err(why) => found.unread(&file.name, None, why),

@@ -228,6 +228,7 @@ fn take_entities(view: &View<'_>, entities: &[Entity], aliases: &mut HashMap<Str
             counts.known += 1;
         } else {
             counts.completed += 1;
+            (after.agent_id, after.origin) = (entity.agent_id.clone(), entity.origin.clone());
             change.entities.push(after);
         }
     }

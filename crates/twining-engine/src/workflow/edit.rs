@@ -229,6 +229,10 @@ pub(crate) fn plan_features(
             }
             let start = [("id", json!(id))].into_iter().chain(fields.iter().cloned());
             let all = start.chain([("status", json!("pending")), ("tested", json!(false))]);
+            // Another tool's list has fields of its own.
+            let ours = shelf.path.starts_with(".twining/");
+            let who = [("agent_id", json!(stamp.caller.agent)), ("origin", json!(stamp.caller.origin))];
+            let all = all.chain(who.into_iter().filter(|_| ours));
             let feature: Map<String, Value> = all.map(|(key, value)| (key.to_owned(), value)).collect();
             (id, FeatureChange { list: Some(list.with_feature(id, &feature)), ..FeatureChange::default() })
         }
