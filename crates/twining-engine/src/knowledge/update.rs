@@ -130,6 +130,11 @@ pub struct KnowledgeUpdated {
     pub redacted: Vec<Redaction>,
 }
 
+/// The file after operations that come from another folder.
+pub(crate) fn carried_out(source: Option<&[u8]>, operations: &[Operation]) -> Result<Vec<u8>, Refused> {
+    plan(source, operations).map(|(bytes, _)| bytes)
+}
+
 /// Carries operations out on a file, or says why none was.
 pub(super) fn plan(source: Option<&[u8]>, operations: &[Operation]) -> Result<(Vec<u8>, KnowledgeUpdated), Refused> {
     if operations.is_empty() {
