@@ -33,6 +33,7 @@ mod person;
 mod problem;
 mod progress;
 mod reindex;
+mod running;
 mod schema;
 mod seed;
 mod show;

@@ -3,6 +3,8 @@
 mod common;
 
 use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 
 use common::repository::{Repository, changed};
 use serde_json::Value;
@@ -187,6 +189,22 @@ fn mending_keeps_a_stealthy_installation_out_of_sight() {
     fs::remove_file(shop.file("CLAUDE.local.md")).expect("removes");
     assert!(examined(&shop, &["--fix"])["fixed"].to_string().contains("CLAUDE.local.md"));
     assert_eq!(shop.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_memory_that_cannot_be_written_is_no_healthy_one() {
+    let shop = wired("none");
+    shop.run(&["post", "finding", "hello"]);
+    let folder = shop.file(".twining");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o555)).expect("sets");
+    if fs::write(folder.join("x"), "").is_ok() {
+        let _ = writeln!(std::io::stderr(), "skipped: nothing is closed to this user");
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("sets");
+        return;
+    }
+    let ran = shop.run(&["doctor"]);
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("sets");
+    assert!(ran.code == 3 && ran.stdout.contains("cannot be written to"), "{ran:?}");
 }
 
 #[test]

@@ -316,6 +316,31 @@ fn somebody_elses_server_of_our_name_is_kept_and_told() {
 }
 
 #[test]
+fn what_could_be_imported_is_told_and_left_alone() {
+    let shop = Repository::new();
+    shop.write("docs/adr/0001-use-rest.md", "# 1. Use REST\n");
+    shop.write(".guardkit/config/quality-gates.yaml", "quality_gates: {}\n");
+    shop.write(".beads/issues.jsonl", "{}\n");
+    shop.write("memory.jsonl", "{}\n");
+    shop.write("CLAUDE.md", "# Rules\n\n- Never push\n- Use pnpm\n");
+    let told = shop.told(&["init", "--agent", "claude"]);
+    let steps = told["next_steps"].to_string();
+    for line in [
+        "docs/adr/ has 1 decision record: `twining import adr docs/adr --dry-run`",
+        "`twining import guardkit --print`",
+        "`twining import beads .beads/issues.jsonl --dry-run`",
+        "`twining import memory-jsonl memory.jsonl --dry-run`",
+        "CLAUDE.md has 2 rules: `twining import claude-md CLAUDE.md --dry-run`",
+    ] {
+        assert!(steps.contains(line), "{line} in {steps}");
+        let words: Vec<&str> = line.split('`').nth(1).expect("a command").split(' ').skip(1).collect();
+        assert_eq!(shop.run(&words).code, 0, "{line}");
+    }
+    assert_eq!(shop.told(&["status"])["active_decisions"], 0, "nothing was taken over");
+    assert_eq!(shop.told(&["init", "--agent", "claude"])["next_steps"], json!([]), "told once");
+}
+
+#[test]
 fn each_host_gets_the_format_it_reads() {
     let shop = Repository::new();
     shop.told(&["init", "--agent", ALL]);

@@ -13,11 +13,11 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::program::{PATIENCE, converse, run};
 use super::{Check, Finding};
 use crate::desk::Project;
 use crate::init::{self, Host, Settings, Wired};
 use crate::installed::{NAME, on_path};
+use crate::running::{PATIENCE, converse, run};
 use crate::tour::client::{Client, Era};
 
 /// The guard that the trial call runs into.

@@ -15,6 +15,7 @@ mod piece;
 mod receipt;
 mod sheet;
 mod state;
+mod suggest;
 mod telling;
 
 use std::ffi::OsStr;
@@ -85,7 +86,12 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     let edits = sheet.edits()?;
     let memory = missing_memory(&project)?;
     let nothing = edits.is_empty() && memory.is_empty();
-    let advice = hosts.iter().filter(|_| !nothing).map(|host| host.advice(wish.reach).to_owned()).collect();
+    let advice = if nothing {
+        Vec::new()
+    } else {
+        let hosts = hosts.iter().map(|host| host.advice(wish.reach).to_owned());
+        hosts.chain(suggest::imports(&ground.checkout)).collect()
+    };
     let close = match (nothing, wish.dry_run) {
         (true, _) => "Everything is in place; nothing was written.",
         (false, true) => "Nothing was written; without --dry-run it is.",
