@@ -203,7 +203,7 @@ impl Engine {
             match read {
                 _ if line.trim().is_empty() => {}
                 Ok(trace) if line.len() > limits::TRACE_BYTES / 2 || trace.id.is_empty() => {
-                    lost("no trace of ours has this id or size".to_owned())
+                    lost("no trace of ours has this id or size".to_owned());
                 }
                 Ok(trace) if !known.insert(trace.id.clone()) => outcome.traces.known += 1,
                 Ok(trace) => {
@@ -250,9 +250,9 @@ impl Engine {
             })?,
         };
         if known {
-            outcome.turns.known += 1
+            outcome.turns.known += 1;
         } else {
-            outcome.turns.new += 1
+            outcome.turns.new += 1;
         }
         Ok(())
     }

@@ -75,6 +75,9 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     if hosts.is_empty() && wish.hosts.is_none() {
         sheet.note("no agent was found here; `twining init --agent claude` (or codex, gemini, cursor, opencode) wires one up");
     }
+    if wish.reach == Reach::Stealth && ground.home.is_none() && hosts.contains(&Host::Claude) {
+        sheet.note("HOME names no folder, so Claude Code was not told of the server: what only you see of it lies there");
+    }
     if let Some(git) = &git {
         if wish.reach == Reach::Stealth && git.hooks_are_tracked() {
             sheet.note("the hooks of this repository are shared, so none was added");
