@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use twining_model::{Authority, Time, limits};
-use twining_store::{Archived, Durability, PolicyFile, Store};
+use twining_store::{Archived, Durability, PolicyFile, Store, View};
 
 use crate::blackboard::{self, *};
 use crate::caller::{Caller, Stamp};
@@ -312,29 +312,40 @@ impl Engine {
         ask: impl FnOnce(&str) -> Result<Question<'m>, Failure>,
     ) -> Result<AssembledContext, Failure> {
         let caller = caller.called(input.agent_id.as_deref())?;
-        let context = self.gather(&caller, input, ask)?;
+        let context = self.gather(&caller, input, ask, |_, context| Ok(context))?;
         self.remember_assembly(caller.agent);
         Ok(context)
     }
 
     /// What a task needs, by words, for nobody in particular to have read.
     pub(crate) fn gather_for(&self, caller: &Caller, input: &AssembleInput) -> Result<AssembledContext, Failure> {
-        self.gather(caller, input, |text| Ok(Question::of_task(text, None)))
+        self.gather_then(caller, input, |_, context| Ok(context))
     }
 
-    fn gather<'m>(
+    /// The same, and what `then` makes of it while the memory is open.
+    pub(crate) fn gather_then<T>(
+        &self,
+        caller: &Caller,
+        input: &AssembleInput,
+        then: impl FnOnce(&View<'_>, AssembledContext) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        self.gather(caller, input, |text| Ok(Question::of_task(text, None)), then)
+    }
+
+    fn gather<'m, T>(
         &self,
         caller: &Caller,
         input: &AssembleInput,
         ask: impl FnOnce(&str) -> Result<Question<'m>, Failure>,
-    ) -> Result<AssembledContext, Failure> {
+        then: impl FnOnce(&View<'_>, AssembledContext) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let config = self.store.config()?;
         let draft = AssembleDraft::parse(input, self.store.root(), &config)?;
         let question = ask(&draft.question())?;
         // Who works here is worth knowing and no reason to know nothing else.
-        let others = self.store.agents().ok();
+        let others = if input.rules_only { None } else { self.store.agents().ok() };
         let others = others.as_ref().map(|shelf| Others::of(shelf, draft.scope(), caller, self.store.folding(), self.store.ids().now()));
-        self.store.view(|view| context::assemble(view, &draft, &question, &config, others.unwrap_or_default()))
+        self.store.view(|view| then(view, context::assemble(view, &draft, &question, &config, others.unwrap_or_default())?))
     }
 
     /// Sums a scope up.

@@ -4,11 +4,10 @@
 use std::collections::HashSet;
 
 use twining_model::{EntryType, Scope, Status};
-use twining_store::EntryFilter;
+use twining_store::{EntryFilter, View};
 
 use crate::caller::Caller;
 use crate::context::{AssembleInput, AssembledContext, BY_SCOPE, ContextDecision, ContextEntry};
-use crate::decisions::nearest;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::prompt::{self, Listed, Memory, PromptDraft};
@@ -38,66 +37,13 @@ impl Engine {
             return Memory::default();
         }
         let (task, scope) = (draft.question(), draft.scope.to_string());
-        let question = AssembleInput { task, scope, max_tokens: Some(tokens.max(1)), ..AssembleInput::default() };
+        let question = AssembleInput { task, scope, max_tokens: Some(tokens.max(1)), rules_only: true, ..AssembleInput::default() };
         let rules = Listed { records: self.critical_rules(draft), beyond: 0 };
-        let told = self.assemble_by_words(caller, &question).and_then(|context| self.whole(context, draft, tokens));
+        let told = self.gather_then(caller, &question, |view, context| whole(view, context, draft, tokens));
         match told {
             Ok((decisions, warnings)) => Memory { rules, decisions, warnings },
             Err(_) => Memory { rules, ..Memory::default() },
         }
-    }
-
-    /// What was assembled, and behind it what else is in force in the scope: a
-    /// context is made of a few candidates of each kind, told at length, and a
-    /// prompt has room for more of them in a line each. What is beyond is counted.
-    fn whole(&self, context: AssembledContext, draft: &PromptDraft, tokens: usize) -> Result<(Listed, Listed), Failure> {
-        let AssembledContext { active_decisions, active_warnings, omitted_count, .. } = context;
-        // One that tells fewer of a kind than it takes by scope, and leaves nothing out, tells all there is.
-        let complete = omitted_count == 0 && active_decisions.len().max(active_warnings.len()) < BY_SCOPE;
-        let scopes: Vec<Scope> = active_warnings.iter().map(|warning| Scope::read(&warning.scope)).collect();
-        let mut decisions = Listed { records: active_decisions.into_iter().map(decision_told).collect(), beyond: 0 };
-        let mut warnings = Listed { records: active_warnings.into_iter().map(warning_told).collect(), beyond: 0 };
-        if complete {
-            return Ok((decisions, warnings));
-        }
-        let most = tokens / TOKENS_A_LINE + 1;
-        self.store().view(|view| {
-            let mut rows = view.decisions().affecting(&draft.scope)?;
-            rows.retain(|row| row.status.binds());
-            let told: HashSet<String> = decisions.records.iter().map(|record| record.id.clone()).collect();
-            rows.retain(|row| !told.contains(row.id.as_str()));
-            let untold = rows.len();
-            nearest(&mut rows, most);
-            for row in &rows {
-                let further = view.decisions().get(&row.id)?;
-                decisions.records.extend(further.map(|decision| PromptRecord {
-                    id: decision.id.to_string(),
-                    summary: decision.summary,
-                    detail: decision.rationale,
-                    standing: standing(decision.status),
-                }));
-            }
-            decisions.beyond = (untold - rows.len()) as u64;
-            let open = EntryFilter { types: vec![EntryType::Warning.as_str().to_owned()], only_open: true, ..EntryFilter::default() };
-            let page = view.entries().about_scope(&draft.scope, &open, most)?;
-            let newest: HashSet<&str> = page.items.iter().map(|entry| entry.id.as_str()).collect();
-            let told: HashSet<String> = warnings.records.iter().map(|record| record.id.clone()).collect();
-            let older = warnings
-                .records
-                .iter()
-                .zip(&scopes)
-                .filter(|(record, scope)| !newest.contains(record.id.as_str()) && scope.overlaps(&draft.scope, view.folding()));
-            warnings.beyond = page.total.saturating_sub((newest.len() + older.count()) as u64);
-            let further = page.items.into_iter().filter(|entry| !told.contains(&entry.id));
-            warnings.records.extend(further.map(|entry| PromptRecord {
-                id: entry.id,
-                summary: entry.summary,
-                detail: entry.detail,
-                standing: String::new(),
-            }));
-            Ok::<_, Failure>(())
-        })?;
-        Ok((decisions, warnings))
     }
 
     /// Critical rules of the reviewed knowledge in scope; none where there is no
@@ -115,6 +61,61 @@ impl Engine {
         }
         facts.rules_for(draft.scope.as_str().trim_end_matches('/')).map(rule).collect()
     }
+}
+
+/// What was assembled, and behind it what else is in force in the scope: a
+/// context is made of a few candidates of each kind, told at length, and a
+/// prompt has room for more of them in a line each. What is beyond is counted.
+fn whole(view: &View<'_>, context: AssembledContext, draft: &PromptDraft, tokens: usize) -> Result<(Listed, Listed), Failure> {
+    let AssembledContext { active_decisions, active_warnings, omitted_count, .. } = context;
+    // One that tells fewer of a kind than it takes by scope, and leaves nothing out, tells all there is.
+    let complete = omitted_count == 0 && active_decisions.len().max(active_warnings.len()) < BY_SCOPE;
+    let scopes: Vec<Scope> = active_warnings.iter().map(|warning| Scope::read(&warning.scope)).collect();
+    let mut decisions = Listed { records: active_decisions.into_iter().map(decision_told).collect(), beyond: 0 };
+    let mut warnings = Listed { records: active_warnings.into_iter().map(warning_told).collect(), beyond: 0 };
+    if complete {
+        return Ok((decisions, warnings));
+    }
+    let most = tokens / TOKENS_A_LINE + 1;
+    let told: HashSet<String> = decisions.records.iter().map(|record| record.id.clone()).collect();
+    let mut rows = view.decisions().nearest(&draft.scope, most + told.len())?;
+    let is_all = rows.len() < most + told.len();
+    rows.retain(|row| !told.contains(row.id.as_str()));
+    let taken: usize = decisions.records.iter().map(prompt::line_chars).sum();
+    let mut room = (tokens * 4).saturating_sub(taken);
+    let listed = rows.len();
+    for row in rows {
+        if room == 0 {
+            break;
+        }
+        if let Some(decision) = view.decisions().get(&row.id)? {
+            let (id, standing) = (decision.id.to_string(), standing(decision.status));
+            let further = PromptRecord { id, summary: decision.summary, detail: decision.rationale, standing };
+            room = room.saturating_sub(prompt::line_chars(&further));
+            decisions.records.push(further);
+        }
+    }
+    if !is_all || decisions.records.len() < told.len() + listed {
+        decisions.beyond = view.decisions().count_in_force(&draft.scope, decisions.records.iter().map(|record| record.id.as_str()))?;
+    }
+    let open = EntryFilter { types: vec![EntryType::Warning.as_str().to_owned()], only_open: true, ..EntryFilter::default() };
+    let page = view.entries().about_scope(&draft.scope, &open, most)?;
+    let newest: HashSet<&str> = page.items.iter().map(|entry| entry.id.as_str()).collect();
+    let told: HashSet<String> = warnings.records.iter().map(|record| record.id.clone()).collect();
+    let older = warnings
+        .records
+        .iter()
+        .zip(&scopes)
+        .filter(|(record, scope)| !newest.contains(record.id.as_str()) && scope.overlaps(&draft.scope, view.folding()));
+    warnings.beyond = page.total.saturating_sub((newest.len() + older.count()) as u64);
+    let further = page.items.into_iter().filter(|entry| !told.contains(&entry.id));
+    warnings.records.extend(further.map(|entry| PromptRecord {
+        id: entry.id,
+        summary: entry.summary,
+        detail: entry.detail,
+        standing: String::new(),
+    }));
+    Ok((decisions, warnings))
 }
 
 fn decision_told(decision: ContextDecision) -> PromptRecord {

@@ -83,13 +83,24 @@ pub(crate) fn fold(text: &str) -> String {
 /// The first `chars` characters on one line, the last of them an ellipsis where
 /// something was cut.
 pub(crate) fn shorten(text: &str, chars: usize) -> String {
-    let folded = fold(text);
-    if folded.chars().count() <= chars {
-        return folded;
+    let mut kept = String::with_capacity(text.len().min(chars));
+    let mut length = 0;
+    // A text may be long and its beginning is all that is wanted.
+    for word in text.split_whitespace() {
+        if length > 0 {
+            kept.push(' ');
+            length += 1;
+        }
+        kept.push_str(word);
+        length += word.chars().count();
+        if length > chars {
+            let end = kept.char_indices().nth(chars.saturating_sub(1)).map_or(kept.len(), |(at, _)| at);
+            kept.truncate(end);
+            kept.truncate(kept.trim_end().len());
+            kept.push('…');
+            break;
+        }
     }
-    let mut kept: String = folded.chars().take(chars.saturating_sub(1)).collect();
-    kept.truncate(kept.trim_end().len());
-    kept.push('…');
     kept
 }
 
@@ -155,6 +166,24 @@ mod tests {
         assert_eq!(short.chars().count(), limits::SUMMARY_CHARS);
         assert!(short.ends_with('…'));
         assert_eq!(summary("two\nlines"), "two lines");
+    }
+
+    #[test]
+    fn a_text_is_shortened_where_it_is_too_long_and_nowhere_else() {
+        for (text, chars, short) in [
+            ("", 3, ""),
+            (" a  b\t\nc ", 5, "a b c"),
+            ("a b c", 4, "a b…"),
+            ("a b c", 3, "a…"),
+            ("abcdef", 6, "abcdef"),
+            ("abcdef", 5, "abcd…"),
+            ("äöü ß", 5, "äöü ß"),
+            ("äöü ßx", 5, "äöü…"),
+            ("abc", 1, "…"),
+            ("abc", 0, "…"),
+        ] {
+            assert_eq!(shorten(text, chars), short, "{text:?} in {chars}");
+        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! whether it changed.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use twining_model::{Id, limits};
 
@@ -105,9 +107,9 @@ pub struct DecisionNames {
 }
 
 impl Files {
-    /// The files of this folder.
-    pub(crate) fn new(layout: &Layout) -> Self {
-        Self { layout: layout.clone(), journal: Journal::new(&layout.local), watch: Watch::new() }
+    /// The files of this folder, for a process that `stays` or will soon be gone.
+    pub(crate) fn new(layout: &Layout, stays: &Arc<AtomicBool>) -> Self {
+        Self { layout: layout.clone(), journal: Journal::new(&layout.local), watch: Watch::new(Arc::clone(stays)) }
     }
 
     /// `local/`, for the index's own files.

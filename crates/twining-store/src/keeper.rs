@@ -88,6 +88,7 @@ impl Keeper {
     /// Starts keeping house.
     #[must_use]
     pub fn start(store: Arc<Store>) -> Self {
+        store.stay();
         let inside = Arc::clone(&store);
         // Without a thread, the work is done when the keeper is dropped.
         let thread = std::thread::Builder::new().name("keeper".to_owned()).spawn(move || keep(&inside)).ok();

@@ -36,8 +36,24 @@ impl Lock {
         self.take_within(PATIENCE)
     }
 
-    /// Takes the lock, waiting at most so long.
+    /// Takes the lock, waiting at most so long, and says who has it if that was not enough.
     pub fn take_within(&self, patience: Duration) -> Result<Held<'_>, StoreError> {
+        let started = Instant::now();
+        if let Some(held) = self.take_soon(patience)? {
+            return Ok(held);
+        }
+        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let handle = self.current(&mut slot)?;
+        Err(StoreError::Locked {
+            path: handle.label().to_owned(),
+            holder: handle.lock_holder().unwrap_or_else(|| Record::holder(handle).filter(|pid| *pid != std::process::id())),
+            waited_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        })
+    }
+
+    /// Takes the lock if it gets free within so long. For those who can do without it:
+    /// asking the system who has it makes every other process that locks wait.
+    pub fn take_soon(&self, patience: Duration) -> Result<Option<Held<'_>>, StoreError> {
         let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
         let started = Instant::now();
         let mut pause = Duration::from_micros(20);
@@ -51,7 +67,7 @@ impl Lock {
                     other => other,
                 };
                 match signed {
-                    Ok(true) => return Ok(Held { slot }),
+                    Ok(true) => return Ok(Some(Held { slot })),
                     Ok(false) => {
                         handle.unlock();
                         *slot = None;
@@ -64,13 +80,8 @@ impl Lock {
                     }
                 }
             }
-            let waited = started.elapsed();
-            if waited >= patience {
-                return Err(StoreError::Locked {
-                    path: handle.label().to_owned(),
-                    holder: handle.lock_holder().unwrap_or_else(|| Record::holder(handle).filter(|pid| *pid != std::process::id())),
-                    waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX),
-                });
+            if started.elapsed() >= patience {
+                return Ok(None);
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_micros(500));
@@ -79,11 +90,7 @@ impl Lock {
 
     /// Takes the lock only if nobody has it.
     pub fn try_take(&self) -> Result<Option<Held<'_>>, StoreError> {
-        match self.take_within(Duration::ZERO) {
-            Ok(held) => Ok(Some(held)),
-            Err(StoreError::Locked { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        self.take_soon(Duration::ZERO)
     }
 
     fn current<'s>(&self, slot: &'s mut Option<Handle>) -> Result<&'s Handle, StoreError> {

@@ -61,6 +61,8 @@ pub struct Store {
     work: Work,
     /// For each queue: whether something that was taken may still grow.
     drained: [AtomicBool; 2],
+    /// Whether this process lives longer than a call or two.
+    stays: Arc<AtomicBool>,
 }
 
 impl Store {
@@ -83,6 +85,7 @@ impl Store {
             config: Mutex::new(None),
             work: Work::default(),
             drained: [AtomicBool::new(true), AtomicBool::new(true)],
+            stays: Arc::new(AtomicBool::new(false)),
         })
     }
 
@@ -333,6 +336,11 @@ impl Store {
         written
     }
 
+    /// From now on, what is worth its while only in a process that stays is done.
+    pub(crate) fn stay(&self) {
+        self.stays.store(true, Ordering::Release);
+    }
+
     /// What tells a housekeeper that there is something to do.
     pub(crate) fn work(&self) -> &Work {
         &self.work
@@ -489,7 +497,7 @@ impl Store {
             index_lock: Lock::new(&layout.local, "index.lock"),
             board: Board::new(&layout, &self.place.project, git),
             journal: Journal::new(&layout.local),
-            files: Files::new(&layout),
+            files: Files::new(&layout, &self.stays),
             index: Mutex::new(None),
             vectors: Vectors::new(&layout),
             folding: layout.folding(),

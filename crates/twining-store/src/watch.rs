@@ -2,7 +2,8 @@
 //!
 //! Ten thousand files take ten milliseconds to look at, and every call must
 //! notice a hand edit. Linux tells us the names that changed; elsewhere, or when
-//! it cannot, every file is looked at.
+//! it cannot, every file is looked at. So it is in a process that will soon be
+//! gone: to end a watch takes longer than to look.
 
 use twining_model::Id;
 
@@ -31,7 +32,8 @@ mod linux {
     use std::collections::BTreeSet;
     use std::mem::MaybeUninit;
     use std::os::fd::{AsRawFd, OwnedFd};
-    use std::sync::{Mutex, PoisonError};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, Mutex, PoisonError};
 
     use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
     use twining_model::Id;
@@ -39,8 +41,11 @@ mod linux {
     use super::DecisionsChanged;
     use crate::disk::Dir;
 
-    /// A watch on the decisions directory, begun when first asked.
-    pub struct Watch(Mutex<State>);
+    /// A watch on the decisions directory, begun when first asked by a process that stays.
+    pub struct Watch {
+        state: Mutex<State>,
+        stays: Arc<AtomicBool>,
+    }
 
     enum State {
         Unasked,
@@ -49,14 +54,15 @@ mod linux {
     }
 
     impl Watch {
-        pub fn new() -> Self {
-            Self(Mutex::new(State::Unasked))
+        pub fn new(stays: Arc<AtomicBool>) -> Self {
+            Self { state: Mutex::new(State::Unasked), stays }
         }
 
         /// What changed since the last time; the first time nobody knows.
         pub fn decisions_changed(&self, decisions: &Dir) -> DecisionsChanged {
-            let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             match &*state {
+                State::Unasked if !self.stays.load(Ordering::Acquire) => DecisionsChanged::Unknown,
                 State::Unasked => {
                     *state = begin(decisions).map_or(State::Impossible, State::Watching);
                     DecisionsChanged::Unknown
@@ -124,13 +130,16 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
     use super::{DecisionsChanged, Dir};
 
     /// No watch: every question is answered by looking.
     pub struct Watch;
 
     impl Watch {
-        pub fn new() -> Self {
+        pub fn new(_stays: Arc<AtomicBool>) -> Self {
             Self
         }
 

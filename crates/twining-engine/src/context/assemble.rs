@@ -37,6 +37,8 @@ pub struct AssembleInput {
     pub host: Option<String>,
     /// Who asks; the caller by default.
     pub agent_id: Option<String>,
+    /// Only what is to be kept to: decisions and warnings.
+    pub rules_only: bool,
 }
 
 /// An entity nearby.
@@ -106,6 +108,7 @@ pub struct AssembleDraft {
     pub(super) task: String,
     pub(super) scope: Scope,
     pub(super) max_tokens: usize,
+    pub(super) rules_only: bool,
 }
 
 impl AssembleDraft {
@@ -117,6 +120,7 @@ impl AssembleDraft {
             task: text::required("task", &input.task)?,
             scope: Scope::parse("scope", &input.scope, root)?,
             max_tokens: words::within("max_tokens", input.max_tokens, default, MOST_TOKENS)?.min(cap),
+            rules_only: input.rules_only,
         })
     }
 

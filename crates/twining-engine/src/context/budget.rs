@@ -67,6 +67,7 @@ pub(super) fn fill(
     let mut share = room * ENTITIES / 100;
     filling.context.related_entities = filling.take_some(gathered.entities, &mut share);
     filling.take_the_rest(waiting);
+    filling.lengthen();
     Ok(filling.finish())
 }
 
@@ -203,8 +204,7 @@ impl Filling<'_> {
         }
     }
 
-    fn finish(mut self) -> AssembledContext {
-        self.lengthen();
+    fn finish(self) -> AssembledContext {
         let Self { mut context, told, .. } = self;
         // Decisions that bind stand before the others.
         let (binding, others): (Vec<_>, Vec<_>) = told.into_iter().partition(|(candidate, _)| candidate.binds);
@@ -242,5 +242,21 @@ fn cost(told: &Told) -> usize {
 }
 
 fn chars<T: Serialize>(value: &T) -> usize {
-    serde_json::to_string(value).map_or(usize::MAX / 2, |json| json.chars().count())
+    let mut counted = Characters(0);
+    serde_json::to_writer(&mut counted, value).map_or(usize::MAX / 2, |()| counted.0)
+}
+
+/// How many characters were written to it.
+struct Characters(usize);
+
+impl std::io::Write for Characters {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        // Every byte of UTF-8 that does not continue a character begins one.
+        self.0 += bytes.iter().filter(|byte| (**byte & 0xC0) != 0x80).count();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }

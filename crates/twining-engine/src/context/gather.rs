@@ -7,7 +7,7 @@ use twining_store::{DecisionFilter, EntryFilter, Sense, StoreError, Via, View, d
 
 use crate::context::assemble::{AssembleDraft, ContextEntity};
 use crate::context::score::{self, Weights};
-use crate::decisions::{contesting, nearest};
+use crate::decisions::contesting;
 use crate::lifecycle::is_report;
 use crate::search::{self, DecisionShelf, EntryShelf, Question, Ranking, SearchMode, Why};
 use crate::words;
@@ -73,11 +73,12 @@ pub(super) fn gather(view: &View<'_>, draft: &AssembleDraft, question: &Question
     let most = (draft.max_tokens * 4 / CHARS_PER_CANDIDATE).clamp(40, 400);
     let gathering = Gathering { view, draft, question, weights, most };
     let mut decisions = search::rank(&DecisionShelf { decisions: view.decisions(), filter: DecisionFilter::default() }, question)?;
-    // Without a filter, which would cost more than looking at a few too many.
-    let mut entries = search::rank(&EntryShelf { entries: view.entries(), filter: EntryFilter::default() }, question)?;
+    // Without a filter where most are wanted: it would cost more than looking at a few too many.
+    let filter = if draft.rules_only { of_kinds(&[EntryType::Warning], true) } else { EntryFilter::default() };
+    let mut entries = search::rank(&EntryShelf { entries: view.entries(), filter }, question)?;
     Ranking::compare([&mut decisions, &mut entries]);
     let mode = decisions.mode;
-    let (entities, hanging) = entities(view, &draft.scope)?;
+    let (entities, hanging) = if draft.rules_only { Default::default() } else { entities(view, &draft.scope)? };
     let mut candidates = gathering.decisions(decisions)?;
     lend(&mut candidates, &hanging);
     candidates.extend(gathering.entries(entries)?);
@@ -109,10 +110,7 @@ impl Gathering<'_> {
             let candidate = self.weigh_decision(decisions.at_row(ranked.row)?, ranked.why);
             found.insert(candidate.id().to_owned(), candidate);
         }
-        let mut rows = decisions.affecting(&self.draft.scope)?;
-        rows.retain(|row| row.status.binds());
-        nearest(&mut rows, BY_SCOPE);
-        for row in rows {
+        for row in decisions.nearest(&self.draft.scope, BY_SCOPE)? {
             if !found.contains_key(row.id.as_str())
                 && let Some(decision) = decisions.get(&row.id)?
             {
@@ -146,7 +144,9 @@ impl Gathering<'_> {
             }
         }
         // By kind, so that many of one leave room for the others.
-        for filter in ASKING.map(|kind| of_kinds(&[kind], true)).into_iter().chain([of_kinds(&TELLING, false)]) {
+        let asking = ASKING.into_iter().filter(|kind| !self.draft.rules_only || *kind == EntryType::Warning);
+        let telling = (!self.draft.rules_only).then(|| of_kinds(&TELLING, false));
+        for filter in asking.map(|kind| of_kinds(&[kind], true)).chain(telling) {
             for entry in entries.newest_about(&self.draft.scope, &filter, BY_SCOPE)? {
                 if let Some(candidate) = found.get_mut(&entry.id) {
                     candidate.in_scope = true;

@@ -1,6 +1,5 @@
 //! Why: the decisions that bear on a scope, nearest and most binding first.
 
-use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
@@ -194,16 +193,13 @@ pub(crate) fn why_commit(view: &View<'_>, asked: &str, limit: Option<usize>, see
     Ok(WhyOutcome { decisions, active_count, provisional_count, total_count, omitted_count, contested, unreadable: Vec::new() })
 }
 
-/// Keeps the `limit` rows that matter most, in order. The order is total, so
-/// that the same question gets the same page.
+/// Keeps the `limit` rows that matter most, in order.
 pub(crate) fn nearest(rows: &mut Vec<Affecting>, limit: usize) {
-    let rank = |row: &Affecting| (!row.status.binds(), row.via, Reverse((row.confidence, row.at)));
-    let order = |a: &Affecting, b: &Affecting| rank(a).cmp(&rank(b)).then_with(|| b.id.cmp(&a.id));
     if rows.len() > limit {
-        rows.select_nth_unstable_by(limit, order);
+        rows.select_nth_unstable_by(limit, Affecting::order);
         rows.truncate(limit);
     }
-    rows.sort_unstable_by(order);
+    rows.sort_unstable_by(Affecting::order);
 }
 
 pub(super) fn tell(matched: String, decision: Decision, contested_by: Vec<Id>) -> WhyDecision {

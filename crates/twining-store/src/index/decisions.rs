@@ -1,10 +1,8 @@
 //! Reading the decisions.
 
-use std::collections::HashMap;
-
 use rusqlite::{Connection, Row as SqlRow, params};
 use twining_model::scope::{Folding, covering_keys};
-use twining_model::{Confidence, Decision, Id, Scope, Status, Time, limits};
+use twining_model::{Decision, Id, Scope, Status, Time, limits};
 
 use super::catch_up::domain_key;
 use super::decision_sieve::{DecisionFilter, Sieve};
@@ -14,40 +12,6 @@ use super::tally::{self, Count, horizon};
 use super::view::{Page, Reach, corrupt, first_column, record_at, row_limit};
 use crate::error::StoreError;
 
-/// A decision that bears on a scope, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Affecting {
-    /// Which.
-    pub id: Id,
-    /// Where it stands.
-    pub status: Status,
-    /// How sure its author is.
-    pub confidence: Confidence,
-    /// When it was made.
-    pub at: Time,
-    /// How it bears on the scope.
-    pub via: Via,
-}
-
-/// How a decision came to bear on a scope, nearest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Via {
-    /// Its scope is the one asked for.
-    Exact,
-    /// One of its affected files is, covers or lies under the one asked for.
-    File,
-    /// It bore on a file that was moved to where was asked for.
-    Moved,
-    /// One of its affected symbols is what was asked for.
-    Symbol,
-    /// Its scope lies under the one asked for.
-    Inside,
-    /// Its scope covers the one asked for.
-    Around,
-    /// It governs the whole project.
-    Project,
-}
-
 /// The decisions, as of one moment.
 pub struct Decisions<'v> {
     pub(super) conn: &'v Connection,
@@ -55,35 +19,22 @@ pub struct Decisions<'v> {
     pub(super) folding: Folding,
 }
 
-macro_rules! light {
-    () => {
-        "SELECT d.num, d.id, d.status, d.confidence, d.at, d.scope_key FROM "
-    };
-}
-
 const GET: &str = "SELECT l.raw, l.sum FROM decision d JOIN decision_line l ON l.num = d.num WHERE d.id = ?1";
 const AT: &str = "SELECT raw, sum FROM decision_line WHERE num = ?1";
 const BEGINNING: &str = "SELECT id FROM decision WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3";
 const EXISTS: &str = "SELECT EXISTS(SELECT 1 FROM decision WHERE id = ?1)";
-// The index holds every column these ask for: thousands may govern the whole project.
-const UNDER: &str = concat!(light!(), "decision d INDEXED BY decision_scope WHERE d.scope_key >= ?1 AND d.scope_key < ?2");
-const SCOPED_AT: &str = concat!(light!(), "decision d INDEXED BY decision_scope WHERE d.scope_key = ?1");
-const FILES_UNDER: &str =
-    concat!(light!(), "affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key >= ?1 AND f.file_key < ?2");
-const FILES_AT: &str = concat!(light!(), "affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key = ?1");
-const SYMBOLS: &str = concat!(light!(), "affected_symbol s CROSS JOIN decision d ON d.num = s.num WHERE s.symbol = ?1");
 const RIVALS_UNDER: &str = "
 SELECT num FROM decision INDEXED BY decision_facets
-WHERE domain_key = ?1 AND status = 'active' AND confidence IN ('low', 'medium', 'high') AND scope_key >= ?2 AND scope_key < ?3";
+WHERE domain_key = ?1 AND status = 'active' AND scope_key >= ?2 AND scope_key < ?3";
 const RIVALS_AT: &str = "
 SELECT num FROM decision INDEXED BY decision_facets
-WHERE domain_key = ?1 AND status = 'active' AND confidence IN ('low', 'medium', 'high') AND scope_key = ?2";
+WHERE domain_key = ?1 AND status = 'active' AND scope_key = ?2";
 const CONTESTING_UNDER: &str = "
 SELECT id, summary FROM decision INDEXED BY decision_facets
-WHERE domain_key = ?1 AND status = ?2 AND confidence IN ('low', 'medium', 'high') AND scope_key >= ?3 AND scope_key < ?4";
+WHERE domain_key = ?1 AND status = ?2 AND scope_key >= ?3 AND scope_key < ?4";
 const CONTESTING_AT: &str = "
 SELECT id, summary FROM decision INDEXED BY decision_facets
-WHERE domain_key = ?1 AND status = ?2 AND confidence IN ('low', 'medium', 'high') AND scope_key = ?3";
+WHERE domain_key = ?1 AND status = ?2 AND scope_key = ?3";
 const DEPENDENTS: &str = "SELECT d.id FROM rests_on r JOIN decision d ON d.num = r.num WHERE r.target = ?1 ORDER BY d.id";
 const SUCCESSORS: &str = "SELECT id FROM decision WHERE supersedes = ?1 ORDER BY id";
 const COMMITS_UNDER: &str = "
@@ -140,48 +91,6 @@ impl<'v> Decisions<'v> {
         ids.iter().map(|id| parse_id(id)).collect()
     }
 
-    /// Every decision that bears on a scope, of any status, each by its nearest
-    /// way, ordered by id. Asked for the project, files and symbols say nothing.
-    pub fn affecting(&self, scope: &Scope) -> Result<Vec<Affecting>, StoreError> {
-        let key = scope.key(self.folding);
-        let reach = Reach::under(&key);
-        let mut found: HashMap<i64, Affecting> = HashMap::new();
-        let mut meet = |num: i64, affecting: Affecting| {
-            let via = affecting.via;
-            found.entry(num).and_modify(|known| known.via = known.via.min(via)).or_insert(affecting);
-        };
-        self.light(UNDER, params![reach.low, reach.high], |own| if own == key { Via::Exact } else { Via::Inside }, &mut meet)?;
-        for covering in covering_keys(&key).skip(1) {
-            self.light(SCOPED_AT, [covering], |own| if own.is_empty() { Via::Project } else { Via::Around }, &mut meet)?;
-        }
-        if !key.is_empty() {
-            self.light(FILES_UNDER, params![reach.low, reach.high], |_| Via::File, &mut meet)?;
-            for covering in covering_keys(&key).skip(1) {
-                self.light(FILES_AT, [covering], |_| Via::File, &mut meet)?;
-            }
-            self.light(SYMBOLS, [scope.as_str()], |_| Via::Symbol, &mut meet)?;
-        }
-        let mut affecting: Vec<Affecting> = found.into_values().collect();
-        affecting.sort_unstable_by(|a, b| a.id.cmp(&b.id));
-        Ok(affecting)
-    }
-
-    fn light(
-        &self,
-        sql: &str,
-        params: impl rusqlite::Params,
-        via: impl Fn(&str) -> Via,
-        meet: &mut impl FnMut(i64, Affecting),
-    ) -> Result<(), StoreError> {
-        let mut statement = self.conn.prepare_cached(sql)?;
-        let mut rows = statement.query(params)?;
-        while let Some(row) = rows.next()? {
-            let via = via(row.get_ref(5)?.as_str().map_err(|_| corrupt("a row without a scope"))?);
-            meet(row.get(0)?, light_row(row, via)?);
-        }
-        Ok(())
-    }
-
     /// Active decisions of the same domain whose scope overlaps, ordered by id.
     pub fn rivals(&self, domain: &str, scope: &Scope) -> Result<Vec<Decision>, StoreError> {
         let (domain, key) = (domain_key(domain), scope.key(self.folding));
@@ -201,7 +110,6 @@ impl<'v> Decisions<'v> {
     pub fn contesters(&self, of: &Decision, statuses: &[Status], limit: usize) -> Result<Vec<Id>, StoreError> {
         let (domain, key) = (domain_key(&of.domain), Scope::read(&of.scope).key(self.folding));
         let reach = Reach::under(&key);
-        let folded = fold(&of.summary);
         let mut found: Vec<Id> = Vec::new();
         for status in statuses {
             let status = status.as_str();
@@ -212,9 +120,11 @@ impl<'v> Decisions<'v> {
                     && let Some(row) = rows.next()?
                 {
                     let text = |column: usize| row.get_ref(column)?.as_str().map_err(|_| corrupt("a row with a column that is no text"));
-                    let id = parse_id(text(0)?)?;
-                    if id != of.id && fold(text(1)?) != folded {
-                        found.push(id);
+                    let id = text(0)?;
+                    // Summaries that differ in white space alone say the same.
+                    let says_the_same = || Ok::<_, StoreError>(text(1)?.split_whitespace().eq(of.summary.split_whitespace()));
+                    if id != of.id.as_str() && !says_the_same()? {
+                        found.push(parse_id(id)?);
                     }
                 }
                 Ok(())
@@ -342,35 +252,10 @@ impl<'v> Decisions<'v> {
     }
 }
 
-fn light_row(row: &SqlRow<'_>, via: Via) -> Result<Affecting, StoreError> {
-    let text = |column: usize| row.get_ref(column)?.as_str().map_err(|_| corrupt("a row with a column that is no text"));
-    Ok(Affecting {
-        id: parse_id(text(1)?)?,
-        status: status_of(text(2)?)?,
-        confidence: confidence_of(text(3)?)?,
-        at: Time::from_ms(row.get(4)?),
-        via,
-    })
-}
-
-fn status_of(word: &str) -> Result<Status, StoreError> {
-    EVERY_STATUS.into_iter().find(|status| status.as_str() == word).ok_or_else(|| corrupt("a row with an unknown status"))
-}
-
-fn confidence_of(word: &str) -> Result<Confidence, StoreError> {
-    let all = [Confidence::Low, Confidence::Medium, Confidence::High];
-    all.into_iter().find(|confidence| confidence.as_str() == word).ok_or_else(|| corrupt("a row with an unknown confidence"))
-}
-
 fn ids(texts: &[String]) -> Result<Vec<Id>, StoreError> {
     texts.iter().map(|text| parse_id(text)).collect()
 }
 
-fn parse_id(text: &str) -> Result<Id, StoreError> {
+pub(super) fn parse_id(text: &str) -> Result<Id, StoreError> {
     Id::read(text).ok_or_else(|| corrupt("a row with an id that is none"))
-}
-
-/// Summaries that differ in white space alone say the same.
-fn fold(summary: &str) -> String {
-    summary.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -5,6 +5,7 @@
 //! as one of us left it. Whoever changes it holds `local/index.lock`; readers do
 //! not, and see a snapshot.
 
+mod bearing;
 mod catch_up;
 mod decision_sieve;
 mod decisions;
@@ -39,8 +40,9 @@ use crate::disk::Fingerprint;
 use crate::error::StoreError;
 use crate::files::{Array, DecisionsChanged, Files};
 
+pub use bearing::{Affecting, Via};
 pub use decision_sieve::DecisionFilter;
-pub use decisions::{Affecting, Decisions, Via};
+pub use decisions::Decisions;
 pub use entries::Entries;
 pub use graph::{Edge, Graph};
 pub use nodes::{NodeIndex, NodeText};

@@ -10,7 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 /// Grows with every change to the tables or to what is put into them.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 
 /// Tables, and those indexes that writing needs.
 ///
@@ -102,8 +102,10 @@ CREATE INDEX line_gist ON line(gist) WHERE gist IS NOT NULL;
 CREATE INDEX decision_meaning ON decision_line(meaning);
 CREATE INDEX decision_gist ON decision_line(gist) WHERE gist IS NOT NULL;
 CREATE INDEX decision_at ON decision(at, id);
-CREATE INDEX decision_facets ON decision(domain_key, status, confidence, scope_key);
-CREATE INDEX decision_scope ON decision(scope_key, id, status, confidence, at);
+CREATE INDEX decision_facets ON decision(domain_key, status, scope_key, confidence);
+CREATE INDEX decision_scope ON decision(scope_key, status, confidence, at, id);
+CREATE INDEX decision_standing ON decision(status, confidence, at, id, scope_key);
+CREATE INDEX affected_file_of ON affected_file(num, file_key);
 CREATE INDEX decision_touched ON decision(status, touched);
 CREATE INDEX decision_supersedes ON decision(supersedes, id) WHERE supersedes IS NOT NULL;
 CREATE INDEX decision_unconfirmed ON decision(at, id) WHERE unconfirmed = 1;
@@ -241,6 +243,9 @@ fn harden(conn: &Connection) -> Result<(), rusqlite::Error> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
+    // A plan must not hang on what a question asks for: with partial indexes about,
+    // SQLite would make most of them anew for every id that is looked up.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // A reader that closes must not write: only the holder of the index lock
     // does, and says afterwards how it left the files.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;

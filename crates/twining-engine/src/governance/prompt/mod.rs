@@ -24,6 +24,7 @@ use crate::governance::roles;
 use crate::governance::turns;
 use crate::words;
 
+pub(crate) use render::line_chars;
 pub(crate) use sheet::Sheet;
 
 /// Earlier turns that a prompt tells of, the last one at length.

@@ -6,7 +6,7 @@ use twining_model::{Turn, text};
 
 use crate::governance::gates::GateProfile;
 use crate::governance::modes::ModeAdvice;
-use crate::governance::prompt::{Listed, PromptRecord};
+use crate::governance::prompt::PromptRecord;
 use crate::governance::roles::Role;
 use crate::words;
 
@@ -14,12 +14,15 @@ use crate::words;
 const EARLIER_CHARS: usize = 100;
 /// Characters of one piece of advice.
 const ADVICE_CHARS: usize = 160;
+/// Characters of a record's line.
+const SUMMARY_CHARS: usize = 200;
 /// Characters of a record's reasons.
 const DETAIL_CHARS: usize = 240;
 
 /// A stored text on one line, nothing hidden in it.
 fn told(stored: &str, chars: usize) -> String {
-    words::shorten(&text::visible(stored), chars)
+    // Cut before it is looked through, because it may be long, and after, because it may have grown.
+    words::shorten(&text::visible(&words::shorten(stored, chars)), chars)
 }
 
 /// What holds for the role; at most three eighths of the sheet.
@@ -156,37 +159,16 @@ pub(super) fn mode(mode: &ModeAdvice) -> String {
     section
 }
 
-/// Records one a line, as many as fit into so many characters, and their section:
-/// empty if there are none. Where some are left out, its last line says so.
-pub(super) fn records(heading: &str, tool: &str, listed: &Listed, chars: usize) -> (usize, String) {
-    let lines: Vec<String> = listed.records.iter().map(line).collect();
-    let mut section = format!("## {heading}\n");
-    let length = |text: &str| text.chars().count();
-    let left = chars.saturating_sub(length(&section));
-    let more = |told: usize| (lines.len() - told) as u64 + listed.beyond;
-    if more(0) == 0 {
-        return (0, String::new());
-    }
-    let ending = |told: usize| match (more(told), told) {
-        (0, _) => String::new(),
-        (more, 0) => format!("- {more}, told by {tool}\n"),
-        (more, _) => format!("- and {more} more, told by {tool}\n"),
-    };
-    // How much each line and those before it take.
-    let mut ends = vec![0];
-    ends.extend(lines.iter().scan(0, |sum, line| {
-        *sum += length(line);
-        Some(*sum)
-    }));
-    let told = (0..=lines.len()).rev().find(|told| ends[*told] + length(&ending(*told)) <= left);
-    let Some(told) = told else { return (0, String::new()) };
-    lines[..told].iter().for_each(|line| section.push_str(line));
-    section.push_str(&ending(told));
-    (told, section)
-}
-
-fn line(record: &PromptRecord) -> String {
+/// A record on one line.
+pub(super) fn line(record: &PromptRecord) -> String {
     let standing = if record.standing.is_empty() { String::new() } else { format!(" ({})", told(&record.standing, 20)) };
     let detail = if record.detail.is_empty() { String::new() } else { format!(": {}", told(&record.detail, DETAIL_CHARS)) };
-    format!("- {}{standing}{detail} [{}]\n", told(&record.summary, 200), told(&record.id, 40))
+    format!("- {}{standing}{detail} [{}]\n", told(&record.summary, SUMMARY_CHARS), told(&record.id, 40))
+}
+
+/// Characters that the line of a record takes at least, as far as can be said
+/// without writing it.
+pub(crate) fn line_chars(record: &PromptRecord) -> usize {
+    let least = |text: &str, most: usize| text.split_whitespace().map(|word| word.chars().count()).sum::<usize>().min(most);
+    least(&record.summary, SUMMARY_CHARS) + least(&record.detail, DETAIL_CHARS) + record.id.len()
 }

@@ -46,22 +46,24 @@ impl Sheet {
     pub(crate) fn finish(mut self, memory: Memory) -> Prompt {
         let Memory { rules, decisions, warnings } = memory;
         let share = self.left / 4;
-        let kept_for = |kind: &Kind, listed: &Listed| kind.section(listed, share).1.chars().count() + 1;
-        let behind_decisions = kept_for(&WARNINGS, &warnings);
-        let behind_rules = kept_for(&DECISIONS, &decisions) + behind_decisions;
-        self.prompt.rules = self.list(&RULES, rules, behind_rules);
-        self.prompt.decisions = self.list(&DECISIONS, decisions, behind_decisions);
-        self.prompt.warnings = self.list(&WARNINGS, warnings, 0);
+        let [rules, decisions, warnings] =
+            [(RULES, rules), (DECISIONS, decisions), (WARNINGS, warnings)].map(|(kind, listed)| Lines::of(kind, listed, self.left));
+        let kept_for = |lines: &Lines| lines.section(share).1.chars().count() + 1;
+        let behind_decisions = kept_for(&warnings);
+        let behind_rules = kept_for(&decisions) + behind_decisions;
+        self.prompt.rules = self.list(rules, behind_rules);
+        self.prompt.decisions = self.list(decisions, behind_decisions);
+        self.prompt.warnings = self.list(warnings, 0);
         self.prompt.token_estimate = self.prompt.text.chars().count().div_ceil(CHARS) as u64;
         self.prompt
     }
 
     /// Writes records of a kind, as many as fit with `kept` characters left for others.
-    fn list(&mut self, kind: &Kind, listed: Listed, kept: usize) -> Vec<PromptRecord> {
-        let (told, section) = kind.section(&listed, self.left.saturating_sub(kept + 1));
+    fn list(&mut self, lines: Lines, kept: usize) -> Vec<PromptRecord> {
+        let (told, section) = lines.section(self.left.saturating_sub(kept + 1));
         let told = if self.write(&section) { told } else { 0 };
-        self.prompt.omitted_count += (listed.records.len() - told) as u64 + listed.beyond;
-        listed.records.into_iter().take(told).collect()
+        self.prompt.omitted_count += lines.more(told);
+        lines.listed.records.into_iter().take(told).collect()
     }
 }
 
@@ -75,8 +77,54 @@ const RULES: Kind = Kind { heading: "Rules that must not be broken", tool: "twin
 const DECISIONS: Kind = Kind { heading: "Decisions to follow", tool: "twining_why" };
 const WARNINGS: Kind = Kind { heading: "Open warnings", tool: "twining_read" };
 
-impl Kind {
-    fn section(&self, listed: &Listed, chars: usize) -> (usize, String) {
-        render::records(self.heading, self.tool, listed, chars)
+/// Records of a kind, and the lines of as many as could ever fit.
+struct Lines {
+    kind: Kind,
+    listed: Listed,
+    lines: Vec<String>,
+    /// How much each line and those before it take.
+    ends: Vec<usize>,
+}
+
+impl Lines {
+    fn of(kind: Kind, listed: Listed, chars: usize) -> Self {
+        let (mut lines, mut ends) = (Vec::new(), vec![0]);
+        for record in &listed.records {
+            let line = render::line(record);
+            let end = ends[lines.len()] + line.chars().count();
+            if end > chars {
+                break;
+            }
+            lines.push(line);
+            ends.push(end);
+        }
+        Self { kind, listed, lines, ends }
+    }
+
+    /// How many are left where so many are told.
+    fn more(&self, told: usize) -> u64 {
+        (self.listed.records.len() - told) as u64 + self.listed.beyond
+    }
+
+    /// How many records fit into so many characters, and their section: empty if
+    /// there are none. Where some are left out, its last line says so.
+    fn section(&self, chars: usize) -> (usize, String) {
+        let mut section = format!("## {}\n", self.kind.heading);
+        let left = chars.saturating_sub(section.chars().count());
+        if self.more(0) == 0 {
+            return (0, String::new());
+        }
+        let tool = self.kind.tool;
+        let ending = |told: usize| match (self.more(told), told) {
+            (0, _) => String::new(),
+            (more, 0) => format!("- {more}, told by {tool}\n"),
+            (more, _) => format!("- and {more} more, told by {tool}\n"),
+        };
+        let fit = self.ends.partition_point(|end| *end <= left);
+        let told = (0..fit).rev().find(|told| self.ends[*told] + ending(*told).chars().count() <= left);
+        let Some(told) = told else { return (0, String::new()) };
+        self.lines[..told].iter().for_each(|line| section.push_str(line));
+        section.push_str(&ending(told));
+        (told, section)
     }
 }

@@ -86,6 +86,7 @@ fn short(texts: &[String]) -> Vec<&str> {
 }
 
 const PAPERS: &str = "SELECT id, ino, size, mtime FROM paper";
+const PAPERS_IN_ORDER: &str = "SELECT id, ino, size, mtime FROM paper ORDER BY id";
 const PAPER: &str = "SELECT ino, size, mtime FROM paper WHERE id = ?1";
 const PUT_PAPER: &str = "INSERT INTO paper(id, ino, size, mtime) VALUES(?1, ?2, ?3, ?4)
 ON CONFLICT(id) DO UPDATE SET ino = excluded.ino, size = excluded.size, mtime = excluded.mtime";
@@ -281,10 +282,20 @@ impl Session<'_> {
 /// Whether the index has the decisions just as the directory has them. Most
 /// processes live for one question, and for most of those nothing changed.
 pub(in crate::index) fn are_as_listed(conn: &Connection, names: &DecisionNames) -> Result<bool, StoreError> {
-    let mut papers = papers(conn)?;
-    let same = names.decisions.iter().all(|(id, print)| papers.remove(id.as_str()) == Some(Some(*print)));
+    let mut statement = conn.prepare_cached(PAPERS_IN_ORDER)?;
+    let mut papers = statement.query([])?;
+    for (id, print) in &names.decisions {
+        let is_listed = match papers.next()? {
+            Some(row) => row.get_ref(0)?.as_bytes().is_ok_and(|known| known == id.as_str().as_bytes()) && print_at(row, 1)? == Some(*print),
+            None => false,
+        };
+        if !is_listed {
+            return Ok(false);
+        }
+    }
+    let same = papers.next()?.is_none();
     let odd: HashSet<String> = names.odd.iter().map(|name| format!("{DECISIONS}/{name}")).collect();
-    Ok(same && papers.is_empty() && odd == reported_as_odd(conn)?.into_iter().collect())
+    Ok(same && odd == reported_as_odd(conn)?.into_iter().collect())
 }
 
 fn papers(conn: &Connection) -> Result<HashMap<String, Option<Fingerprint>>, StoreError> {

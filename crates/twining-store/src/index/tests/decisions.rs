@@ -82,6 +82,46 @@ fn decisions_bear_on_a_scope_by_the_nearest_way() {
 }
 
 #[test]
+fn the_nearest_are_the_first_of_all_that_bear_on_a_scope_however_few_are_asked_for() {
+    let desk = Desk::new();
+    let scopes = ["src/auth/", "src/auth/jwt.rs", "src", "project", "docs/", "src/auth/jwt/keys.rs"];
+    let files = ["", "src/auth/jwt.rs", "src", "src/auth/", "docs/guide.md"];
+    let (confidences, statuses) = (["low", "medium", "high"], ["active", "active", "provisional", "superseded", "overridden"]);
+    // More than are looked at one by one.
+    for n in 1..=700 {
+        let file = match files[n % files.len()] {
+            "" => String::new(),
+            file => format!(",\"affected_files\":[\"{file}\",\"other.rs\"]"),
+        };
+        let symbol = if n % 7 == 0 { ",\"affected_symbols\":[\"src/auth\"]" } else { "" };
+        let at = format!("2026-01-{:02}T00:00:00.000Z", n % 9 + 1);
+        desk.decision(
+            &ulid(n),
+            &format!(
+                ",\"scope\":\"{}\",\"confidence\":\"{}\",\"status\":\"{}\",\"timestamp\":\"{at}\"{file}{symbol}",
+                scopes[n / 2 % scopes.len()],
+                confidences[n / 3 % 3],
+                statuses[n / 5 % statuses.len()],
+            ),
+        );
+    }
+    let index = desk.index();
+    let view = view(&index);
+    for scope in ["src/auth", "src/auth/jwt.rs", "src", "project", "docs/", "elsewhere.rs"] {
+        let scope = Scope::read(scope);
+        let mut all = view.decisions().affecting(&scope).expect("a list");
+        all.retain(|row| row.status.binds());
+        all.sort_by(Affecting::order);
+        for limit in [1, 3, 10, 60, 1000] {
+            let first = &all[..all.len().min(limit)];
+            assert_eq!(view.decisions().nearest(&scope, limit).expect("a list"), first, "{scope}, {limit}");
+            let besides = view.decisions().count_in_force(&scope, first.iter().map(|row| row.id.as_str()).chain(["unknown"]));
+            assert_eq!(besides.expect("counts"), (all.len() - first.len()) as u64, "{scope}, {limit}");
+        }
+    }
+}
+
+#[test]
 fn rivals_are_active_of_the_same_domain_and_overlap() {
     let desk = Desk::new();
     for (n, fields) in [

@@ -10,6 +10,8 @@ mod trust;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -34,7 +36,7 @@ impl Desk {
         let dir = TempDir::new().expect("a temporary directory");
         let project = dir.path().canonicalize().expect("it exists");
         let layout = Layout::make(&project, None).expect("makes the folder");
-        Self { files: Files::new(&layout), dir }
+        Self { files: Files::new(&layout, &Arc::new(AtomicBool::new(true))), dir }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

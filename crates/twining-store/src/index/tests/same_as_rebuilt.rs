@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use proptest::prelude::*;
 use twining_model::{Change, Entity, Entry, IdSource, Relation, Time, World};
@@ -265,7 +265,7 @@ proptest! {
             act_out(&store, &desk, act).expect("goes well");
         }
         act_out(&store, &desk, &Act::Look).expect("goes well");
-        desk.files = Files::new(&Layout::open(&Place { project: project.clone(), ..Place::default() }, None).expect("opens").expect("is there"));
+        desk.files = Files::new(&Layout::open(&Place { project: project.clone(), ..Place::default() }, None).expect("opens").expect("is there"), &Arc::new(AtomicBool::new(true)));
         let index = Index::open(&desk.files).expect("opens");
         desk.assert_right(&index);
     }
