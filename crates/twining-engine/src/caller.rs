@@ -2,6 +2,8 @@
 
 use twining_model::{IdSource, Origin, Refused, Time, text};
 
+use crate::hygiene::secrets_in;
+
 /// Who calls: what they call themselves, beside what the server knows of them.
 #[derive(Clone, Debug)]
 pub struct Caller {
@@ -21,7 +23,11 @@ impl Caller {
     /// Takes an agent's name. What cannot be seen in it is spelled out: two names
     /// that differ by nothing a person can see would be one agent to everybody.
     pub(crate) fn name(field: &'static str, given: &str) -> Result<String, Refused> {
-        text::name(field, given).map(|name| text::visible(&name))
+        let name = text::name(field, given).map(|name| text::visible(&name))?;
+        if !secrets_in(&name).is_empty() {
+            return Err(Refused::new(field, "must not hold a secret").because("it would stand in every record of this agent"));
+        }
+        Ok(name)
     }
 }
 

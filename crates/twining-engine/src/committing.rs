@@ -27,6 +27,10 @@ impl Engine {
         commit: &CommitSeen,
         before: &dyn Fn() -> Option<Time>,
     ) -> Result<Vec<LinkCommitOutcome>, Failure> {
+        // The memory is not even opened for a commit that can concern no decision.
+        if !commit.may_concern_decisions() {
+            return Ok(Vec::new());
+        }
         let found = self.store().view::<_, Failure>(|view| Ok(decisions::carried_out(view, commit, before)?))?;
         let mut linked = Vec::with_capacity(found.len());
         for (id, by) in found {

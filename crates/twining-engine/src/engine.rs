@@ -209,8 +209,10 @@ impl Engine {
 
     /// Puts provisional decisions in force.
     pub fn promote(&self, caller: &Caller, input: &PromoteInput) -> Result<PromoteOutcome, Failure> {
-        let draft = PromoteDraft::parse(input)?;
-        self.store.transact(Durability::Strict, |view| plan_promote(view, &draft, &self.stamp(caller)))
+        let (input, redacted) = clean(input);
+        let draft = PromoteDraft::parse(&input)?;
+        let outcome = self.store.transact(Durability::Strict, |view| plan_promote(view, &draft, &self.stamp(caller)))?;
+        Ok(PromoteOutcome { redacted, ..outcome })
     }
 
     /// Searches decisions.
@@ -222,8 +224,10 @@ impl Engine {
 
     /// Links a commit with the decision it carries out.
     pub fn link_commit(&self, caller: &Caller, input: &LinkCommitInput) -> Result<LinkCommitOutcome, Failure> {
-        let draft = LinkCommitDraft::parse(&clean(input).0)?;
-        self.store.transact(Durability::Strict, |view| plan_link_commit(view, &draft, &self.stamp(caller)))
+        let (input, redacted) = clean(input);
+        let draft = LinkCommitDraft::parse(&input)?;
+        let outcome = self.store.transact(Durability::Strict, |view| plan_link_commit(view, &draft, &self.stamp(caller)))?;
+        Ok(LinkCommitOutcome { redacted, ..outcome })
     }
 
     /// Lists what a commit carries out.
@@ -307,10 +311,11 @@ impl Engine {
 
     /// Verifies a scope, and posts what it found.
     pub fn verify(&self, caller: &Caller, input: &VerifyInput, history: &dyn History) -> Result<VerifyOutcome, Failure> {
-        let draft = VerifyDraft::parse(input, self.store.root())?;
+        let (input, redacted) = clean(input);
+        let draft = VerifyDraft::parse(&input, self.store.root())?;
         let (finding, outcome) = self.store.view(|view| lifecycle::verify(view, &draft, history, &self.stamp(caller)))?;
         self.store.post(&[finding])?;
-        Ok(outcome)
+        Ok(VerifyOutcome { redacted, ..outcome })
     }
 
     /// Exports a scope.

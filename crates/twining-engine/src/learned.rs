@@ -59,6 +59,7 @@ impl Engine {
 
     /// Proposes a guard from a pattern, tried on every recorded call.
     pub fn create_guard(&self, caller: &Caller, user: &UserPolicy, input: &CreateGuardInput) -> Result<GuardCreated, Failure> {
+        let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let draft = PatternsDraft::parse(&PatternsInput::default())?;
         let pattern = self.gather_traces(&draft)?.pattern(input.pattern.trim(), &draft, &self.guards(user).guards).ok_or_else(|| {
@@ -66,7 +67,7 @@ impl Engine {
             Failure::NotFound { what: "pattern", id: text::excerpt(&input.pattern, 40), hint }
         })?;
         let (calls, objected) = (self.store().calls()?, self.objected()?);
-        let created = self.store().transact_policy(|file| plan_create(file, &pattern, input, &calls, &objected))?;
+        let created = self.store().transact_policy(|file| plan_create(file, &pattern, &input, &calls, &objected))?;
         let made = StoreTraceInput {
             kind: TraceType::Decision.as_str().to_owned(),
             what_happened: format!("the guard `{}` was proposed", created.id),
@@ -75,7 +76,7 @@ impl Engine {
             ..StoreTraceInput::default()
         };
         self.store_trace(&caller, &made)?;
-        Ok(created)
+        Ok(GuardCreated { redacted, ..created })
     }
 
     /// Lists the guards.

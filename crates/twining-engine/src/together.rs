@@ -81,7 +81,7 @@ impl Engine {
 
     /// Holds a part of the project, lets it go, or tells who holds what.
     pub fn claim(&self, caller: &Caller, input: &ClaimInput) -> Result<ClaimOutcome, Failure> {
-        let (input, _) = clean(input);
+        let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let store = self.store();
         let files_of = |feature: &str| {
@@ -92,7 +92,8 @@ impl Engine {
         if draft == ClaimDraft::List {
             return plan_claim(&store.agents()?, &draft, store.folding(), &self.stamp(&caller)).map(|(_, outcome)| outcome);
         }
-        store.transact_agents(|shelf| plan_claim(shelf, &draft, store.folding(), &self.stamp(&caller)))
+        let outcome = store.transact_agents(|shelf| plan_claim(shelf, &draft, store.folding(), &self.stamp(&caller)))?;
+        Ok(ClaimOutcome { redacted, ..outcome })
     }
 
     /// Remembers that an agent called, once a minute and never by waiting. What

@@ -16,20 +16,21 @@ use crate::workflow::{self, *};
 impl Engine {
     /// Lists features, adds one, or changes one through the rules.
     pub fn features(&self, caller: &Caller, checkout: &Path, input: &FeaturesInput) -> Result<FeaturesOutcome, Failure> {
-        let (input, _) = clean(input);
+        let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let draft = FeaturesDraft::parse(&input, self.store().root())?;
         if let FeaturesDraft::List { status, id, limit } = &draft {
             return workflow::read_features(&self.store().features()?, *status, id.as_deref(), *limit);
         }
         let most = self.max_test_failures()?;
-        self.store().transact_features(|shelf| {
+        let outcome = self.store().transact_features(|shelf| {
             let passes = |feature: &Feature| {
                 let files = file_states(checkout, &feature.files)?;
                 workflow::accept(feature, &Remembered::read(&shelf.runs), &files).map(|(_, told)| told)
             };
             workflow::plan_features(shelf, &draft, most, passes, &self.stamp(&caller))
-        })
+        })?;
+        Ok(FeaturesOutcome { redacted, ..outcome })
     }
 
     /// Tells what to do now.

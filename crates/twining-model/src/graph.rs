@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::entry::Origin;
 use crate::limits::Refused;
 
 macro_rules! words {
@@ -77,6 +78,12 @@ pub struct Entity {
     /// When it last changed.
     #[serde(default)]
     pub updated_at: String,
+    /// Who wrote it last, by the name they gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
+    /// Who wrote it last, as the server knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     /// Fields of other versions, kept as they are.
     #[serde(flatten)]
     #[schemars(skip)]
@@ -103,6 +110,12 @@ pub struct Relation {
     /// When it was first seen.
     #[serde(default)]
     pub created_at: String,
+    /// Who wrote it last, by the name they gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
+    /// Who wrote it last, as the server knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     /// Fields of other versions, kept as they are.
     #[serde(flatten)]
     #[schemars(skip)]

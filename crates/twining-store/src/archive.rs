@@ -9,6 +9,7 @@ use crate::array;
 use crate::disk::Handle;
 use crate::error::StoreError;
 use crate::layout::{ARCHIVE, BOARD, Layout};
+use crate::store::Store;
 
 /// What is to leave the board.
 #[derive(Clone, Debug, Default)]
@@ -67,6 +68,21 @@ pub fn move_out(layout: &Layout, archival: &Archival, now: Time) -> Result<Archi
     add_to_archive(layout, &name, &leaving)?;
     layout.replace(&layout.top, BOARD, &kept, true)?;
     Ok(Archived { moved: leaving.len(), file: format!("{ARCHIVE}/{name}") })
+}
+
+impl Store {
+    /// The ids of everything that ever left the board.
+    pub fn archived_ids(&self) -> Result<HashSet<String>, StoreError> {
+        let mut ids = HashSet::new();
+        let Some(room) = self.reading_room()? else { return Ok(ids) };
+        let Some(dir) = room.layout.top.open_dir(ARCHIVE)? else { return Ok(ids) };
+        for name in dir.list()?.iter().filter(|name| name.ends_with(".jsonl")) {
+            let Some(file) = dir.open(name)? else { continue };
+            let bytes = file.read_all(BOARD_BYTES)?;
+            ids.extend(lines(&bytes).filter_map(|line| array::id_of(std::str::from_utf8(line).ok()?.trim())));
+        }
+        Ok(ids)
+    }
 }
 
 fn add_to_archive(layout: &Layout, name: &str, leaving: &[(String, &[u8])]) -> Result<(), StoreError> {

@@ -92,6 +92,15 @@ impl Store {
         append(&room.layout, &lines)
     }
 
+    /// Stores traces that came from elsewhere: nobody here vouches for them.
+    pub fn import_traces(&self, traces: &[Trace]) -> Result<(), StoreError> {
+        let lines = lines_of(traces)?;
+        let room = self.writing_room()?;
+        let _held = room.lock.take()?;
+        drain(&room.layout)?;
+        append_lines(&room.layout, &lines)
+    }
+
     /// Brings in what hooks left, if nobody has the lock; how many there were.
     pub fn drain_traces(&self) -> Result<usize, StoreError> {
         let Some(room) = self.open_to_traces()? else { return Ok(0) };
@@ -176,8 +185,22 @@ fn lines_of(traces: &[Trace]) -> Result<Vec<u8>, StoreError> {
     Ok(lines)
 }
 
-/// Appends whole lines. The caller holds the lock.
+/// Appends whole lines that this machine vouches for. The caller holds the lock.
 fn append(layout: &Layout, lines: &[u8]) -> Result<(), StoreError> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    // Known before they are there: a crash in between leaves a hash too many, not a trace nobody believes.
+    let mut hashes = Vec::new();
+    for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        hashes.extend(format!("{:016x}\n", xxh3_64(line)).into_bytes());
+    }
+    append_after(&nook(layout)?.make_append(OWN)?, &hashes)?;
+    append_lines(layout, lines)
+}
+
+/// Appends whole lines. The caller holds the lock.
+fn append_lines(layout: &Layout, lines: &[u8]) -> Result<(), StoreError> {
     if lines.is_empty() {
         return Ok(());
     }
@@ -191,12 +214,6 @@ fn append(layout: &Layout, lines: &[u8]) -> Result<(), StoreError> {
     if tail::last_byte(&handle, size)? != b'\n' {
         size = tail::mend(layout, &handle, size)?;
     }
-    // Known before they are there: a crash in between leaves a hash too many, not a trace nobody believes.
-    let mut hashes = Vec::new();
-    for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        hashes.extend(format!("{:016x}\n", xxh3_64(line)).into_bytes());
-    }
-    append_after(&nook(layout)?.make_append(OWN)?, &hashes)?;
     handle.write(lines).inspect_err(|_| {
         // The disk may be full: the part that was written must not stay.
         drop(handle.set_len(size));

@@ -67,6 +67,8 @@ pub fn entity(ids: &IdSource, name: &str) -> Entity {
         properties: BTreeMap::new(),
         created_at: ids.now().to_string(),
         updated_at: ids.now().to_string(),
+        agent_id: None,
+        origin: None,
         extra: Map::new(),
     }
 }
@@ -81,6 +83,8 @@ pub fn relation(ids: &IdSource, source: &str, target: &str) -> Relation {
         kind: "related_to".to_owned(),
         properties: BTreeMap::new(),
         created_at: ids.now().to_string(),
+        agent_id: None,
+        origin: None,
         extra: Map::new(),
     }
 }

@@ -3,6 +3,8 @@
 //! One table for the program that merges, for whoever registers it with git, and
 //! for the help. Names are ours alone, so that they clash with nobody's settings.
 
+use crate::installed::{for_shell, from_shell};
+
 /// A kind of merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Driver {
@@ -51,9 +53,19 @@ impl Driver {
         format!("twining-{}", self.kind)
     }
 
-    /// What git runs; `program` is how a shell calls us.
+    /// What git hands to a shell to start the program at this path.
     pub fn command(&self, program: &str) -> String {
-        format!("{program} merge-driver {} %O %A %B %P", self.kind)
+        // A percent sign is git's own.
+        format!("{}{}", for_shell(program).replace('%', "%%"), self.arguments())
+    }
+
+    /// The program behind [`Self::command`].
+    pub fn program_in(&self, command: &str) -> Option<String> {
+        from_shell(&command.strip_suffix(&self.arguments())?.replace("%%", "%"))
+    }
+
+    fn arguments(&self) -> String {
+        format!(" merge-driver {} %O %A %B %P", self.kind)
     }
 
     /// Its lines for git's attributes, in a project at this path below the top of the repository.
@@ -65,7 +77,10 @@ impl Driver {
 
 /// What to tell git where `twining init` did not.
 pub fn by_hand() -> String {
-    let settings = DRIVERS.iter().map(|driver| format!("  git config merge.{}.driver '{}'\n", driver.name(), driver.command("twining")));
+    // Written down as a path: git would start whatever is called so first on PATH.
+    let settings = DRIVERS
+        .iter()
+        .map(|driver| format!("  git config merge.{}.driver \"'$(command -v twining)'{}\"\n", driver.name(), driver.arguments()));
     let attributes = DRIVERS.iter().flat_map(|driver| driver.attributes("")).map(|line| format!("  {line}\n"));
     let (settings, attributes): (String, String) = (settings.collect(), attributes.collect());
     format!("By hand, once in each clone:\n{settings}\nand in .git/info/attributes:\n{attributes}")
@@ -74,6 +89,15 @@ pub fn by_hand() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_anywhere_is_found_again_in_what_git_runs() {
+        for path in ["/usr/bin/twining", "/50% off/o'brien/twining"] {
+            for driver in DRIVERS {
+                assert_eq!(driver.program_in(&driver.command(path)).as_deref(), Some(path));
+            }
+        }
+    }
 
     #[test]
     fn the_list_of_decisions_is_merged_as_an_array() {

@@ -1,4 +1,4 @@
-//! What git knows of the project. Only this file and `wiring.rs` start a program.
+//! What git knows of the project. Only this file, `running.rs` and the tour start a program.
 //!
 //! A cloned repository is not trusted: no shell, no hooks, no pager, no
 //! monitor, no fetching, and every path stands behind `--`.

@@ -7,10 +7,9 @@
 //! project, is ever started: settings may have been cloned.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -18,6 +17,7 @@ use twining_engine::guards::{Example, Guard, Guards, Level, Moment, Standing};
 
 use crate::desk::Project;
 use crate::hook::{HOSTS, Host};
+use crate::{installed, running};
 
 /// Where each host is told what to call.
 const SETTINGS: [(&str, &str); 6] = [
@@ -32,8 +32,6 @@ const SETTINGS: [(&str, &str); 6] = [
 const MOST_BYTES: u64 = 1024 * 1024;
 /// Calls that are tried through one host.
 const MOST_CALLS: usize = 2_000;
-/// How long a hook may take.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What came of one host's wiring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -308,22 +306,11 @@ impl Drop for Throwaway {
 /// Runs a hook as its host would, and gives what it said.
 fn run(words: &[String], told: &Value, place: &Throwaway, project: &Path) -> Result<String, String> {
     let (name, rest) = words.split_first().ok_or("it is empty")?;
-    let program = program(name, project)?;
-    let mut child = Command::new(&program)
-        .args(in_throwaway(rest, place))
-        .current_dir(&place.dir)
-        .env_remove("TWINING_PROJECT")
-        .env("CLAUDE_PROJECT_DIR", &place.dir)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| error.to_string())?;
-    if let Some(mut input) = child.stdin.take() {
-        // A hook that does not read its event says so by its answer.
-        let _ = input.write_all(told.to_string().as_bytes());
-    }
-    finished(child)
+    let program = installed::outside(name, project)?;
+    let mut command = Command::new(&program);
+    command.args(in_throwaway(rest, place)).current_dir(&place.dir);
+    command.env_remove("TWINING_PROJECT").env("CLAUDE_PROJECT_DIR", &place.dir);
+    running::run(&mut command, &told.to_string()).map(|said| format!("{}{}", said.out, said.err))
 }
 
 /// The arguments, with the throwaway in place of any project they name.
@@ -341,39 +328,6 @@ fn in_throwaway(words: &[String], place: &Throwaway) -> Vec<String> {
         }
     }
     given
-}
-
-fn finished(mut child: Child) -> Result<String, String> {
-    let step = Duration::from_millis(2);
-    let mut waited = Duration::ZERO;
-    loop {
-        match child.try_wait().map_err(|error| error.to_string())? {
-            Some(_) => break,
-            None if waited >= PATIENCE => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err("it does not end".to_owned());
-            }
-            None => std::thread::sleep(step),
-        }
-        waited += step;
-    }
-    let out = child.wait_with_output().map_err(|error| error.to_string())?;
-    Ok(format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr)))
-}
-
-/// The program a host would start; never one that came with the project.
-fn program(name: &str, project: &Path) -> Result<PathBuf, String> {
-    let found = if name.contains('/') {
-        Some(PathBuf::from(name)).filter(|path| path.is_absolute())
-    } else {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(name)).find(|file| file.is_file())
-    };
-    let found = found.ok_or_else(|| format!("`{name}` is not found on PATH, so the host cannot start it either"))?;
-    let real = found.canonicalize().map_err(|error| format!("`{}`: {error}", found.display()))?;
-    let inside = project.canonicalize().is_ok_and(|project| real.starts_with(project));
-    if inside { Err(format!("`{}` lies in the project and is not run", found.display())) } else { Ok(real) }
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 mod common;
 
 use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 
 use common::repository::{Repository, changed};
 use serde_json::Value;
@@ -55,15 +57,39 @@ fn a_wired_project_is_proven_to_work() {
 #[test]
 fn a_trial_merge_tells_whether_the_driver_works() {
     let shop = wired("none");
-    let (_, words) = said(&examined(&shop, &[]), "git", "trial merge");
-    assert!(!words.contains("knowledge"), "{words}");
+    let (finding, words) = said(&examined(&shop, &[]), "git", "trial merge");
+    assert!(finding == "ok" && words.contains(&shop.path("bin/twining").display().to_string()), "{words}");
     // Another program of our name cannot merge.
-    fs::remove_file(shop.path("bin/twining")).expect("removes");
     shop.program("twining", "#!/bin/sh\nexit 1\n");
     let told = examined(&shop, &[]);
     let (finding, words) = said(&told, "git", "trial merge");
     assert!(finding == "fail" && words.contains("knowledge") && words.contains("lines"), "{words}");
     assert_eq!(said(&told, "path", "which says").0, "warn");
+    assert_eq!(said(&told, "git", "which says").0, "warn");
+}
+
+#[test]
+fn the_program_that_git_starts_is_looked_at_and_set_right() {
+    let shop = wired("none");
+    fs::remove_file(shop.path("bin/twining")).expect("removes");
+    let ran = shop.run(&["doctor"]);
+    assert!(ran.code == 3 && ran.stdout.contains("which is gone"), "{ran:?}");
+    let told = examined(&shop, &["--fix"]);
+    assert!(told["fixed"].to_string().contains(".git/config"), "{told}");
+    assert_eq!(said(&told, "git", env!("CARGO_BIN_EXE_twining")).0, "ok");
+
+    // As it was written before: by name, so that anybody's program is started.
+    let by_name = shop.read(".git/config").replace(env!("CARGO_BIN_EXE_twining"), "twining");
+    shop.write(".git/config", &by_name);
+    assert_eq!(said(&examined(&shop, &[]), "git", "by its name").0, "warn");
+
+    // One that came with the project is never tried.
+    let trap = shop.path("trapped");
+    shop.write_program("tools/twining", &format!("#!/bin/sh\ntouch '{}'\n", trap.display()));
+    shop.write(".git/config", &by_name.replace("driver = twining", &format!("driver = {}", shop.file("tools/twining").display())));
+    assert_eq!(said(&examined(&shop, &[]), "git", "lies in the project").0, "fail");
+    assert!(!trap.exists());
+    assert_eq!(said(&examined(&shop, &["--fix"]), "git", "trial merges came out right").0, "ok");
 }
 
 #[test]
@@ -163,6 +189,22 @@ fn mending_keeps_a_stealthy_installation_out_of_sight() {
     fs::remove_file(shop.file("CLAUDE.local.md")).expect("removes");
     assert!(examined(&shop, &["--fix"])["fixed"].to_string().contains("CLAUDE.local.md"));
     assert_eq!(shop.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_memory_that_cannot_be_written_is_no_healthy_one() {
+    let shop = wired("none");
+    shop.run(&["post", "finding", "hello"]);
+    let folder = shop.file(".twining");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o555)).expect("sets");
+    if fs::write(folder.join("x"), "").is_ok() {
+        let _ = writeln!(std::io::stderr(), "skipped: nothing is closed to this user");
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("sets");
+        return;
+    }
+    let ran = shop.run(&["doctor"]);
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("sets");
+    assert!(ran.code == 3 && ran.stdout.contains("cannot be written to"), "{ran:?}");
 }
 
 #[test]

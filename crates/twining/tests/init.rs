@@ -46,10 +46,11 @@ fn a_dry_run_shows_the_diff_and_writes_nothing() {
 #[test]
 fn hooks_that_were_there_still_run() {
     let shop = Repository::new();
-    shop.program("twining", "#!/bin/sh\necho \"$@\" >> \"$(git rev-parse --show-toplevel)/calls\"\n");
+    shop.twining_on_path();
     shop.write_program(".git/hooks/pre-commit", "#!/bin/sh\necho theirs >> calls\nexit 0\n");
     shop.write_program(".git/hooks/post-commit", "#!/usr/bin/env python3\nopen('calls', 'a').write('python\\n')\n");
     shop.told(&["init", "--agent", "none"]);
+    shop.program("twining", "#!/bin/sh\necho \"$@\" >> \"$(git rev-parse --show-toplevel)/calls\"\n");
     shop.write("a.txt", "a");
     shop.commit("one");
     assert_eq!(shop.read("calls"), "hook --agent git pre-commit\ntheirs\nhook --agent git post-commit\npython\n");
@@ -61,13 +62,94 @@ fn hooks_that_were_there_still_run() {
 #[test]
 fn a_refusal_stops_the_commit_and_a_missing_program_does_not() {
     let shop = Repository::new();
+    shop.twining_on_path();
     shop.told(&["init", "--agent", "none"]);
+    fs::remove_file(shop.path("bin/twining")).expect("removes");
     shop.write("a.txt", "a");
     shop.commit("nobody to ask");
     shop.program("twining", "#!/bin/sh\ncase \"$*\" in *pre-commit*) echo no >&2; exit 1;; esac\n");
     shop.write("a.txt", "b");
     shop.git(&["add", "-A"]);
     assert_eq!(shop.git_ran(&["commit", "-q", "-m", "two"]).code, 1);
+}
+
+/// Two branches that only our driver merges, and the commits on the way.
+fn merged(shop: &Repository) -> String {
+    let learn = |node: &str| {
+        let operation = format!(
+            r#"{{"op":"add_node","id":"{node}","type":"component","level":"architecture","status":"current","description":"Something"}}"#
+        );
+        shop.told(&["knowledge", "update", "--op", &operation]);
+        shop.commit(node);
+    };
+    shop.commit("start");
+    shop.git(&["branch", "left"]);
+    learn("right-node");
+    shop.git(&["checkout", "-q", "left"]);
+    learn("left-node");
+    shop.git(&["merge", "-q", "--no-edit", "main"]);
+    shop.read(".twining/knowledge.dot")
+}
+
+#[test]
+fn s46_a_program_of_our_name_in_front_of_ours_is_not_started() {
+    let shop = Repository::new();
+    shop.told(&["init", "--agent", "none"]);
+    let trap = format!("#!/bin/sh\ntouch '{}'\nexit 1\n", shop.path("trapped").display());
+    shop.program("twining", &trap);
+    for planted in ["twining", ".twining/twining", ".git/twining"] {
+        shop.write_program(planted, &trap);
+    }
+    let graph = merged(&shop);
+    assert!(graph.contains("left-node") && graph.contains("right-node") && !graph.contains("<<<<"), "{graph}");
+    assert!(!shop.path("trapped").exists(), "neither a commit nor a merge started it");
+}
+
+#[test]
+fn a_program_in_a_folder_of_any_name_merges_and_is_asked() {
+    let shop = Repository::new();
+    let folder = shop.path("it's \"my\" 50% #1; $HOME `bin` ü");
+    fs::create_dir(&folder).expect("makes a folder");
+    symlink(env!("CARGO_BIN_EXE_twining"), folder.join("twining")).expect("links");
+    let init = |words: &[&str]| {
+        let mut command = shop.command_in(&shop.path("shop"), words);
+        command.env("PATH", format!("{}:/usr/bin:/bin", folder.display()));
+        common::Ran::of(command.output().expect("starts"))
+    };
+    assert_eq!(init(&["init", "--agent", "none"]).code, 0);
+    let told: Value = serde_json::from_str(&init(&["doctor", "--json"]).stdout).expect("prints JSON");
+    assert!(told.to_string().contains("5 trial merges came out right"), "{told:#}");
+    let graph = merged(&shop);
+    assert!(graph.contains("left-node") && graph.contains("right-node") && !graph.contains("<<<<"), "{graph}");
+    let mark = format!("#!/bin/sh\ntouch '{}'\n", shop.path("asked").display());
+    fs::remove_file(folder.join("twining")).expect("removes");
+    fs::write(folder.join("twining"), mark).expect("writes");
+    fs::set_permissions(folder.join("twining"), fs::Permissions::from_mode(0o755)).expect("sets");
+    shop.write("a.txt", "a");
+    shop.commit("asked");
+    assert!(shop.path("asked").exists(), "{}", shop.read(".git/hooks/post-commit"));
+}
+
+#[test]
+fn hooks_that_git_tracks_call_us_by_name() {
+    let shop = Repository::new();
+    shop.git(&["config", "core.hooksPath", ".githooks"]);
+    shop.told(&["init", "--agent", "none"]);
+    let hook = shop.read(".githooks/post-commit");
+    assert!(hook.contains("\n  twining hook --agent git post-commit") && !hook.contains(env!("CARGO_BIN_EXE_twining")), "{hook}");
+}
+
+#[test]
+fn a_program_that_moved_is_told_anew_by_init() {
+    let shop = Repository::new();
+    shop.twining_on_path();
+    shop.told(&["init", "--agent", "none"]);
+    fs::remove_file(shop.path("bin/twining")).expect("removes");
+    let told = shop.told(&["init", "--agent", "none"]);
+    assert_eq!(files(&told), [".git/config", ".git/hooks/post-commit", ".git/hooks/pre-commit"]);
+    assert!(shop.read(".git/hooks/pre-commit").contains(env!("CARGO_BIN_EXE_twining")));
+    shop.told(&["uninstall", "--purge", "--yes"]);
+    assert!(!shop.read(".git/config").contains("twining") && !shop.file(".git/hooks/pre-commit").exists());
 }
 
 #[test]
@@ -113,8 +195,10 @@ fn hooks_go_where_git_looks_for_them() {
 #[test]
 fn drivers_are_known_to_git() {
     let shop = Repository::new();
+    shop.twining_on_path();
     shop.told(&["init", "--agent", "none"]);
-    assert_eq!(shop.git(&["config", "merge.twining-knowledge.driver"]), "twining merge-driver knowledge %O %A %B %P\n");
+    let program = shop.path("bin/twining").display().to_string();
+    assert_eq!(shop.git(&["config", "merge.twining-knowledge.driver"]), format!("{program} merge-driver knowledge %O %A %B %P\n"));
     let asked = shop.git(&[
         "check-attr",
         "merge",
@@ -229,6 +313,31 @@ fn somebody_elses_server_of_our_name_is_kept_and_told() {
     assert!(told["notes"].to_string().contains("starts something else"), "{told}");
     shop.told(&["uninstall"]);
     assert_eq!(shop.json(".mcp.json")["mcpServers"]["twining"]["command"], "npx");
+}
+
+#[test]
+fn what_could_be_imported_is_told_and_left_alone() {
+    let shop = Repository::new();
+    shop.write("docs/adr/0001-use-rest.md", "# 1. Use REST\n");
+    shop.write(".guardkit/config/quality-gates.yaml", "quality_gates: {}\n");
+    shop.write(".beads/issues.jsonl", "{}\n");
+    shop.write("memory.jsonl", "{}\n");
+    shop.write("CLAUDE.md", "# Rules\n\n- Never push\n- Use pnpm\n");
+    let told = shop.told(&["init", "--agent", "claude"]);
+    let steps = told["next_steps"].to_string();
+    for line in [
+        "docs/adr/ has 1 decision record: `twining import adr docs/adr --dry-run`",
+        "`twining import guardkit --print`",
+        "`twining import beads .beads/issues.jsonl --dry-run`",
+        "`twining import memory-jsonl memory.jsonl --dry-run`",
+        "CLAUDE.md has 2 rules: `twining import claude-md CLAUDE.md --dry-run`",
+    ] {
+        assert!(steps.contains(line), "{line} in {steps}");
+        let words: Vec<&str> = line.split('`').nth(1).expect("a command").split(' ').skip(1).collect();
+        assert_eq!(shop.run(&words).code, 0, "{line}");
+    }
+    assert_eq!(shop.told(&["status"])["active_decisions"], 0, "nothing was taken over");
+    assert_eq!(shop.told(&["init", "--agent", "claude"])["next_steps"], json!([]), "told once");
 }
 
 #[test]

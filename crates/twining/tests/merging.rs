@@ -179,6 +179,73 @@ fn two_branches_of_a_thousand_records_each_come_together() {
 }
 
 #[test]
+fn a_graph_that_git_left_in_two_is_read_at_once_and_one_after_the_next_edit() {
+    let node = |id: &str, words: &str| {
+        format!("  {id} [type=\"component\", level=\"architecture\", status=\"current\", description=\"{words}\"];\n")
+    };
+    let graph = |nodes: &str| format!("digraph ProjectKnowledge {{\n{nodes}}}\n");
+    let add = r#"{"op":"add_node","id":"later","type":"component","level":"architecture","status":"current","description":"d"}"#;
+    for (style, both_there) in [("merge", true), ("diff3", true)] {
+        let project = repository(With::Nothing);
+        project.git(["config", "merge.conflictStyle", style]);
+        write(&project, "knowledge.dot", &graph(&node("shared", "as it was")));
+        commit(&project, "graph");
+        for branch in ["left", "right"] {
+            project.git(["checkout", "-q", "-b", branch, "main"]);
+            write(&project, "knowledge.dot", &graph(&(node("shared", "as it was") + &node(branch, branch))));
+            commit(&project, branch);
+        }
+        merge(&project, "left");
+        assert!(read(&project, "knowledge.dot").contains("<<<<<<<"));
+        let found = twining(&project.path(), &["knowledge", "retrieve", "left right"]);
+        let hits: BTreeSet<&str> = found["hits"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+        assert_eq!(hits.contains("left") && hits.contains("right"), both_there, "{found}");
+        let updated = twining(&project.path(), &["knowledge", "update", "--op", add]);
+        assert_eq!((&updated["joined"], &updated["nodes"]), (&json!(true), &json!(4)), "{updated}");
+        let text = read(&project, "knowledge.dot");
+        assert!(!text.contains("<<<<") && !text.contains("====") && text.contains("later"), "{text}");
+        assert_eq!(twining(&project.path(), &["knowledge", "check"])["valid"], true);
+    }
+    // What the sides disagree on is nobody's to guess.
+    let project = repository(With::Nothing);
+    let torn = format!(
+        "digraph {{\n<<<<<<< HEAD\n{}=======\n{}>>>>>>> other\n}}\n",
+        node("a", "one"),
+        node("a", "one").replace("component", "rule")
+    );
+    write(&project, "knowledge.dot", &torn);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_twining"));
+    command.args(["knowledge", "update", "--op", add]).current_dir(project.path()).stdin(Stdio::null());
+    let output = command.output().expect("the program starts");
+    assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("both sides of a merge"), "{output:?}");
+    assert_eq!(read(&project, "knowledge.dot"), torn);
+}
+
+#[test]
+fn what_two_branches_call_by_one_name_is_one_thing_after_the_merge() {
+    for with in WAYS {
+        let project = repository(with);
+        for branch in ["left", "right"] {
+            project.git(["checkout", "-q", "-b", branch, "main"]);
+            let end = format!("{branch}-end");
+            twining(&project.path(), &["add-entity", &end, "module"]);
+            twining(&project.path(), &["add-entity", "shared", "concept", "--property", &format!("{branch}=1")]);
+            twining(&project.path(), &["add-relation", &end, "calls", "shared"]);
+            commit(&project, branch);
+        }
+        merge(&project, "left");
+        let near = twining(&project.path(), &["neighbors", "shared"]);
+        let names: BTreeSet<&str> =
+            near["neighbors"].as_array().expect("a list").iter().filter_map(|near| near["entity"]["name"].as_str()).collect();
+        assert_eq!(names, BTreeSet::from(["left-end", "right-end"]), "{with:?}: {near}");
+        assert_eq!(near["center"]["properties"], json!({"left": "1", "right": "1"}), "{with:?}");
+        assert_eq!(twining(&project.path(), &["path", "left-end", "right-end"])["length"], 2, "{with:?}");
+        let found = twining(&project.path(), &["graph-query", "shared"]);
+        assert_eq!(found["entities"].as_array().map(Vec::len), Some(1), "{with:?}: {found}");
+    }
+}
+
+#[test]
 fn five_branches_give_the_same_bytes_in_any_order() {
     let branches = ["one", "two", "three", "four", "five"];
     let project = repository(With::Drivers);

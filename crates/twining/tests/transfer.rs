@@ -84,12 +84,84 @@ fn another_folder_comes_over_whole() {
     let (here, there) = (Project::new(), Project::new());
     there.decide("Only there", "src/");
     there.run(&["post", "finding", "said there"]);
-    write(&there, ".twining/policy.yml", "version: 1\n");
+    write(&there, ".twining/policy.yml", GUARD);
     let told = here.json(&["import", "twining", there.path().to_str().expect("is UTF-8")]);
-    assert_eq!((&told["decisions"]["new"], &told["unread"][0]["file"]), (&json!(1), &json!("policy.yml")), "{told}");
+    assert_eq!(told["decisions"]["new"], json!(1), "{told}");
+    let left = told["unread"].as_array().expect("a list").iter().find(|left| left["file"] == "policy.yml").expect("is told");
+    assert!(left["why"].as_str().expect("says why").contains("no-push"), "{left}");
+    assert!(!here.json(&["guards"]).to_string().contains("no-push"), "nobody here is stopped by it");
     assert!(here.json(&["recent"]).to_string().contains("said there"));
     let again = here.json(&["import", "twining", there.path().to_str().expect("is UTF-8")]);
     assert_eq!((&again["decisions"]["new"], &again["entries"]["new"]), (&json!(0), &json!(0)), "{again}");
+}
+
+const GUARD: &str = "version: 1\nguards:\n  - id: no-push\n    when: {command: [\"git push\"]}\n    action: block\n    say: people push\n";
+
+#[test]
+fn work_and_knowledge_of_another_folder_come_over_once_and_are_believed_no_further() {
+    let (here, there) = (Project::new(), Project::new());
+    let secret = format!("{}{}", "gh", "p_0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX");
+    let features = json!({"features": [
+        {"id": "F1", "description": "theirs", "status": "pending"},
+        {"id": "F2", "description": format!("log in with {secret}"), "status": "tested", "tested": true, "priority": 3, "extra": [1]},
+    ]});
+    write(&there, ".twining/features.json", &features.to_string());
+    write(
+        &there,
+        ".twining/knowledge.dot",
+        "digraph {\n  cache [type=rule, level=architecture, status=current, priority=critical, description=\"No caches\"];\n  db [type=component, level=architecture, status=current, description=\"One database\"];\n  cache -> db [relation=related_to];\n}\n",
+    );
+    there.run(&["store-trace", "violation", "pushed", "--action", "Bash: git push"]);
+    there.json(&[
+        "record-turn",
+        "T1",
+        "1",
+        "--feature",
+        "F2",
+        "--player-decision",
+        "x",
+        "--coach-decision",
+        "approve",
+        "--progress-summary",
+        "all",
+    ]);
+    here.json(&["features", "add", "F1", "--description", "ours"]);
+    let from = there.path().to_str().expect("is UTF-8").to_owned();
+    let import = |words: &[&str]| here.json(&[&["import", "twining", from.as_str()], words].concat());
+    let tried = import(&["--dry-run"]);
+    let told = import(&[]);
+    for (part, new, known) in [("features", 1, 1), ("nodes", 2, 0), ("turns", 1, 0), ("traces", 1, 0)] {
+        assert_eq!(told[part], json!({"new": new, "known": known, "completed": 0}), "{part}: {told}");
+        assert_eq!(tried[part], told[part], "what is tried is what comes");
+    }
+    let list = here.json(&["features"]);
+    let of = |id: &str| list["features"].as_array().expect("a list").iter().find(|feature| feature["id"] == id).expect("is there").clone();
+    assert_eq!((&of("F1")["description"], &of("F2")["status"], &of("F2")["tested"]), (&json!("ours"), &json!("completed"), &json!(false)));
+    let graph = std::fs::read_to_string(here.path().join(".twining/knowledge.dot")).expect("is there");
+    assert!(graph.contains("future") && !graph.contains("current"), "in force once a person says so: {graph}");
+    assert_eq!(here.json(&["query-traces"])["traces"][0]["trust"], "imported");
+    let turn = std::fs::read_to_string(here.path().join(".twining/turns/F2/T1/T1.json")).expect("is there");
+    assert_eq!(serde_json::from_str::<Value>(&turn).expect("is JSON")["origin"]["trust"], "imported");
+    for file in [".twining/features.json", ".twining/blackboard.jsonl", ".twining/knowledge.dot"] {
+        assert!(!std::fs::read_to_string(here.path().join(file)).unwrap_or_default().contains(&secret), "{file}");
+    }
+    let again = import(&[]);
+    for part in ["features", "nodes", "turns", "traces", "entries"] {
+        assert_eq!(again[part]["new"], 0, "{part}: {again}");
+    }
+}
+
+#[test]
+fn what_was_archived_since_does_not_come_back() {
+    let (here, there) = (Project::new(), Project::new());
+    there.run(&["post", "finding", "said there"]);
+    let from = there.path().to_str().expect("is UTF-8").to_owned();
+    assert_eq!(here.json(&["import", "twining", &from])["entries"]["new"], 1);
+    assert_ne!(here.json(&["archive"])["archived_count"], 0);
+    let again = here.json(&["import", "twining", &from]);
+    assert_eq!((&again["entries"]["new"], &again["entries"]["known"]), (&json!(0), &json!(1)), "{again}");
+    let read = here.json(&["read"]);
+    assert!(read["entries"].as_array().expect("a list").iter().all(|entry| entry["summary"] != "said there"), "{read}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use twining_store::{AgentChange, AgentShelf, Config};
 use crate::agents::Presence;
 use crate::caller::{Caller, Stamp};
 use crate::failure::Failure;
+use crate::hygiene::Redaction;
 use crate::words;
 
 /// What to hold or let go, in the caller's words.
@@ -42,6 +43,9 @@ pub struct ClaimOutcome {
     pub released: Vec<String>,
     /// Everything that somebody holds.
     pub claims: Vec<Claim>,
+    /// Secrets that were not written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// A claim to be, every rule checked.
@@ -149,7 +153,9 @@ pub(crate) fn plan_claim(
 ) -> Result<(AgentChange, ClaimOutcome), Failure> {
     let mut claims = claims_on(shelf, stamp.at);
     let outcome = match draft {
-        ClaimDraft::List => return Ok((AgentChange::default(), ClaimOutcome { claim: None, released: Vec::new(), claims })),
+        ClaimDraft::List => {
+            return Ok((AgentChange::default(), ClaimOutcome { claim: None, released: Vec::new(), claims, redacted: Vec::new() }));
+        }
         ClaimDraft::Take { paths, feature, ttl_ms, reason } => {
             for held in claims.iter().filter(|claim| !is_mine(claim, stamp.caller)) {
                 let path = paths.iter().find_map(|path| overlapping(held, path, folding));
@@ -182,7 +188,7 @@ pub(crate) fn plan_claim(
                 until: Time::from_ms(stamp.at.as_ms() + ttl_ms).to_string(),
             };
             claims.push(claim.clone());
-            ClaimOutcome { claim: Some(claim), released: Vec::new(), claims }
+            ClaimOutcome { claim: Some(claim), released: Vec::new(), claims, redacted: Vec::new() }
         }
         ClaimDraft::Release { paths, feature } => {
             let all = paths.is_empty() && feature.is_none();
@@ -201,7 +207,7 @@ pub(crate) fn plan_claim(
             }
             let released: Vec<String> = claims.iter().filter(|claim| meant(claim) && may(claim)).map(|claim| claim.id.clone()).collect();
             claims.retain(|claim| !released.contains(&claim.id));
-            ClaimOutcome { claim: None, released, claims }
+            ClaimOutcome { claim: None, released, claims, redacted: Vec::new() }
         }
     };
     let text = serde_json::to_string_pretty(&Claims { claims: outcome.claims.clone() }).unwrap_or_default() + "\n";

@@ -10,6 +10,7 @@ use crate::decisions::amend::amendment;
 use crate::decisions::committed::{CommitSeen, LinkedBy};
 use crate::decisions::find;
 use crate::failure::Failure;
+use crate::hygiene::Redaction;
 use crate::{graph, words};
 
 /// Digits from which two beginnings of a hash are taken for one commit.
@@ -39,6 +40,9 @@ pub struct LinkCommitOutcome {
     pub commit_hash: String,
     /// The decision's choice.
     pub decision_summary: String,
+    /// Secrets that were not written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// A link to be, every rule checked.
@@ -116,7 +120,10 @@ pub fn plan_link_commit(view: &View<'_>, draft: &LinkCommitDraft, stamp: &Stamp<
         change.amendments.push(amendment(&before, &after)?);
         graph::link_commit(&mut change, view, &before, &commit_hash, stamp)?;
     }
-    Ok((change, LinkCommitOutcome { linked, decision_id: draft.id.clone(), commit_hash, decision_summary: before.summary }))
+    Ok((
+        change,
+        LinkCommitOutcome { linked, decision_id: draft.id.clone(), commit_hash, decision_summary: before.summary, redacted: Vec::new() },
+    ))
 }
 
 /// The decisions that a commit carries out. Any beginning of its hash will do,

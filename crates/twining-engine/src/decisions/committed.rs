@@ -37,6 +37,14 @@ pub struct CommitSeen {
     pub files: Vec<String>,
 }
 
+impl CommitSeen {
+    /// Whether it names a decision or touches a file that one may be about. A merge
+    /// touches what its branches did.
+    pub(crate) fn may_concern_decisions(&self) -> bool {
+        !self.trailers.is_empty() || (self.parents.len() < 2 && self.files.iter().any(|file| !file.starts_with(".twining/")))
+    }
+}
+
 /// What a link between a commit and a decision rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LinkedBy {

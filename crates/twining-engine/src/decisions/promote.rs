@@ -11,6 +11,7 @@ use crate::caller::Stamp;
 use crate::decisions::amend::{amendment, move_to};
 use crate::decisions::{disagree, find, notices, retired};
 use crate::failure::Failure;
+use crate::hygiene::Redaction;
 use crate::words;
 
 /// Rivals that are named.
@@ -55,6 +56,9 @@ pub struct PromoteOutcome {
     /// Promoted, but in conflict with active ones; the warning of it stays open.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contested: Vec<Contested>,
+    /// Secrets that were not written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// A promotion to be, every rule checked.

@@ -70,7 +70,9 @@ pub fn plan_add_entity(view: &View<'_>, draft: &EntityDraft, stamp: &Stamp<'_>) 
             if properties == old.properties {
                 return Ok((change, EntityAdded { id: old.id, created: false, redacted: Vec::new() }));
             }
-            (Entity { properties, updated_at: now, ..old }, false)
+            // Whoever adds to it answers for what it says now.
+            let (agent_id, origin) = (Some(stamp.caller.agent.clone()), Some(stamp.caller.origin.clone()));
+            (Entity { properties, updated_at: now, agent_id, origin, ..old }, false)
         }
         None => (new_entity(&draft.name, draft.kind, draft.properties.clone(), stamp), true),
     };
@@ -88,6 +90,8 @@ pub(crate) fn new_entity(name: &str, kind: EntityType, properties: BTreeMap<Stri
         properties,
         created_at: now.clone(),
         updated_at: now,
+        agent_id: Some(stamp.caller.agent.clone()),
+        origin: Some(stamp.caller.origin.clone()),
         extra: Map::new(),
     }
 }

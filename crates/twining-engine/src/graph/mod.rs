@@ -4,6 +4,7 @@
 //! come from agents who know them and from decisions; none is guessed.
 
 mod entity;
+mod kin;
 mod path;
 mod population;
 mod prune;

@@ -9,8 +9,8 @@ use twining_store::{StoreError, View};
 
 use crate::answer::is_false;
 use crate::failure::Failure;
-use crate::graph::Direction;
 use crate::graph::resolve::{relation_types, resolve};
+use crate::graph::{Direction, kin};
 use crate::words;
 
 /// Which two entities to connect.
@@ -59,6 +59,7 @@ pub fn path(view: &View<'_>, input: &PathInput, root: &Root) -> Result<PathOutco
     let kinds = relation_types(&input.relation_types)?;
     let from = resolve(view, "from", &input.from, root)?;
     let to = resolve(view, "to", &input.to, root)?;
+    let [from, to] = [kin::one(view, &from.id)?.unwrap_or(from), kin::one(view, &to.id)?.unwrap_or(to)];
     let mut search = Search { view, kinds, sides: [Side::at(&from.id), Side::at(&to.id)], truncated: false };
     let meeting = if from.id == to.id { Some(from.id) } else { search.meet(most)? };
     let path = match &meeting {
@@ -131,22 +132,23 @@ impl Search<'_, '_> {
     /// the other side has reached too. Any such node lies on a shortest way: had
     /// the other side come nearer, the two would have met a step ago.
     fn expand(&mut self, near: usize) -> Result<Option<String>, StoreError> {
-        let graph = self.view.graph();
         let frontier = std::mem::take(&mut self.sides[near].frontier);
         self.sides[near].depth += 1;
         for from in frontier {
-            let edges = graph.edges(&from, &self.kinds, limits::WALK_NODES)?;
+            let edges = kin::edges(self.view, &from, &self.kinds, limits::WALK_NODES)?;
             self.truncated |= edges.len() == limits::WALK_NODES;
-            for edge in edges {
+            for mut edge in edges {
+                if self.sides[near].reached.contains_key(&edge.other) {
+                    continue;
+                }
+                let Some(other) = kin::one(self.view, &edge.other)? else { continue };
+                edge.other = other.id;
                 if self.sides[near].reached.contains_key(&edge.other) {
                     continue;
                 }
                 let met = self.sides[1 - near].reached.contains_key(&edge.other);
                 if !met && self.sides[near].reached.len() >= limits::WALK_NODES {
                     self.truncated = true;
-                    continue;
-                }
-                if !met && graph.entity(&edge.other)?.is_none() {
                     continue;
                 }
                 let hop = Hop { from: from.clone(), relation: edge.relation.kind, outgoing: edge.outgoing };
@@ -170,7 +172,7 @@ impl Search<'_, '_> {
         stops.extend(end.hops_to(meeting).into_iter().rev().map(|(_, hop)| (hop.from, Some((hop.relation, !hop.outgoing)))));
         let mut steps = Vec::with_capacity(stops.len());
         for (id, by) in stops {
-            let Some(entity) = self.view.graph().entity(&id)? else { continue };
+            let Some(entity) = kin::one(self.view, &id)? else { continue };
             let (relation, direction) = by.map(|(relation, outgoing)| (relation, Direction::of(outgoing))).unzip();
             steps.push(Step { entity, relation, direction });
         }

@@ -8,6 +8,7 @@ use twining_model::{Change, Decision, Entity, EntityType, Id, RelationType, limi
 use twining_store::{StoreError, View};
 
 use crate::caller::Stamp;
+use crate::graph::kin;
 use crate::graph::weave::Weaver;
 use crate::words;
 
@@ -66,7 +67,7 @@ pub(crate) fn linked_to_decision(view: &View<'_>, id: &Id, limit: usize) -> Resu
     let Some(concept) = view.graph().named_as(id.as_str(), EntityType::Concept.as_str())? else {
         return Ok((found, false));
     };
-    for edge in view.graph().edges(&concept.id, &[], limits::WALK_NODES)? {
+    for edge in kin::edges(view, &concept.id, &[], limits::WALK_NODES)? {
         if edge.other == concept.id || found.iter().any(|entity| entity.id == edge.other) {
             continue;
         }

@@ -7,6 +7,7 @@ use twining_store::View;
 
 use crate::answer::within_answer;
 use crate::failure::Failure;
+use crate::graph::kin;
 use crate::words;
 
 /// Which entities to find.
@@ -34,7 +35,14 @@ pub fn graph_query(view: &View<'_>, input: &GraphQueryInput) -> Result<GraphQuer
     let query = words::query("query", &input.query)?;
     let kinds = entity_types(&input.entity_types)?;
     let (found, more) = view.graph().find(&query, &kinds, words::page("limit", input.limit, 10)?)?;
-    let (entities, cut) = within_answer(found);
+    let mut entities: Vec<Entity> = Vec::with_capacity(found.len());
+    for entity in found {
+        let entity = kin::one(view, &entity.id)?.unwrap_or(entity);
+        if entities.iter().all(|known| known.id != entity.id) {
+            entities.push(entity);
+        }
+    }
+    let (entities, cut) = within_answer(entities);
     Ok(GraphQueryOutcome { entities, truncated: more || cut })
 }
 

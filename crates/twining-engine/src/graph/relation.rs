@@ -76,7 +76,8 @@ pub fn plan_add_relation(
             if properties == old.properties {
                 return Ok((change, RelationAdded { id: old.id, created: false, redacted: Vec::new() }));
             }
-            (Relation { properties, ..old }, false)
+            let (agent_id, origin) = (Some(stamp.caller.agent.clone()), Some(stamp.caller.origin.clone()));
+            (Relation { properties, agent_id, origin, ..old }, false)
         }
         None => (new_relation(&source.id, &target.id, draft.kind, draft.properties.clone(), stamp), true),
     };
@@ -99,6 +100,8 @@ pub(crate) fn new_relation(
         kind: kind.as_str().to_owned(),
         properties,
         created_at: stamp.at.to_string(),
+        agent_id: Some(stamp.caller.agent.clone()),
+        origin: Some(stamp.caller.origin.clone()),
         extra: Map::new(),
     }
 }

@@ -56,6 +56,21 @@ fn saying_an_entity_twice_merges_what_is_known_of_it() {
 }
 
 #[test]
+fn whoever_wrote_an_entity_or_a_relation_last_stands_by_it() {
+    let project = Project::new();
+    project.engine.add_entity(&caller("ada"), &entity("auth", "module", &[("owner", "ada")])).expect("adds");
+    project.engine.add_entity(&caller("bob"), &entity("auth", "module", &[("owner", "ada")])).expect("adds nothing");
+    assert_eq!(project.entities()[0].agent_id.as_deref(), Some("ada"), "nothing new, nobody new");
+    project.engine.add_entity(&caller("bob"), &entity("auth", "module", &[("owner", "bob")])).expect("adds");
+    let auth = project.entities().remove(0);
+    assert_eq!((auth.agent_id.as_deref(), auth.origin), (Some("bob"), Some(caller("bob").origin)));
+    project.add_entity("db", "module");
+    project.engine.add_relation(&caller("cay"), &relation("auth", "calls", "db")).expect("relates");
+    let edges = neighbors(&project, "auth", 1);
+    assert_eq!(edges.neighbors[0].entity.origin.as_ref().map(|origin| origin.trust), Some(twining_model::Trust::Agent));
+}
+
+#[test]
 fn two_processes_that_add_one_entity_at_once_make_one() {
     let project = Project::new();
     let other = project.another_engine();

@@ -9,8 +9,8 @@ use twining_store::View;
 
 use crate::answer::within_answer;
 use crate::failure::Failure;
-use crate::graph::Direction;
 use crate::graph::resolve::{relation_types, resolve};
+use crate::graph::{Direction, kin};
 use crate::words;
 
 /// Relations one walk may look at; many more than nodes, since most lead back.
@@ -56,8 +56,8 @@ pub fn neighbors(view: &View<'_>, input: &NeighborsInput, root: &Root) -> Result
     let depth = words::within("depth", input.depth, 1, limits::WALK_DEPTH)?;
     let kinds = relation_types(&input.relation_types)?;
     let center = resolve(view, "entity", &input.entity, root)?;
+    let center = kin::one(view, &center.id)?.unwrap_or(center);
 
-    let graph = view.graph();
     let mut seen: HashSet<String> = HashSet::from([center.id.clone()]);
     let mut frontier = vec![center.id.clone()];
     let mut found: Vec<Neighbor> = Vec::new();
@@ -67,7 +67,7 @@ pub fn neighbors(view: &View<'_>, input: &NeighborsInput, root: &Root) -> Result
         let mut next: Vec<String> = Vec::new();
         for id in &frontier {
             let most = edges_left.min(limits::WALK_NODES);
-            let edges = graph.edges(id, &kinds, most)?;
+            let edges = kin::edges(view, id, &kinds, most)?;
             truncated |= edges.len() == most;
             edges_left -= edges.len();
             for edge in edges {
@@ -75,12 +75,15 @@ pub fn neighbors(view: &View<'_>, input: &NeighborsInput, root: &Root) -> Result
                     continue;
                 }
                 // A relation whose end is missing leads nowhere; `status` reports it.
-                let Some(entity) = graph.entity(&edge.other)? else { continue };
+                let Some(entity) = kin::one(view, &edge.other)? else { continue };
+                if entity.id != edge.other && !seen.insert(entity.id.clone()) {
+                    continue;
+                }
                 if found.len() == limits::WALK_NODES {
                     truncated = true;
                     break;
                 }
-                next.push(edge.other);
+                next.push(entity.id.clone());
                 found.push(Neighbor { entity, relation: edge.relation.kind, direction: Direction::of(edge.outgoing), depth: step as u64 });
             }
         }

@@ -71,18 +71,22 @@ impl<T: Texts> Texts for Vec<T> {
 
 impl<T: Texts> Texts for (String, T) {
     fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
+        tell(field, &mut self.0);
         self.1.texts(field, tell);
     }
 }
 
 impl Texts for std::collections::BTreeMap<String, String> {
     fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
-        for (name, value) in self.iter_mut() {
+        let told = std::mem::take(self).into_iter().map(|(mut name, value)| {
+            tell(field, &mut name);
             // The name is what tells that the value is a secret.
             let mut both = format!("{name}={value}");
             tell(field, &mut both);
-            *value = both.strip_prefix(&format!("{name}=")).unwrap_or(&both).to_owned();
-        }
+            let value = both.strip_prefix(&format!("{name}=")).unwrap_or(&both).to_owned();
+            (name, value)
+        });
+        *self = told.collect();
     }
 }
 
@@ -91,7 +95,14 @@ impl Texts for serde_json::Value {
         match self {
             Self::String(text) => tell(field, text),
             Self::Array(items) => items.iter_mut().for_each(|item| item.texts(field, tell)),
-            Self::Object(fields) => fields.values_mut().for_each(|value| value.texts(field, tell)),
+            Self::Object(fields) => {
+                let told = std::mem::take(fields).into_iter().map(|(mut name, mut value)| {
+                    tell(field, &mut name);
+                    value.texts(field, tell);
+                    (name, value)
+                });
+                *fields = told.collect();
+            }
             _ => {}
         }
     }
@@ -115,31 +126,62 @@ impl Texts for twining_model::HandoffResult {
     }
 }
 
+impl Texts for crate::Operation {
+    /// Under the names of its own fields: a graph is corrected by them.
+    fn texts(&mut self, _: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
+        let fields = [
+            ("id", &mut self.id),
+            ("type", &mut self.kind),
+            ("level", &mut self.level),
+            ("status", &mut self.status),
+            ("description", &mut self.description),
+            ("tag", &mut self.tag),
+            ("component", &mut self.component),
+            ("path", &mut self.path),
+            ("example", &mut self.example),
+            ("priority", &mut self.priority),
+            ("from", &mut self.from),
+            ("to", &mut self.to),
+            ("relation", &mut self.relation),
+            ("note", &mut self.note),
+        ];
+        fields.into_iter().for_each(|(field, text)| text.texts(field, tell));
+    }
+}
+
 impl Texts for crate::workflow::EvidenceInput {
     fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
         self.command.texts(field, tell);
         self.output.texts(field, tell);
+        self.reports.texts(field, tell);
+        self.data.texts(field, tell);
     }
 }
 
 told! {
-    crate::PostInput { summary, detail, tags, agent_id }
+    crate::PostInput { summary, detail, tags, scope, relates_to, agent_id }
     crate::DismissInput { reason, agent_id }
-    crate::DecideInput { domain, summary, context, rationale, constraints, alternatives, affected_symbols, agent_id }
+    crate::DecideInput {
+        domain, scope, summary, context, rationale, constraints, alternatives, affected_files, affected_symbols, commit_hash, agent_id,
+    }
     crate::ReconsiderInput { new_context, agent_id }
     crate::OverrideInput { reason, new_decision, overridden_by }
-    crate::LinkCommitInput { summary }
-    crate::learning::StoreTraceInput { what_happened, what_was_correct, why, action, feature, task, agent_id }
+    crate::PromoteInput { promoted_by }
+    crate::VerifyInput { scope }
+    crate::LinkCommitInput { summary, commit_hash }
+    crate::learning::StoreTraceInput { what_happened, what_was_correct, why, action, guard, feature, task, agent_id }
     crate::AddEntityInput { name, properties }
-    crate::AddRelationInput { properties }
+    crate::AddRelationInput { source, target, properties }
     crate::RecordTurnInput {
-        player_decision, progress_summary, blockers_found, acceptance_criteria_status, quality_gate_results, player_summary, coach_feedback,
+        feature, task, files_modified, player_decision, progress_summary, blockers_found, acceptance_criteria_status, quality_gate_results, player_summary, coach_feedback,
         lessons_from_turn, what_to_try_next, agent_id,
     }
-    crate::ReportInput { summary, evidence, agent_id }
-    crate::FeaturesInput { description, acceptance_criteria, reason, agent_id }
+    crate::ReportInput { feature, role, summary, files, evidence, agent_id }
+    crate::FeaturesInput { id, description, files, acceptance_criteria, depends_on, reason, agent_id }
+    crate::KnowledgeUpdateInput { operations, story_id }
+    crate::learning::CreateGuardInput { id, say, next_step, commands, paths, adds, tools, agent_id }
     crate::RegisterInput { capabilities, role, description, agent_id }
-    crate::DelegateInput { summary, tags, agent_id }
-    crate::HandoffInput { summary, results, source_agent, target_agent }
-    crate::ClaimInput { reason, agent_id }
+    crate::DelegateInput { summary, required_capabilities, scope, tags, agent_id }
+    crate::HandoffInput { summary, results, scope, source_agent, target_agent }
+    crate::ClaimInput { paths, feature, reason, agent_id }
 }

@@ -21,8 +21,8 @@ impl<'f> FolderText<'f> {
 
     /// The files that are read from such a folder.
     #[must_use]
-    pub fn names() -> [&'static str; 3] {
-        ["blackboard.jsonl", "graph/entities.json", "graph/relations.json"]
+    pub fn names() -> [&'static str; 7] {
+        ["blackboard.jsonl", "graph/entities.json", "graph/relations.json", "features.json", "knowledge.dot", "traces.jsonl", "policy.yml"]
     }
 }
 
@@ -30,13 +30,18 @@ pub(super) fn read(folder: &FolderText<'_>, found: &mut Found) {
     for file in &folder.files {
         match file.name.as_str() {
             "blackboard.jsonl" => board(file, found),
-            "graph/entities.json" => elements::<Entity>(file, found, |found, entity| found.entities.push(entity)),
-            "graph/relations.json" => elements::<Relation>(file, found, |found, relation| found.relations.push(relation)),
+            "graph/entities.json" => elements::<Entity>(file, found, |found, entity| {
+                found.entities.push(Entity { origin: Some(believed(entity.origin.clone())), ..entity });
+            }),
+            "graph/relations.json" => elements::<Relation>(file, found, |found, relation| {
+                found.relations.push(Relation { origin: Some(believed(relation.origin.clone())), ..relation });
+            }),
             name if name.starts_with("decisions/") && name != "decisions/index.json" => match one(file) {
                 Ok(decision) => found.decisions.push(decision),
                 Err(why) => found.unread(&file.name, None, why),
             },
             "decisions/index.json" => {}
+            name if super::parcel::is_part(name) => {}
             _ => found.unread(&file.name, None, "not taken over; copy it by hand if you want it"),
         }
     }
@@ -93,7 +98,7 @@ fn one(file: &SourceFile) -> Result<Decision, String> {
 }
 
 /// What another folder says of its authors is kept, and believed no further than any import.
-fn believed(origin: Option<Origin>) -> Origin {
+pub(super) fn believed(origin: Option<Origin>) -> Origin {
     let (client, session) = origin.map_or((None, None), |origin| (origin.client, origin.session));
     Origin { client, session, via: Channel::Import, trust: Trust::Imported }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Map, Value};
 use twining_model::{Entity, EntityType, Relation, RelationType, Time, limits};
 
-use super::{Found, Source, SourceFile, clean, entry, id_of, json_lines, word};
+use super::{Found, Source, SourceFile, clean, entry, id_of, json_lines, origin, word};
 use crate::words;
 
 /// Observations that are kept as properties; further ones become an entry.
@@ -47,7 +47,17 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut Found) {
             continue;
         }
         let (kind, at) = (kind.as_str().to_owned(), now.to_string());
-        found.entities.push(Entity { id, name, kind, properties, created_at: at.clone(), updated_at: at, extra: Map::new() });
+        found.entities.push(Entity {
+            id,
+            name,
+            kind,
+            properties,
+            created_at: at.clone(),
+            updated_at: at,
+            agent_id: Some(Source::MemoryJsonl.as_str().to_owned()),
+            origin: Some(origin()),
+            extra: Map::new(),
+        });
     }
     for (number, object, _) in &lines {
         match word(object, "type") {
@@ -76,7 +86,8 @@ fn relation(object: &BTreeMap<String, Value>, ids: &HashMap<String, String>, now
     }
     let kind = known.map_or(RelationType::RelatedTo, |kind| *kind).as_str().to_owned();
     let id = id_of(Source::MemoryJsonl, None, &format!("relation\u{0}{from}\u{0}{given}\u{0}{to}")).to_string();
-    Ok(Relation { id, source, target, kind, properties, created_at: now.to_string(), extra: Map::new() })
+    let agent_id = Some(Source::MemoryJsonl.as_str().to_owned());
+    Ok(Relation { id, source, target, kind, properties, created_at: now.to_string(), agent_id, origin: Some(origin()), extra: Map::new() })
 }
 
 fn kind_of(given: &str) -> (EntityType, BTreeMap<String, String>) {

@@ -12,6 +12,7 @@ mod folder;
 mod madr;
 mod markdown;
 mod memory;
+mod parcel;
 mod store;
 #[cfg(test)]
 mod tests;

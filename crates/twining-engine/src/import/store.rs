@@ -1,6 +1,6 @@
 //! Taking in what a reader found: what is there already stays as it is.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,6 +9,7 @@ use twining_model::{Amendment, Change, Decision, Entity, Entry, EntryType, Relat
 use twining_store::merge::{Versions, merge_decision};
 use twining_store::{Durability, StoreError, View};
 
+use super::parcel::cleaned;
 use super::{Found, Source, SourceFile, Unread, read};
 use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
@@ -47,6 +48,14 @@ pub struct ImportOutcome {
     pub entities: ImportCounts,
     /// Relations of the graph.
     pub relations: ImportCounts,
+    /// Features of the list.
+    pub features: ImportCounts,
+    /// Nodes of the knowledge graph.
+    pub nodes: ImportCounts,
+    /// Turns.
+    pub turns: ImportCounts,
+    /// Traces.
+    pub traces: ImportCounts,
     /// Of the entries, rules that a guard could enforce; people review them.
     pub guards_to_review: u64,
     /// Of the entries, advice.
@@ -79,6 +88,11 @@ impl Engine {
             unread,
             ..ImportOutcome::default()
         };
+        // What another tool or folder wrote was looked at by nobody here.
+        let (decisions, entries): (Vec<Decision>, Vec<Entry>) =
+            (decisions.into_iter().map(cleaned).collect(), entries.into_iter().map(cleaned).collect());
+        let (entities, relations): (Vec<Entity>, Vec<Relation>) =
+            (entities.into_iter().map(cleaned).collect(), relations.into_iter().map(cleaned).collect());
         for decision in decisions {
             let step = |view: &View<'_>| take_decision(view, source, &decision, &self.stamp(caller));
             match self.step(intent, step)? {
@@ -88,8 +102,10 @@ impl Engine {
                 Taken::Refused(why) => outcome.unread.push(Unread { file: decision.id.to_string(), line: None, why }),
             }
         }
+        // What was settled and archived since does not come back.
+        let archived = if entries.is_empty() { HashSet::new() } else { self.store().archived_ids()? };
         for batch in entries.chunks(AT_ONCE) {
-            let counts = self.step(intent, |view| take_entries(view, batch))?;
+            let counts = self.step(intent, |view| take_entries(view, batch, &archived))?;
             outcome.entries.add(counts);
         }
         // Entities that are here under another id, for the relations that name them.
@@ -102,6 +118,9 @@ impl Engine {
             let (counts, lost) = self.step(intent, |view| take_relations(view, batch, &aliases, &entities))?;
             outcome.relations.add(counts);
             outcome.unread.extend(lost);
+        }
+        if source == Source::Twining {
+            self.import_parcel(files, intent, &mut outcome)?;
         }
         if intent == Intent::Import && outcome.is_news() {
             let mut entry = note(&self.stamp(caller), EntryType::Finding, "project", &outcome.told());
@@ -123,7 +142,8 @@ impl Engine {
 
 impl ImportOutcome {
     fn is_news(&self) -> bool {
-        [self.decisions, self.entries, self.entities, self.relations].iter().any(|counts| counts.new + counts.completed > 0)
+        let all = [self.decisions, self.entries, self.entities, self.relations, self.features, self.nodes, self.turns, self.traces];
+        all.iter().any(|counts| counts.new + counts.completed > 0)
     }
 
     fn told(&self) -> String {
@@ -132,6 +152,10 @@ impl ImportOutcome {
             (self.entries.new, "entry", "entries"),
             (self.entities.new, "entity", "entities"),
             (self.relations.new, "relation", "relations"),
+            (self.features.new, "feature", "features"),
+            (self.nodes.new, "node", "nodes"),
+            (self.turns.new, "turn", "turns"),
+            (self.traces.new, "trace", "traces"),
         ];
         let parts: Vec<String> = parts.iter().filter(|(n, ..)| *n > 0).map(|(n, one, many)| words::count(*n, one, many)).collect();
         let parts = if parts.is_empty() { "what was missing here".to_owned() } else { parts.join(", ") };
@@ -192,10 +216,10 @@ fn completed(here: &Decision, other: &Decision) -> Result<serde_json::Map<String
     Ok(set)
 }
 
-fn take_entries(view: &View<'_>, entries: &[Entry]) -> Result<(Change, ImportCounts), Failure> {
+fn take_entries(view: &View<'_>, entries: &[Entry], archived: &HashSet<String>) -> Result<(Change, ImportCounts), Failure> {
     let (mut change, mut counts) = (Change::default(), ImportCounts::default());
     for entry in entries {
-        if view.entries().get(&entry.id)?.is_some() {
+        if archived.contains(&entry.id) || view.entries().get(&entry.id)?.is_some() {
             counts.known += 1;
         } else {
             counts.new += 1;
@@ -228,6 +252,7 @@ fn take_entities(view: &View<'_>, entities: &[Entity], aliases: &mut HashMap<Str
             counts.known += 1;
         } else {
             counts.completed += 1;
+            (after.agent_id, after.origin) = (entity.agent_id.clone(), entity.origin.clone());
             change.entities.push(after);
         }
     }

@@ -10,6 +10,7 @@ use twining_model::{limits, text};
 
 use super::advice;
 use super::file::Knowledge;
+use super::merge::mended;
 use super::statements::Statements;
 use crate::answer::{is_zero, within_answer};
 
@@ -154,9 +155,15 @@ struct Review<'d> {
 
 impl Review<'_> {
     fn syntax(&mut self, markers: &[usize]) {
+        let by_itself = !markers.is_empty() && mended(self.document.bytes()).is_some();
         for &at in markers {
             let message = "git left a conflict marker here; the two sides must be made one first".to_owned();
-            let suggestion = Some("keep every node and edge of both sides, one statement each, and remove the marker lines".to_owned());
+            let suggestion = if by_itself {
+                "the two go together: until then both are read, and the next twining_knowledge_update writes them as one"
+            } else {
+                "keep every node and edge of both sides, one statement each, and remove the marker lines"
+            };
+            let suggestion = Some(suggestion.to_owned());
             self.errors.push((at, Finding { message, suggestion, ..Finding::default() }));
         }
         // A blank file is an empty graph here, whatever DOT says.

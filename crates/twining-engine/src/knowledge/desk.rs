@@ -20,6 +20,7 @@ use super::review::{self, Changes, Kind, Present, ReviewContext, ReviewContextIn
 use super::update::{self, KnowledgeUpdateInput, KnowledgeUpdated};
 use crate::engine::Engine;
 use crate::failure::Failure;
+use crate::hygiene::clean;
 use crate::lifecycle::StatusWarning;
 use crate::words;
 
@@ -91,13 +92,14 @@ impl Engine {
 
     /// Edits the graph: every operation, or none.
     pub fn knowledge_update(&self, input: &KnowledgeUpdateInput) -> Result<KnowledgeUpdated, Failure> {
+        let (input, redacted) = clean(input);
         let story_id = input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
         let plan = |file: &KnowledgeFile| {
             let (bytes, updated) = update::plan(file.bytes.as_deref(), &input.operations)?;
             Ok::<_, Failure>((bytes, KnowledgeUpdated { file: file.path.clone(), ..updated }))
         };
         if input.dry_run {
-            return plan(&self.store().knowledge()?).map(|(_, updated)| updated);
+            return plan(&self.store().knowledge()?).map(|(_, updated)| KnowledgeUpdated { redacted, ..updated });
         }
         let updated = self.store().replace_knowledge(|file| {
             let (bytes, updated) = plan(file)?;
@@ -110,7 +112,7 @@ impl Engine {
             let edges = updated.edges_added + updated.edges_removed;
             self.count(&Event::Update { story_id, nodes_added, nodes_changed, nodes_removed, edges });
         }
-        Ok(updated)
+        Ok(KnowledgeUpdated { redacted, ..updated })
     }
 
     /// What the graph demands, for guards.

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use twining_dot::{Clash, ClashKind, Id, Policy, Settle, Subject, merge};
 use twining_model::knowledge::{Priority, Standing};
 use twining_model::text;
+use twining_store::merge::{Sides, sides};
 
 use super::check::{Finding, MERGED, conflict_markers};
 use super::file::Knowledge;
@@ -49,6 +50,28 @@ pub fn merge_knowledge(base: &[u8], ours: &[u8], theirs: &[u8], path: &str) -> K
     let marked = marked.iter().map(|clash| text::visible(&clash.subject.to_string())).collect();
     let guidance = if conflicts.is_empty() { String::new() } else { guidance(path, &conflicts) };
     KnowledgeMerged { text: merged.text, conflicts, marked, guidance }
+}
+
+/// The graph of a file in which git left both sides of a merge, made one as the
+/// driver would have; without a common ancestor, unless git was told to show it, so
+/// that what only one side took away is there again. None where no markers stand, or
+/// where people must settle it.
+#[must_use]
+pub(super) fn mended(source: &[u8]) -> Option<Vec<u8>> {
+    if conflict_markers(source).is_empty() { None } else { joined(source, NESTED) }
+}
+
+/// A conflict that was committed may be in a conflict again; so deep it is followed.
+const NESTED: usize = 8;
+
+fn joined(source: &[u8], depth: usize) -> Option<Vec<u8>> {
+    if conflict_markers(source).is_empty() {
+        return Some(source.to_vec());
+    }
+    let depth = depth.checked_sub(1)?;
+    let Sides { base, ours, theirs } = sides(source)?;
+    let merged = merge_knowledge(&base, &joined(&ours, depth)?, &joined(&theirs, depth)?, "");
+    merged.conflicts.is_empty().then_some(merged.text)
 }
 
 /// How a conflict in the graph is settled by hand, for these matters.

@@ -38,6 +38,7 @@ pub use retrieve::{KnowledgeRetrieveInput, Retrieved};
 pub use review::{ChangedNode, Changes, GraphChanges, ReviewContext, ReviewContextInput};
 pub use rules::{AppliedRule, Weakened};
 pub use terms::key_terms;
+pub(crate) use update::carried_out as plan;
 pub use update::{KnowledgeUpdateInput, KnowledgeUpdated, Op, Operation};
 
 pub(crate) use shelf::Shelf;

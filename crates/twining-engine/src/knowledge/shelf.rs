@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use twining_store::{KnowledgeFile, NodeIndex, Store, StoreError};
 
 use super::file::Knowledge;
+use super::merge::mended;
 
 /// Keeps the last graph that was read. A server answers from it for as long as
 /// the file says the same: it is read each time, since its time and size alone
@@ -38,7 +39,9 @@ impl Shelf {
         {
             return Arc::clone(shelved);
         }
-        let shelved = Arc::new(Shelved { digest, size, known: Knowledge::read(bytes), index: OnceLock::new() });
+        // What git left between markers is read as the driver would have merged it.
+        let known = Knowledge::read(mended(bytes).as_deref().unwrap_or(bytes));
+        let shelved = Arc::new(Shelved { digest, size, known, index: OnceLock::new() });
         *slot = Some(Arc::clone(&shelved));
         shelved
     }

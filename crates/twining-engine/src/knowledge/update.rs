@@ -7,8 +7,11 @@ use twining_dot::{Document, EdgeSelector, EditError, Id, ItsEdges};
 use twining_model::knowledge::FIELDS;
 use twining_model::{Refused, limits, text};
 
-use super::check::Finding;
+use super::check::{Finding, conflict_markers};
 use super::file::Knowledge;
+use super::merge::mended;
+use crate::answer::is_false;
+use crate::hygiene::Redaction;
 
 /// The file before its first node.
 const EMPTY: &str = "digraph ProjectKnowledge {\n}\n";
@@ -102,6 +105,9 @@ pub struct KnowledgeUpdated {
     pub created: bool,
     /// Whether it was written.
     pub written: bool,
+    /// Whether both sides of a merge, which git had left in it, were made one.
+    #[serde(skip_serializing_if = "is_false")]
+    pub joined: bool,
     /// Nodes that are new.
     pub nodes_added: Vec<String>,
     /// Nodes that say something else now.
@@ -119,6 +125,14 @@ pub struct KnowledgeUpdated {
     /// What is doubtful about the graph now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Finding>,
+    /// Secrets that were not written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
+}
+
+/// The file after operations that come from another folder.
+pub(crate) fn carried_out(source: Option<&[u8]>, operations: &[Operation]) -> Result<Vec<u8>, Refused> {
+    plan(source, operations).map(|(bytes, _)| bytes)
 }
 
 /// Carries operations out on a file, or says why none was.
@@ -127,13 +141,20 @@ pub(super) fn plan(source: Option<&[u8]>, operations: &[Operation]) -> Result<(V
         return Err(Refused::new("operations", "must not be empty"));
     }
     limits::at_most("operations", operations, limits::LIST)?;
+    let joined = source.and_then(mended);
+    let (source, was_there) = (joined.as_deref().or(source), source.is_some());
+    if let Some(&at) = conflict_markers(source.unwrap_or_default()).first() {
+        let line = source.unwrap_or_default()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        return Err(Refused::new("operations", "cannot be carried out while both sides of a merge stand in the file")
+            .because(format!("line {line}: what they disagree on is for people to settle; twining_knowledge_check tells how")));
+    }
     let blank = source.is_none_or(|bytes| bytes.iter().all(u8::is_ascii_whitespace));
     let mut document = Document::parse(if blank { EMPTY.as_bytes() } else { source.unwrap_or_default() });
     if let Some(problem) = document.errors().first() {
         return Err(Refused::new("operations", "cannot be carried out while the file is no valid DOT")
             .because(format!("line {}: {}; twining_knowledge_check lists every error", problem.line, problem.message)));
     }
-    let mut updated = KnowledgeUpdated { created: source.is_none(), ..KnowledgeUpdated::default() };
+    let mut updated = KnowledgeUpdated { created: !was_there, joined: joined.is_some(), ..KnowledgeUpdated::default() };
     for (number, operation) in operations.iter().enumerate() {
         let numbered = |refused: Refused| Refused { field: format!("operations[{number}].{}", refused.field).into(), ..refused };
         operation.carry_out(&mut document, &mut updated).map_err(numbered)?;

@@ -12,6 +12,7 @@ use twining_store::PolicyFile;
 use crate::failure::Failure;
 use crate::guards::amend::{self, NewGuard, quoted};
 use crate::guards::{Guards, Level, Standing, Trial};
+use crate::hygiene::Redaction;
 use crate::learning::backtest::Backtest;
 use crate::learning::patterns::{Pattern, ProposalKind};
 use crate::{UserPolicy, guards};
@@ -56,6 +57,9 @@ pub struct GuardCreated {
     pub backtest: Backtest,
     /// What comes next.
     pub next_step: String,
+    /// Secrets that were not written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// A guard that blocks from now on.
@@ -109,6 +113,7 @@ pub(crate) fn plan_create(
         status: "proposed".to_owned(),
         action: guard.action,
         backtest,
+        redacted: Vec::new(),
     };
     Ok((Some(after), created))
 }

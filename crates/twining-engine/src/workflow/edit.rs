@@ -9,6 +9,7 @@ use twining_store::{FeatureChange, FeatureShelf};
 
 use crate::caller::Stamp;
 use crate::failure::Failure;
+use crate::hygiene::Redaction;
 use crate::words;
 use crate::workflow::feature::{Feature, Status};
 use crate::workflow::list::FeatureList;
@@ -91,6 +92,9 @@ pub struct FeaturesOutcome {
     /// What is odd about the list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
+    /// Secrets that were not written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// What to do with the list, every rule checked.
@@ -201,6 +205,7 @@ fn outcome(shelf: &FeatureShelf, list: &FeatureList, features: Vec<Feature>) -> 
         truncated: false,
         counts: FeatureCounts::of(list),
         problems,
+        redacted: Vec::new(),
     }
 }
 
@@ -224,6 +229,10 @@ pub(crate) fn plan_features(
             }
             let start = [("id", json!(id))].into_iter().chain(fields.iter().cloned());
             let all = start.chain([("status", json!("pending")), ("tested", json!(false))]);
+            // Another tool's list has fields of its own.
+            let ours = shelf.path.starts_with(".twining/");
+            let who = [("agent_id", json!(stamp.caller.agent)), ("origin", json!(stamp.caller.origin))];
+            let all = all.chain(who.into_iter().filter(|_| ours));
             let feature: Map<String, Value> = all.map(|(key, value)| (key.to_owned(), value)).collect();
             (id, FeatureChange { list: Some(list.with_feature(id, &feature)), ..FeatureChange::default() })
         }

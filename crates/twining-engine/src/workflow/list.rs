@@ -104,6 +104,20 @@ impl FeatureList {
         Some(format!("{}{text}", &self.text[..skipped]))
     }
 
+    /// Everything a feature says, read or not.
+    pub(crate) fn raw(&self, id: &str) -> Map<String, Value> {
+        let place = self.features.iter().position(|feature| feature.id == id).and_then(|at| self.places.get(at));
+        match place.map(|at| spans::value(self.bare(), at)) {
+            Some(Value::Object(fields)) => fields,
+            _ => Map::new(),
+        }
+    }
+
+    /// The list as it stands in its file.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The list with one more feature.
     pub(crate) fn with_feature(&self, id: &str, fields: &Map<String, Value>) -> String {
         let skipped = self.text.len() - self.bare().len();

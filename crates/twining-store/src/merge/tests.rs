@@ -69,6 +69,23 @@ fn a_clash_keeps_the_later_word_and_the_other_beside_it() {
 }
 
 #[test]
+fn whoever_wrote_last_is_the_writer_and_no_mixture_of_two() {
+    let side = |agent: &str, day: u8, via: &str, session: &str| {
+        format!(
+            r#"[{{"id":"e","name":"auth","updated_at":"2026-01-{day:02}T00:00:00Z","agent_id":"{agent}","origin":{{"session":"{session}","via":"{via}","trust":"agent"}}}}]"#
+        )
+    };
+    let without = r#"[{"id":"e","name":"auth","updated_at":"2026-01-01T00:00:00Z"}]"#;
+    for base in ["[]", without] {
+        let merged = array(base, &side("ada", 3, "mcp", "s1"), &side("bob", 2, "cli", "s2"));
+        let whole = json!({"session": "s1", "via": "mcp", "trust": "agent"});
+        assert_eq!((&merged[0]["agent_id"], &merged[0]["origin"]), (&json!("ada"), &whole));
+        assert_eq!(merged[0].get("merge_clashes"), None, "who wrote is no matter of opinion");
+    }
+    assert_eq!(array("[]", without, &side("bob", 2, "cli", "s2"))[0]["agent_id"], "bob", "an old one says nothing of its writer");
+}
+
+#[test]
 fn agents_register_on_both_sides() {
     let base =
         r#"[{"agent_id":"a","capabilities":["rust"],"registered_at":"2026-01-01T00:00:00.000Z","last_active":"2026-01-01T00:00:00.000Z"}]"#;

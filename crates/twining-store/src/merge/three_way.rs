@@ -20,6 +20,9 @@ const LATER: [&str; 5] = ["updated_at", "last_active", "linked_at", "acknowledge
 /// Times of which the earlier counts.
 const EARLIER: [&str; 3] = ["created_at", "registered_at", "timestamp"];
 
+/// What tells who wrote a record.
+const WRITER: [&str; 2] = ["agent_id", "origin"];
+
 /// A member on which both sides had their own word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clash {
@@ -114,6 +117,14 @@ impl<'r> ThreeWay<'r> {
             return settled;
         }
         match (one, other) {
+            // Who wrote it is whoever wrote last, whole: half of one and half of the other is nobody.
+            _ if names.last().is_some_and(|name| WRITER.contains(name)) => {
+                if self.later == Ordering::Greater {
+                    one.clone()
+                } else {
+                    other.clone()
+                }
+            }
             (Node::Object(one), Node::Object(other)) => self.objects(path, base, one, other),
             (Node::Array(one), Node::Array(other)) => self.arrays(path, base, one, other),
             _ => {

@@ -74,6 +74,9 @@ impl Verb for KnowledgeUpdate {
         let done = if updated.written { good("written:") } else { dim("not written:") };
         let (nodes, edges) = (updated.nodes as u64, updated.edges as u64);
         page.line([done, plain(&updated.file), dim(format!("{}, {}", count(nodes, "node"), count(edges, "edge")))]);
+        if updated.joined {
+            page.line([dim("  both sides of a merge that git had left were made one")]);
+        }
         for (what, ids) in [("added", &updated.nodes_added), ("changed", &updated.nodes_changed), ("removed", &updated.nodes_removed)] {
             ids.iter().for_each(|id| page.line([dim(format!("  {what}")), strong(id)]));
         }

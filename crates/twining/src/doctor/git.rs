@@ -4,12 +4,13 @@
 use std::fs;
 use std::path::Path;
 
-use super::program::named;
+use super::program::{this_version, version_of};
 use super::{Check, Finding};
 use crate::desk::Project;
 use crate::drivers::{DRIVERS, Driver};
 use crate::git::Git;
 use crate::init;
+use crate::installed;
 
 /// A file in three versions, and what a merge of them must hold.
 struct Trial {
@@ -70,31 +71,68 @@ pub fn checks(project: &Project) -> Vec<Check> {
     if project.history.shape().is_none() {
         return Vec::new();
     }
-    let drift = match init::git_drift(project) {
-        Ok(drift) => drift,
+    let told = match init::git_told(project) {
+        Ok(told) => told,
         Err(problem) => return vec![Check::failed("git", &problem)],
     };
-    if !drift.is_empty() {
-        let message = format!("git merges our files line by line and knows no hooks of ours: {} would change", drift.join(", "));
-        return vec![Check::new("git", Finding::Warn, message).hinted("twining init, or twining doctor --fix, tells git")];
+    let Some(program) = told.program else {
+        let message = format!("git merges our files line by line and knows no hooks of ours: {} would change", told.drift.join(", "));
+        return vec![Check::new("git", Finding::Warn, message).hinted(MENDED)];
+    };
+    let started = match started(&program, &project.located.checkout) {
+        Ok(started) => started,
+        Err(check) => return vec![check],
+    };
+    let mut checks: Vec<Check> = started.into_iter().collect();
+    if !told.drift.is_empty() {
+        let message = format!("git was told otherwise than today: {} would change", told.drift.join(", "));
+        checks.push(Check::new("git", Finding::Warn, message).hinted(MENDED));
+        return checks;
     }
-    if named("twining").is_none() {
-        return vec![Check::new("git", Finding::Fail, "git is to start `twining` for merges, and it is not on PATH")];
-    }
-    match tried(&TRIALS) {
+    checks.push(match tried(&TRIALS, &program) {
         Ok(failed) if failed.is_empty() => {
-            vec![Check::new("git", Finding::Ok, format!("drivers and hooks are in place; {} trial merges came out right", TRIALS.len()))]
+            let message = format!("drivers and hooks are in place and start {program}; {} trial merges came out right", TRIALS.len());
+            Check::new("git", Finding::Ok, message)
         }
-        Ok(failed) => vec![
-            Check::new("git", Finding::Fail, format!("a trial merge went wrong with the driver for {}", failed.join(", ")))
-                .hinted("the `twining` on PATH may be older than this one; `twining merge-driver --help` lists what it can merge"),
-        ],
-        Err(why) => vec![Check::new("git", Finding::NotChecked, format!("no trial merge could be made: {why}"))],
+        Ok(failed) => Check::new("git", Finding::Fail, format!("a trial merge went wrong with the driver for {}", failed.join(", ")))
+            .hinted(format!("{program} may be older than this program; twining doctor --fix has git start this one")),
+        Err(why) => Check::new("git", Finding::NotChecked, format!("no trial merge could be made: {why}")),
+    });
+    checks
+}
+
+/// What mends git's part.
+const MENDED: &str = "twining init, or twining doctor --fix, tells git";
+
+/// Whether the program that git starts is this one. What is told beside it where it
+/// is another; an error where it must not or cannot be tried.
+fn started(program: &str, project: &Path) -> Result<Option<Check>, Check> {
+    let ill = |finding: Finding, words: String| Check::new("git", finding, words).hinted(MENDED);
+    let path = Path::new(program);
+    if !path.is_absolute() {
+        let words = format!("git starts `{program}` by its name, so whatever is called so first on PATH merges and is asked at commits");
+        return Err(ill(Finding::Warn, words));
+    }
+    if !path.is_file() {
+        return Err(ill(Finding::Fail, format!("git is to start {program}, which is gone: merges fail, and commits are not looked at")));
+    }
+    if std::env::current_exe().is_ok_and(|here| installed::is_same(path, &here)) {
+        return Ok(None);
+    }
+    if let Err(why) = installed::outside(program, project) {
+        return Err(ill(Finding::Fail, format!("git starts another program than this one: {why}")));
+    }
+    match version_of(path) {
+        Ok(told) if told == this_version() => {
+            Ok(Some(Check::new("git", Finding::Ok, format!("git starts {program}, another program of the same version")).hinted(MENDED)))
+        }
+        Ok(told) => Ok(Some(ill(Finding::Warn, format!("git starts {program}, which says `{told}`, not `{}`", this_version())))),
+        Err(why) => Err(ill(Finding::Fail, format!("git is to start {program}, which cannot be: {why}"))),
     }
 }
 
 /// Merges all of them at once in a throwaway repository; the kinds that failed.
-fn tried(trials: &[Trial]) -> Result<Vec<&'static str>, String> {
+fn tried(trials: &[Trial], program: &str) -> Result<Vec<&'static str>, String> {
     let place = tempfile::tempdir().map_err(|error| error.to_string())?;
     let git = Git::at(place.path());
     let step = |words: &[&str]| match git.run_in_throwaway(words) {
@@ -104,7 +142,7 @@ fn tried(trials: &[Trial]) -> Result<Vec<&'static str>, String> {
     };
     step(&["init", "-q"])?;
     for driver in DRIVERS {
-        step(&["config", &format!("merge.{}.driver", driver.name()), &driver.command("twining")])?;
+        step(&["config", &format!("merge.{}.driver", driver.name()), &driver.command(program)])?;
     }
     let attributes: String = DRIVERS
         .iter()

@@ -13,10 +13,11 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::program::{PATIENCE, converse, named, run};
 use super::{Check, Finding};
 use crate::desk::Project;
 use crate::init::{self, Host, Settings, Wired};
+use crate::installed::{NAME, on_path};
+use crate::running::{PATIENCE, converse, run};
 use crate::tour::client::{Client, Era};
 
 /// The guard that the trial call runs into.
@@ -147,7 +148,7 @@ fn server(project: &Project, host: Host, words: &[String]) -> Check {
 fn ours(words: &[String], verb: &str) -> Result<PathBuf, String> {
     match words {
         [program, first, ..] if program == "twining" && first == verb => {
-            named("twining").ok_or_else(|| "cannot be started: `twining` is not on PATH".to_owned())
+            on_path(NAME).ok_or_else(|| "cannot be started: `twining` is not on PATH".to_owned())
         }
         _ => Err("is not plainly ours, so it was not tried".to_owned()),
     }
@@ -155,7 +156,7 @@ fn ours(words: &[String], verb: &str) -> Result<PathBuf, String> {
 
 /// Codex skips hooks it does not trust, without a word; it is asked.
 fn codex_trust(project: &Project) -> Check {
-    let Some(codex) = named("codex") else {
+    let Some(codex) = on_path("codex") else {
         return Check::new("trust", Finding::NotChecked, "codex is not on PATH, so it could not be asked whether it trusts the hooks");
     };
     let ask = |id: u64, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();

@@ -47,6 +47,7 @@ pub fn checks(project: &Project) -> (Vec<Check>, bool) {
         let message = format!("this worktree shares the memory of {}", root.display());
         checks.push(Check::new("worktree", Finding::Ok, message));
     }
+    checks.extend(locked_out(&folder));
     checks.push(config(&project.engine));
     checks.push(embeddings(&project.engine));
     checks.extend(policy(&project.engine));
@@ -58,6 +59,15 @@ pub fn checks(project: &Project) -> (Vec<Check>, bool) {
     checks.extend(locks(&folder));
     checks.extend(scaffold(&folder));
     (checks, true)
+}
+
+/// Parts of the memory that this user may not write to.
+fn locked_out(folder: &Path) -> Option<Check> {
+    let parts = ["", "blackboard.jsonl", "decisions", "graph", "local"].map(|name| folder.join(name));
+    let closed = |path: &&PathBuf| path.exists() && rustix::fs::access(path.as_path(), rustix::fs::Access::WRITE_OK).is_err();
+    let found = parts.iter().find(closed)?;
+    let message = format!("{} cannot be written to by this user: everything can be read, and nothing recorded", found.display());
+    Some(Check::new("folder", Finding::Fail, message).hinted("give it back to whoever runs the agents: chown, or chmod u+w"))
 }
 
 fn config(engine: &Engine) -> Check {

@@ -88,10 +88,17 @@ fn read(source: Source, from: &Path) -> Result<(Vec<SourceFile>, PassedOver), Pr
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 take(path, format!("decisions/{name}"));
             }
-            for name in ["features.json", "knowledge.dot", "policy.yml", "traces.jsonl", "agents/registry.json"] {
+            for path in turns_in(&folder) {
+                let name = path.strip_prefix(&folder).unwrap_or(&path).to_string_lossy().into_owned();
+                take(&path, name);
+            }
+            for name in ["agents/registry.json", "handoffs/index.jsonl"] {
                 if folder.join(name).exists() {
-                    passed_over.push(pass(name, "not taken over; copy it by hand if you want it"));
+                    passed_over.push(pass(name, "who works there, and what they hand over, is not ours to take"));
                 }
+            }
+            if folder.join("config.yml").exists() {
+                passed_over.push(pass("config.yml", "settings are each project's own"));
             }
             if files.is_empty() {
                 return Err(missing(&std::io::Error::other("there is no memory in it")));
@@ -104,6 +111,16 @@ fn read(source: Source, from: &Path) -> Result<(Vec<SourceFile>, PassedOver), Pr
         }
     }
     Ok((files, passed_over))
+}
+
+/// Turn files of another memory: `turns/<feature>/<task>/T<n>.json`.
+fn turns_in(folder: &Path) -> Vec<PathBuf> {
+    let below = |dir: PathBuf| fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let tasks = below(folder.join("turns")).flat_map(below);
+    let mut found: Vec<PathBuf> =
+        tasks.flat_map(below).filter(|path| path.extension().is_some_and(|kind| kind == "json")).take(MOST_FILES).collect();
+    found.sort();
+    found
 }
 
 fn markdown_below(top: &Path, below: &Path, depth: usize, found: &mut Vec<PathBuf>) {
@@ -128,8 +145,16 @@ fn pass(name: &str, why: &str) -> twining_engine::import::Unread {
 
 fn show(outcome: &ImportOutcome, page: &mut Page) {
     let word = if outcome.dry_run { "would import" } else { "imported" };
-    let rows =
-        [("decisions", outcome.decisions), ("entries", outcome.entries), ("entities", outcome.entities), ("relations", outcome.relations)];
+    let rows = [
+        ("decisions", outcome.decisions),
+        ("entries", outcome.entries),
+        ("entities", outcome.entities),
+        ("relations", outcome.relations),
+        ("features", outcome.features),
+        ("nodes", outcome.nodes),
+        ("turns", outcome.turns),
+        ("traces", outcome.traces),
+    ];
     let told: Vec<Vec<Cell>> =
         rows.iter().filter(|(_, counts)| *counts != ImportCounts::default()).map(|(name, counts)| row(word, name, *counts)).collect();
     if told.is_empty() {

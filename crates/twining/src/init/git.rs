@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use super::block::{self, Marks, Spot};
 use super::sheet::{Sheet, unfit};
-use crate::drivers::DRIVERS;
+use crate::drivers::{DRIVERS, Driver};
 use crate::git::Shape;
+use crate::installed::{NAME, for_shell};
 use crate::problem::Problem;
 
 /// The hooks, and what becomes of a commit where ours refuses: nothing can be
@@ -30,6 +31,8 @@ pub struct GitGround {
     pub prefix: String,
     /// The knowledge graph where it is not in the memory, relative to the project.
     pub knowledge: Option<String>,
+    /// Where the program is that git is to start.
+    pub program: String,
 }
 
 impl GitGround {
@@ -42,8 +45,15 @@ impl GitGround {
     /// Puts only the drivers in.
     pub fn put_drivers(&self, sheet: &mut Sheet) -> Result<(), Problem> {
         let common = &self.shape.common;
-        put_block(sheet, &common.join("config"), common, &drivers())?;
+        put_block(sheet, &common.join("config"), common, &drivers(&self.program))?;
         put_block(sheet, &common.join("info/attributes"), common, &self.attributes())
+    }
+
+    /// The program that git starts now to merge, if it was told by us.
+    pub fn told(&self, sheet: &mut Sheet) -> Option<String> {
+        let text = sheet.text(&self.shape.common.join("config"), &self.shape.common).ok().flatten()?;
+        let values = text.lines().filter_map(|line| line.trim_start().strip_prefix("driver = ")).map(from_config);
+        values.into_iter().find_map(|value| DRIVERS.iter().find_map(|driver| driver.program_in(&value)))
     }
 
     /// Takes them out.
@@ -104,7 +114,7 @@ impl GitGround {
     }
 
     fn put_hook(&self, sheet: &mut Sheet, name: &str, refused: &str) -> Result<(), Problem> {
-        let call = format!("twining hook --agent git {name}");
+        let call = format!("{NAME} hook --agent git {name}");
         let Some((folder, within)) = self.hooks() else {
             sheet.note(format!(
                 "core.hooksPath leads to `{}`, which other repositories use too; add `{call}` to its {name} yourself",
@@ -123,7 +133,13 @@ impl GitGround {
             sheet.note(format!("`{}` is not executable, so git never starts it; it was left as it is", sheet.shown(&file)));
             return Ok(());
         }
-        let body = format!("if command -v twining >/dev/null 2>&1; then\n  {call} </dev/null || {refused}\nfi");
+        let (there, started) = if self.hooks_are_tracked() {
+            ("command -v twining >/dev/null 2>&1".to_owned(), call.clone())
+        } else {
+            let program = for_shell(&self.program);
+            (format!("[ -x {program} ]"), call.replacen(NAME, &program, 1))
+        };
+        let body = format!("if {there}; then\n  {started} </dev/null || {refused}\nfi");
         let Ok(there) = sheet.text(&file, &within) else {
             sheet.note(format!("`{}` is no text, so it was left as it is; have it start `{call}` yourself", sheet.shown(&file)));
             return Ok(());
@@ -180,11 +196,26 @@ fn is_shell(script: &str) -> bool {
     words.iter().any(|word| ["sh", "bash", "dash", "zsh", "ksh", "busybox"].contains(word))
 }
 
-fn drivers() -> String {
-    let sections = DRIVERS
-        .iter()
-        .map(|driver| format!("[merge \"{}\"]\n\tname = \"{}\"\n\tdriver = {}", driver.name(), driver.about, driver.command("twining")));
-    sections.collect::<Vec<_>>().join("\n")
+fn drivers(program: &str) -> String {
+    let section = |driver: &Driver| {
+        let command = for_config(&driver.command(program));
+        format!("[merge \"{}\"]\n\tname = \"{}\"\n\tdriver = {command}", driver.name(), driver.about)
+    };
+    DRIVERS.iter().map(section).collect::<Vec<_>>().join("\n")
+}
+
+/// A value as git's settings take it.
+fn for_config(value: &str) -> String {
+    let plain = !value.contains(['"', '\\', '#', ';', '\'']);
+    if plain { value.to_owned() } else { format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")) }
+}
+
+/// The value behind [`for_config`].
+fn from_config(value: &str) -> String {
+    match value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(quoted) => quoted.replace("\\\"", "\"").replace("\\\\", "\\"),
+        None => value.to_owned(),
+    }
 }
 
 /// A pattern as git's attributes take it: one with spaces stands in quotes.
@@ -216,6 +247,13 @@ mod tests {
     fn a_pattern_with_a_space_is_still_one_pattern() {
         assert_eq!(quoted("my app/.twining/x.json"), "\"my app/.twining/x.json\"");
         assert_eq!(quoted(".twining/*.json"), ".twining/*.json");
+    }
+
+    #[test]
+    fn a_value_comes_back_from_gits_settings_as_it_was() {
+        for value in ["twining x", "'/a b/twining' x", "'/a\"b\\c;#/twining' x", "'/o'\\''brien/x'"] {
+            assert_eq!(from_config(&for_config(value)), value);
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod piece;
 mod receipt;
 mod sheet;
 mod state;
+mod suggest;
 mod telling;
 
 use std::ffi::OsStr;
@@ -26,13 +27,14 @@ use twining_store::SCAFFOLD;
 pub use self::hosts::{Ground, Host, Reach};
 pub use self::jsonc::Settings;
 use self::piece::{Part, Piece};
-pub use self::state::{Wired, git_drift, mend, wired};
+pub use self::state::{Wired, git_told, mend, wired};
 
 use self::git::GitGround;
 use self::receipt::{Original, Receipt};
 use self::sheet::{Edit, Sheet};
 use self::telling::{Outcome, agreed, tell};
 use crate::desk::Project;
+use crate::installed;
 use crate::locate::FOLDER;
 use crate::out::Style;
 use crate::problem::{Ending, Problem};
@@ -73,6 +75,9 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     if hosts.is_empty() && wish.hosts.is_none() {
         sheet.note("no agent was found here; `twining init --agent claude` (or codex, gemini, cursor, opencode) wires one up");
     }
+    if wish.reach == Reach::Stealth && ground.home.is_none() && hosts.contains(&Host::Claude) {
+        sheet.note("HOME names no folder, so Claude Code was not told of the server: what only you see of it lies there");
+    }
     if let Some(git) = &git {
         if wish.reach == Reach::Stealth && git.hooks_are_tracked() {
             sheet.note("the hooks of this repository are shared, so none was added");
@@ -84,7 +89,12 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     let edits = sheet.edits()?;
     let memory = missing_memory(&project)?;
     let nothing = edits.is_empty() && memory.is_empty();
-    let advice = hosts.iter().filter(|_| !nothing).map(|host| host.advice(wish.reach).to_owned()).collect();
+    let advice = if nothing {
+        Vec::new()
+    } else {
+        let hosts = hosts.iter().map(|host| host.advice(wish.reach).to_owned());
+        hosts.chain(suggest::imports(&ground.checkout)).collect()
+    };
     let close = match (nothing, wish.dry_run) {
         (true, _) => "Everything is in place; nothing was written.",
         (false, true) => "Nothing was written; without --dry-run it is.",
@@ -199,8 +209,12 @@ fn git_ground(project: &Project, sheet: &mut Sheet) -> Option<GitGround> {
     let top = std::fs::canonicalize(&shape.top).unwrap_or_else(|_| shape.top.clone());
     let inside = project.located.checkout.strip_prefix(&top).unwrap_or(Path::new("")).to_string_lossy().into_owned();
     let prefix = if inside.is_empty() { String::new() } else { format!("{inside}/") };
+    let Some(program) = installed::lasting(&[&top, &project.located.checkout, &project.located.place.project]) else {
+        sheet.note("the path of this program cannot be written into git's settings, so git was left alone");
+        return None;
+    };
     let knowledge = project.engine.store().knowledge().ok().map(|file| file.path).filter(|path| !path.starts_with(FOLDER));
-    Some(GitGround { shape, prefix, knowledge })
+    Some(GitGround { shape, prefix, knowledge, program })
 }
 
 /// What an earlier `init` of the other kind wrote is taken out: hooks would run

@@ -5,6 +5,7 @@ use std::fs;
 
 use serde_json::Value;
 
+use super::git::GitGround;
 use super::jsonc::{Settings, handlers, is_hook_of_ours};
 use super::piece::{Part, Piece};
 use super::sheet::Sheet;
@@ -49,11 +50,25 @@ pub fn wired(project: &Project) -> Result<Vec<Wired>, Problem> {
     Ok(found)
 }
 
-/// Files of git that differ from what is written today.
-pub fn git_drift(project: &Project) -> Result<Vec<String>, Problem> {
+/// What git was told of us.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// The program it starts; none if it was told of none.
+    pub program: Option<String>,
+    /// Files that differ from what is written today, which program aside.
+    pub drift: Vec<String>,
+}
+
+/// What git was told of us, as far as it can be asked.
+pub fn git_told(project: &Project) -> Result<Told, Problem> {
     let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
-    put_git(project, &mut sheet)?;
-    Ok(sheet.edits()?.into_iter().map(|edit| edit.shown).collect())
+    let Some(mut git) = git_ground(project, &mut sheet) else { return Ok(Told { program: None, drift: Vec::new() }) };
+    let program = git.told(&mut sheet);
+    if let Some(told) = &program {
+        git.program.clone_from(told);
+    }
+    put_git(&git, &mut sheet)?;
+    Ok(Told { program, drift: sheet.edits()?.into_iter().map(|edit| edit.shown).collect() })
 }
 
 /// Brings every host that is wired up, and git, up to date; the files that changed.
@@ -62,7 +77,9 @@ pub fn mend(project: &Project) -> Result<Vec<String>, Problem> {
     for wired in wired(project)? {
         wired.pieces.iter().try_for_each(|piece| piece.put(&mut sheet))?;
     }
-    put_git(project, &mut sheet)?;
+    if let Some(git) = git_ground(project, &mut sheet) {
+        put_git(&git, &mut sheet)?;
+    }
     let edits = sheet.edits()?;
     carry_out(project, &edits)?;
     Ok(edits.into_iter().map(|edit| edit.shown).collect())
@@ -85,12 +102,8 @@ fn ours_to_write(project: &Project, ground: &Ground, pieces: Vec<Piece>) -> Vec<
     pieces.into_iter().filter(|piece| relative(piece).is_none_or(|file| !tracked.contains(&file))).collect()
 }
 
-fn put_git(project: &Project, sheet: &mut Sheet) -> Result<(), Problem> {
-    match git_ground(project, sheet) {
-        Some(git) if git.hooks_are_tracked() && git.hides_memory(sheet) => git.put_drivers(sheet),
-        Some(git) => git.put(sheet),
-        None => Ok(()),
-    }
+fn put_git(git: &GitGround, sheet: &mut Sheet) -> Result<(), Problem> {
+    if git.hooks_are_tracked() && git.hides_memory(sheet) { git.put_drivers(sheet) } else { git.put(sheet) }
 }
 
 fn gate_in(text: &str, host: Host) -> Option<Vec<String>> {

@@ -82,7 +82,7 @@ fn learn(program: &Path, project: &Path, agent: &str, node: &str, description: &
 /// What `twining init` writes for the graph, with this program in place of the one
 /// on PATH. Records need no driver here: they are united line by line.
 fn tell_git(program: &Path, project: &Path, step: &dyn Fn(&[&str]) -> Result<bool, TourError>) -> Result<(), TourError> {
-    let program = format!("'{}'", program.display().to_string().replace('\'', "'\\''"));
+    let program = program.display().to_string();
     let mut attributes = String::new();
     for driver in DRIVERS.iter().filter(|driver| driver.kind == "knowledge") {
         step(&["config", &format!("merge.{}.driver", driver.name()), &driver.command(&program)])?;

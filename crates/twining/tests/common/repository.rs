@@ -63,6 +63,8 @@ impl Repository {
     /// Puts a program on the path; `twining` is the one under test.
     pub fn program(&self, name: &str, script: &str) {
         let file = self.path("bin").join(name);
+        // What is there may be a link to the program under test.
+        let _ = fs::remove_file(&file);
         fs::write(&file, script).expect("writes");
         fs::set_permissions(file, fs::Permissions::from_mode(0o755)).expect("may be started");
     }

@@ -214,7 +214,7 @@ fn folder(project: &Project) -> Vec<SourceFile> {
     project.engine.store().housekeep().expect("keeps house");
     let top = project.path().join(".twining");
     let mut files: Vec<SourceFile> =
-        super::FolderText::names().iter().map(|name| file(name, &std::fs::read_to_string(top.join(name)).expect("reads"))).collect();
+        super::FolderText::names().iter().filter_map(|name| Some(file(name, &std::fs::read_to_string(top.join(name)).ok()?))).collect();
     for entry in std::fs::read_dir(top.join("decisions")).expect("lists").flatten() {
         let name = format!("decisions/{}", entry.file_name().to_string_lossy());
         files.push(file(&name, &std::fs::read_to_string(entry.path()).expect("reads")));

@@ -15,6 +15,7 @@ use twining_store::View;
 use crate::blackboard::note;
 use crate::caller::Stamp;
 use crate::failure::Failure;
+use crate::hygiene::Redaction;
 use crate::words;
 
 /// What the repository's history can tell. The rim asks git; the engine does not.
@@ -99,6 +100,9 @@ pub struct VerifyOutcome {
     pub checks: BTreeMap<String, Check>,
     /// One line.
     pub summary: String,
+    /// Secrets that were not written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
 }
 
 /// A check that can be asked for.
@@ -161,7 +165,8 @@ pub fn verify(view: &View<'_>, draft: &VerifyDraft, history: &dyn History, stamp
     let told: Vec<String> = checks.iter().map(|(name, check)| format!("{name}: {}: {}", word(check.status), check.message)).collect();
     let finding =
         Entry { detail: told.join("\n"), tags: vec![REPORT.to_owned()], ..note(stamp, EntryType::Finding, draft.scope.as_str(), &summary) };
-    let outcome = VerifyOutcome { scope: draft.scope.to_string(), verified_at: stamp.at.to_string(), checks, summary };
+    let outcome =
+        VerifyOutcome { scope: draft.scope.to_string(), verified_at: stamp.at.to_string(), checks, summary, redacted: Vec::new() };
     Ok((finding, outcome))
 }
 

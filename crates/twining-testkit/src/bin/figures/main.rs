@@ -2,6 +2,7 @@
 //! found beside the goals, as Markdown. A report, not a test: a missed goal is
 //! printed and the exit code stays 0; only a call that fails is an error.
 
+mod adoption;
 mod client;
 mod crowd;
 mod guards;
@@ -58,6 +59,8 @@ enum What {
     Prompts,
     /// A hook before a tool, a thousand guards
     Guards,
+    /// `init`, and git's hooks at a commit
+    Adoption,
     /// Many processes, kills, arrays
     Crowd,
 }
@@ -126,6 +129,7 @@ fn report(arguments: Arguments) -> Outcome<()> {
             What::Rebuild => measure::rebuild(&mut bench)?,
             What::Prompts => prompts::prompts(&mut bench)?,
             What::Guards => guards::guards(&mut bench)?,
+            What::Adoption => adoption::adoption(&mut bench)?,
             What::Crowd => crowd::crowd(&mut bench)?,
         }
     }

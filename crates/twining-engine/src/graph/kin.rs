@@ -1,0 +1,46 @@
+//! Namesakes: two branches may each have made the entity of one name and type, and
+//! a merge keeps both. Whoever asks meets one: the oldest, with what all of them say
+//! and all their relations.
+
+use twining_model::Entity;
+use twining_store::{Edge, StoreError, View};
+
+/// The entity with this id and its namesakes, the oldest first; none if there is none.
+pub(crate) fn kin(view: &View<'_>, id: &str) -> Result<Vec<Entity>, StoreError> {
+    let Some(entity) = view.graph().entity(id)? else { return Ok(Vec::new()) };
+    let mut all = view.graph().named(&entity.name)?;
+    all.retain(|other| other.kind == entity.kind);
+    all.sort_by(|one, other| one.id.cmp(&other.id));
+    Ok(if all.is_empty() { vec![entity] } else { all })
+}
+
+/// The one that stands for all of them.
+pub(crate) fn joined(mut kin: Vec<Entity>) -> Option<Entity> {
+    if kin.len() < 2 {
+        return kin.pop();
+    }
+    let first = kin.first().map(|entity| (entity.id.clone(), entity.created_at.clone()))?;
+    kin.sort_by(|one, other| (&one.updated_at, &one.id).cmp(&(&other.updated_at, &other.id)));
+    let mut properties = std::collections::BTreeMap::new();
+    kin.iter().for_each(|entity| properties.extend(entity.properties.clone()));
+    let (id, created_at) = first;
+    kin.pop().map(|latest| Entity { id, created_at, properties, ..latest })
+}
+
+/// The entity that stands for the one with this id.
+pub(crate) fn one(view: &View<'_>, id: &str) -> Result<Option<Entity>, StoreError> {
+    kin(view, id).map(joined)
+}
+
+/// Relations of an entity and of its namesakes, at most so many.
+pub(crate) fn edges(view: &View<'_>, id: &str, kinds: &[String], most: usize) -> Result<Vec<Edge>, StoreError> {
+    let kin = kin(view, id)?;
+    if kin.len() < 2 {
+        return view.graph().edges(id, kinds, most);
+    }
+    let mut found = Vec::new();
+    for entity in kin {
+        found.extend(view.graph().edges(&entity.id, kinds, most.saturating_sub(found.len()))?);
+    }
+    Ok(found)
+}

@@ -1,0 +1,88 @@
+//! Which program answers to our name, and how a shell and git are told to start
+//! exactly that one.
+//!
+//! What git tracks names us by name, for it must fit every machine. What lies in
+//! `.git` names us by path: whoever puts another `twining` in front on PATH, or
+//! into the repository, is not started.
+
+use std::path::{Path, PathBuf};
+
+/// The name we go by.
+pub const NAME: &str = "twining";
+
+/// The program that is started by this name: never one in the current folder.
+pub fn on_path(name: &str) -> Option<PathBuf> {
+    all_on_path(name).next()
+}
+
+/// The program behind a word of somebody's settings; never one that came with the project.
+pub fn outside(word: &str, project: &Path) -> Result<PathBuf, String> {
+    let found = if word.contains('/') { Some(PathBuf::from(word)).filter(|path| path.is_absolute()) } else { on_path(word) };
+    let found = found.ok_or_else(|| format!("`{word}` is not found on PATH, so it cannot be started"))?;
+    let real = found.canonicalize().map_err(|error| format!("`{}`: {error}", found.display()))?;
+    let inside = project.canonicalize().is_ok_and(|project| real.starts_with(project));
+    if inside { Err(format!("`{}` lies in the project and is not run", found.display())) } else { Ok(real) }
+}
+
+/// Where this program is found tomorrow too: the name that PATH gives it, which
+/// outlives an update, unless that lies in one of these folders; else where it is.
+/// None for a path that cannot be written down.
+pub fn lasting(within: &[&Path]) -> Option<String> {
+    let here = std::env::current_exe().ok();
+    let is_apart = |path: &PathBuf| !within.iter().any(|folder| path.starts_with(folder));
+    let known = here.as_ref().and_then(|here| all_on_path(NAME).filter(is_apart).find(|path| is_same(path, here)));
+    let path = known.or(here).filter(|path| path.is_file())?;
+    path.to_str().filter(|path| !path.chars().any(char::is_control)).map(str::to_owned)
+}
+
+/// Whether two paths lead to one file.
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+/// A word as a shell reads it back whole.
+pub fn for_shell(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,=".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+/// The word behind [`for_shell`].
+pub fn from_shell(word: &str) -> Option<String> {
+    match word.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
+        Some(quoted) => Some(quoted.replace(r"'\''", "'")),
+        None => (!word.contains(['\'', '"', '\\', ' ', '$', '`'])).then(|| word.to_owned()),
+    }
+}
+
+fn all_on_path(name: &str) -> impl Iterator<Item = PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
+    let name = name.to_owned();
+    folders.into_iter().map(move |folder| folder.join(&name)).filter(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_back_what_was_written_for_it() {
+        for word in ["/usr/bin/twining", "/opt/my tools/twining", "/o'brien/twining", "/a\"b/$x/`id`/twining", "/ünï/50%/twining", ""] {
+            let spelled = for_shell(word);
+            assert_eq!(from_shell(&spelled).as_deref(), Some(word), "{spelled}");
+            let said = std::process::Command::new("sh").args(["-c", &format!("printf %s {spelled}")]).output().expect("a shell starts");
+            assert_eq!(String::from_utf8_lossy(&said.stdout), word);
+        }
+        assert_eq!(for_shell("/usr/local/bin/twining"), "/usr/local/bin/twining");
+        assert_eq!(from_shell("a b"), None);
+    }
+
+    #[test]
+    fn a_program_of_the_project_is_not_started() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        std::fs::write(dir.path().join("twining"), "").expect("writes");
+        let planted = dir.path().join("twining").display().to_string();
+        assert!(outside(&planted, dir.path()).is_err_and(|why| why.contains("lies in the project")));
+        assert!(outside("./twining", dir.path()).is_err());
+    }
+}

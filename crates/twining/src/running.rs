@@ -1,0 +1,107 @@
+//! Programs that are tried: started with something on their stdin, and waited for no
+//! longer than they deserve.
+
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long anything that is tried may take.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+const STEP: Duration = Duration::from_millis(2);
+
+/// What a program that was run said.
+pub struct Said {
+    /// How it ended; none if a signal ended it.
+    pub code: Option<i32>,
+    /// On stdout.
+    pub out: String,
+    /// On stderr.
+    pub err: String,
+}
+
+/// Runs a program with this on its stdin, to its end.
+pub fn run(command: &mut Command, input: &str) -> Result<Said, String> {
+    let mut running = Running::start(command, input)?;
+    drop(running.input.take());
+    running.wait(|_| false)
+}
+
+/// Runs a program that serves as long as its stdin is open, until it has said
+/// `enough`.
+pub fn converse(command: &mut Command, input: &str, enough: impl Fn(&str) -> bool) -> Result<Said, String> {
+    Running::start(command, input)?.wait(enough)
+}
+
+struct Running {
+    child: Child,
+    input: Option<ChildStdin>,
+    out: Pipe,
+    err: Pipe,
+}
+
+impl Running {
+    fn start(command: &mut Command, input: &str) -> Result<Self, String> {
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = piped.spawn().map_err(|error| error.to_string())?;
+        let (out, err) = (Pipe::of(child.stdout.take()), Pipe::of(child.stderr.take()));
+        let mut stdin = child.stdin.take();
+        if let Some(stdin) = &mut stdin {
+            // One that does not read says so by its answer.
+            let _ = stdin.write_all(input.as_bytes()).and_then(|()| stdin.flush());
+        }
+        Ok(Self { child, input: stdin, out, err })
+    }
+
+    fn wait(mut self, enough: impl Fn(&str) -> bool) -> Result<Said, String> {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().map_err(|error| error.to_string())? {
+                return Ok(Said { code: status.code(), out: self.out.whole(), err: self.err.whole() });
+            }
+            let done = enough(&self.out.so_far());
+            if done || began.elapsed() > PATIENCE {
+                drop(self.input.take());
+                let _ = self.child.kill();
+                let _ = self.child.wait();
+                let said = Said { code: None, out: self.out.so_far(), err: self.err.so_far() };
+                return if done { Ok(said) } else { Err("it gives no answer".to_owned()) };
+            }
+            std::thread::sleep(STEP);
+        }
+    }
+}
+
+/// What comes out of a pipe, read on a thread of its own: a program that says more
+/// than a pipe holds would otherwise wait for us while we wait for it.
+struct Pipe {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Pipe {
+    fn of(pipe: Option<impl Read + Send + 'static>) -> Self {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let reader = pipe.map(|mut pipe| {
+            let kept = Arc::clone(&bytes);
+            std::thread::spawn(move || {
+                let mut piece = [0; 4096];
+                while let Ok(read @ 1..) = pipe.read(&mut piece) {
+                    kept.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&piece[..read]);
+                }
+            })
+        });
+        Self { bytes, reader }
+    }
+
+    fn so_far(&self) -> String {
+        String::from_utf8_lossy(&self.bytes.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+
+    /// Once the program has ended.
+    fn whole(&mut self) -> String {
+        self.reader.take().map(JoinHandle::join);
+        self.so_far()
+    }
+}
