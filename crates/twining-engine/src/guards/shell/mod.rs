@@ -10,6 +10,8 @@
 
 mod code;
 mod commands;
+mod lists;
+mod steps;
 mod testing;
 mod tree;
 mod word;
@@ -19,7 +21,11 @@ mod tests;
 
 pub(crate) use code::squeezed;
 pub use testing::{TestCommand, test_command};
-pub(crate) use word::{Piece, Word};
+pub(crate) use word::{Piece, UNTOLD, Word};
+
+use std::collections::BTreeSet;
+
+use steps::Steps;
 
 /// Longest line that is read. A system does not start a program with a longer
 /// argument, so nothing honest is lost.
@@ -37,7 +43,7 @@ pub enum Certainty {
 }
 
 /// What is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
     /// A path, perhaps with holes.
     Path(Word),
@@ -48,7 +54,7 @@ pub(crate) enum Target {
 }
 
 /// One thing a command may write.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ShellWrite {
     pub(crate) target: Target,
     pub(crate) certainty: Certainty,
@@ -56,6 +62,16 @@ pub(crate) struct ShellWrite {
     pub(crate) by: String,
     /// The whole new content, where the line holds it.
     pub(crate) content: Option<String>,
+}
+
+impl ShellWrite {
+    /// How many places may be meant.
+    pub(crate) fn places(&self) -> usize {
+        match &self.target {
+            Target::Path(word) | Target::Tree(word) => 1 + word.sources().count(),
+            Target::Code(_) => 1,
+        }
+    }
 }
 
 /// What a command line does, as far as it can be known.
@@ -67,7 +83,10 @@ pub(crate) struct Effects {
     /// Directories the line changes into.
     pub(crate) enters: Vec<Word>,
     /// Functions and aliases it makes.
-    pub(crate) defines: Vec<String>,
+    pub(crate) defines: BTreeSet<String>,
+    /// Places whose whole new content is known already.
+    known: BTreeSet<Word>,
+    steps: Steps,
 }
 
 /// Why a line cannot be judged.
@@ -77,8 +96,11 @@ pub enum Unreadable {
     #[error("the command is longer than {MOST_BYTES} bytes")]
     TooLong,
     /// The grammar took more steps than a command deserves.
-    #[error("the command takes too many steps to read")]
+    #[error("it takes too many steps to read")]
     TooManySteps,
+    /// Characters that the grammar cannot be given.
+    #[error("the command holds characters that cannot be read here")]
+    Odd,
     /// More levels than a command deserves.
     #[error("the command is nested too deeply")]
     TooDeep,
@@ -87,6 +109,6 @@ pub enum Unreadable {
 /// Reads a command line.
 pub(crate) fn effects(line: &str) -> Result<Effects, Unreadable> {
     let mut effects = Effects::default();
-    tree::read(line, &mut effects, 0)?;
+    tree::read(line, &mut effects, &[], 0)?;
     Ok(effects)
 }
