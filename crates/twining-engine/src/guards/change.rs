@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::guards::event::{Action, Event, Replacement};
 use crate::guards::path::{Holes, Paths, inside, normal};
-use crate::guards::shell::{self, Certainty, Effects, Piece, Target, Unreadable, Word};
+use crate::guards::shell::{self, Certainty, Effects, Patience, Piece, Target, Unreadable, Word};
 
 /// Places one call may write that are looked at, words of unknown ones counted each.
 const MOST_PLACES: usize = 4_096;
@@ -20,6 +20,10 @@ pub trait Files {
     fn read(&self, path: &str) -> Result<Option<String>, String>;
     /// The path with its links followed, as far as it exists.
     fn real(&self, path: &str) -> String;
+    /// Whether whoever asks goes on waiting for an answer.
+    fn patience(&self) -> Patience {
+        || true
+    }
 }
 
 /// Where a change happens.
@@ -120,7 +124,7 @@ pub(crate) fn touched(event: &Event, root: &str, files: &dyn Files) -> Result<To
             }
         }
         Action::Shell(line) => {
-            let effects = shell::effects(line)?;
+            let effects = shell::effects_within(line, files.patience())?;
             touched.shell(&effects, event, root, files)?;
             touched.runs = effects.runs;
         }

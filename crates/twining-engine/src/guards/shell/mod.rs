@@ -5,8 +5,8 @@
 //! programs given as code are followed. What cannot be known stays a hole in a
 //! path, and a hole is only taken for a protected file where something says so.
 //!
-//! Work is bounded by steps and sizes, not by the clock: the same line always
-//! gets the same answer.
+//! Work is bounded by steps and sizes, so that the same line gets the same answer;
+//! where the grammar itself loses its way, by the patience of whoever waits.
 
 mod code;
 mod commands;
@@ -20,6 +20,7 @@ mod word;
 mod tests;
 
 pub(crate) use code::squeezed;
+pub use steps::Patience;
 pub use testing::{TestCommand, test_command};
 pub(crate) use word::{Piece, UNTOLD, Word};
 
@@ -75,7 +76,7 @@ impl ShellWrite {
 }
 
 /// What a command line does, as far as it can be known.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Effects {
     pub(crate) writes: Vec<ShellWrite>,
     /// Every simple command, wrappers such as `sudo` taken off.
@@ -108,7 +109,12 @@ pub enum Unreadable {
 
 /// Reads a command line.
 pub(crate) fn effects(line: &str) -> Result<Effects, Unreadable> {
-    let mut effects = Effects::default();
+    effects_within(line, || true)
+}
+
+/// The same while somebody waits.
+pub(crate) fn effects_within(line: &str, patience: Patience) -> Result<Effects, Unreadable> {
+    let mut effects = Effects { steps: Steps::within(patience), ..Effects::default() };
     tree::read(line, &mut effects, &[], 0)?;
     Ok(effects)
 }

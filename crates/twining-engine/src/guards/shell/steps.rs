@@ -1,5 +1,6 @@
-//! How much work a line is worth. Counted, not timed: the same line always gets
-//! the same answer, on a slow machine too.
+//! How much work a line is worth. Counted, so that the same line gets the same
+//! answer on a slow machine too. The grammar's own steps are no measure of its work
+//! once it came upon a mistake, so whoever waits may say that it is enough.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -9,14 +10,35 @@ use crate::guards::shell::Unreadable;
 /// Steps one line may take, with all lines that stand in it.
 const MOST_STEPS: usize = 200_000;
 
+/// Steps after which whoever waits is asked.
+const STEPS_UNASKED: usize = 1_000;
+
+/// Whether whoever waits goes on waiting.
+pub type Patience = fn() -> bool;
+
 /// Steps that were taken; one count for a line and whatever it holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Steps(Rc<Cell<usize>>);
+#[derive(Clone, Debug)]
+pub(crate) struct Steps {
+    taken: Rc<Cell<usize>>,
+    patience: Patience,
+}
+
+impl Default for Steps {
+    fn default() -> Self {
+        Self::within(|| true)
+    }
+}
 
 impl Steps {
+    pub(super) fn within(patience: Patience) -> Self {
+        Self { taken: Rc::default(), patience }
+    }
+
     /// Takes some more, or says that it is enough.
     pub(super) fn take(&self, more: usize) -> Result<(), Unreadable> {
-        self.0.set(self.0.get().saturating_add(more));
-        if self.0.get() > MOST_STEPS { Err(Unreadable::TooManySteps) } else { Ok(()) }
+        let (before, after) = (self.taken.get(), self.taken.get().saturating_add(more));
+        self.taken.set(after);
+        let asks = before / STEPS_UNASKED != after / STEPS_UNASKED;
+        if after > MOST_STEPS || (asks && !(self.patience)()) { Err(Unreadable::TooManySteps) } else { Ok(()) }
     }
 }

@@ -14,9 +14,6 @@ use crate::guards::shell::{Certainty, Effects, MOST_BYTES, ShellWrite, Target, U
 const MOST_NESTED: usize = 6;
 /// What the parser has done each time it asks whether to go on.
 const STEPS_ASKED: usize = 1_000;
-/// What it does besides once it came upon a mistake, for each byte it has read: it
-/// then tries every way to go on, and goes through all of it each time.
-const STEPS_LOST: usize = 2;
 /// What it takes to begin with a line at all.
 const STEPS_BEGUN: usize = 500;
 
@@ -67,10 +64,7 @@ pub(super) fn parsed(line: &str, steps: &Steps) -> Result<Tree, Unreadable> {
     let mut parser = Parser::new();
     // Only a grammar built for another version of the library is refused.
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).map_err(|_| Unreadable::TooManySteps)?;
-    let mut stops = |state: &ParseState| {
-        let lost = if state.has_error() { state.current_byte_offset().saturating_mul(STEPS_LOST) } else { 0 };
-        steps.take(lost.saturating_add(STEPS_ASKED)).is_err()
-    };
+    let mut stops = |_: &ParseState| steps.take(STEPS_ASKED).is_err();
     let options = ParseOptions::new().progress_callback(&mut stops);
     let plain = plain(line)?;
     let bytes: &[u8] = &plain;
@@ -93,12 +87,19 @@ fn plain(line: &str) -> Result<Cow<'_, [u8]>, Unreadable> {
     Ok(Cow::Owned(line.bytes().map(|byte| if byte.is_ascii() { byte } else { OTHER }).collect()))
 }
 
-/// Brackets open at once that no honest line has, and on which a parser that
+/// Signs in a row and brackets open at once that no honest line has, and on which a parser that
 /// recovers from mistakes spends its time.
 fn is_too_deep(line: &str) -> bool {
     const MOST_OPEN: usize = 200;
+    const MOST_ALIKE: usize = 64;
     let mut open = 0usize;
+    let (mut last, mut alike) = (0, 0);
     for byte in line.bytes() {
+        alike = if byte == last { alike + 1 } else { 0 };
+        last = byte;
+        if alike > MOST_ALIKE && matches!(byte, b'<' | b'>' | b'|' | b'&' | b';' | b'(' | b')' | b'{' | b'}') {
+            return true;
+        }
         match byte {
             b'(' | b'{' | b'[' => open += 1,
             b')' | b'}' | b']' => open = open.saturating_sub(1),

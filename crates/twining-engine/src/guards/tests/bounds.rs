@@ -56,18 +56,18 @@ fn judged(line: &str) -> Judgement {
 
 #[test]
 fn a_line_that_takes_too_long_to_read_is_on_errors() {
-    let nested = (0..30).fold("echo > x".to_owned(), |line, _| format!("bash -c {}", json!(line)));
+    let nested = (0..12).fold("echo > x".to_owned(), |line, _| format!("bash -c {}", json!(line)));
     for line in [
         "a".repeat(1 << 20),
         "(".repeat(10_000),
         "$(".repeat(1 << 19),
         "'\"".repeat(1 << 19),
-        "<<A ".repeat(25_000),
         "a|".repeat(50_000),
         ">a ".repeat(100_000),
         (0..14_000).map(|at| format!(">a{at} ")).collect(),
         "a;".repeat(100_000),
-        "case ".repeat(20_000),
+        "<".repeat(100_000),
+        ")".repeat(100_000),
         "if a; then ".repeat(10_000),
         "for i in a; do ".repeat(8_000),
         (0..6_000).map(|at| format!("cd a{at};>b{at};")).collect(),
@@ -81,6 +81,30 @@ fn a_line_that_takes_too_long_to_read_is_on_errors() {
     }
     // What is nested is cut off long before it is too deep to read.
     drop(judged(&nested[..nested.len().min(100_000)]));
+}
+
+#[test]
+fn a_line_is_on_errors_once_nobody_waits_any_longer() {
+    struct Hurried;
+    impl Files for Hurried {
+        fn read(&self, _: &str) -> Result<Option<String>, String> {
+            Ok(None)
+        }
+        fn real(&self, path: &str) -> String {
+            path.to_owned()
+        }
+        fn patience(&self) -> Patience {
+            || false
+        }
+    }
+    let judged = |line: &str| {
+        let event = Event::of_tool("Bash", Action::Shell(line.to_owned()), "/p");
+        loaded("", "").judge(&event, &Facts { root: "/p", files: &Hurried, evidence: &NoEvidence, claims: &NoClaims })
+    };
+    for line in ["case ".repeat(20_000), "<<A ".repeat(25_000), "a) ".repeat(30_000), "|&".repeat(50_000)] {
+        assert!(judged(&line).reason().contains("on_error"), "{}…", &line[..8]);
+    }
+    assert_eq!(judged("git status && cargo test | tail -5").verdict, Level::Off, "a short line is read before anybody is asked");
 }
 
 #[test]
