@@ -19,7 +19,7 @@ use crate::layout::FOLDER;
 /// How far back the positions of HEAD are looked at.
 const POSITIONS: &str = "4";
 /// The files in which a record may stand, beside a decision's own.
-const SHARED: [&str; 3] = ["blackboard.jsonl", "graph/entities.json", "graph/relations.json"];
+const SHARED: [&str; 4] = ["blackboard.jsonl", "traces.jsonl", "graph/entities.json", "graph/relations.json"];
 
 /// Fields whose value tells a record or one of its changes from all others.
 const OWN: [&[u8]; 3] = [b"id", b"at", b"linked_at"];

@@ -1,7 +1,7 @@
 //! The feature list and what the loop remembers of runs.
 //!
-//! The list is `.twining/features.json`, or a `.claude/progress/feature-list.json`
-//! that was there first and is used in place. A plan sees the list as it is under
+//! The list is `.twining/features.json`, or one of another tool that was there first
+//! and is used in place: in `.claude/progress/`, or at the root. A plan sees the list as it is under
 //! the write lock, so two agents that report at once both get their say. What the
 //! list means is not this crate's business.
 
@@ -12,11 +12,54 @@ use crate::error::StoreError;
 use crate::layout::{FEATURES, FOLDER, LOCAL, Layout};
 use crate::store::Store;
 
-/// Where other tools keep their list.
-const ELSEWHERE: [&str; 2] = [".claude", "progress"];
-const ELSEWHERE_FILE: &str = "feature-list.json";
+/// Where other tools keep their list, the likeliest first.
+const ELSEWHERE: [Elsewhere; 5] = [
+    Elsewhere { folders: &[".claude", "progress"], file: "feature-list.json" },
+    Elsewhere { folders: &[".claude", "progress"], file: "feature_list.json" },
+    Elsewhere { folders: &[], file: "feature-list.json" },
+    Elsewhere { folders: &[], file: "feature_list.json" },
+    Elsewhere { folders: &[], file: "features.json" },
+];
 /// Runs and reports, one JSON line each; of this machine only.
 const RUNS: &str = "runs.jsonl";
+
+struct Elsewhere {
+    folders: &'static [&'static str],
+    file: &'static str,
+}
+
+impl Elsewhere {
+    fn path(&self) -> String {
+        self.folders.iter().chain([&self.file]).copied().collect::<Vec<_>>().join("/")
+    }
+
+    fn dir(&self, project: &Dir) -> Result<Option<Dir>, StoreError> {
+        let mut dir = project.clone();
+        for name in self.folders {
+            match dir.open_dir(name)? {
+                Some(inner) => dir = inner,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(dir))
+    }
+
+    fn read(&self, project: &Dir) -> Result<FeatureFile, StoreError> {
+        let file = match self.dir(project) {
+            Ok(Some(dir)) => read(&dir, self.file)?,
+            // A link in another tool's folder is that tool's business; we follow none and write through none.
+            Ok(None) | Err(StoreError::Unsafe { .. }) => FeatureFile::Missing,
+            Err(error) => return Err(error),
+        };
+        // A file of this name may be anybody's: only one that speaks of tests is a list.
+        let is_list = |text: &str| ["\"tested\"", "\"passes\""].iter().any(|word| text.contains(word));
+        match file {
+            FeatureFile::Text(text) if self.file == FEATURES && !is_list(&text) => Ok(FeatureFile::Missing),
+            FeatureFile::Unusable(_) if self.file == FEATURES => Ok(FeatureFile::Missing),
+            file => Ok(file),
+        }
+    }
+}
 
 /// What stands in the feature list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,8 +121,9 @@ impl Store {
         self.post_under(&held, &room, change.entries)?;
         if let Some(list) = change.list {
             let project = Dir::project(&self.place().project, None)?;
-            let other = if shelf.path == own_path() { None } else { elsewhere(&project)? };
-            let (dir, name) = other.map_or_else(|| (room.layout.top.clone(), FEATURES), |dir| (dir, ELSEWHERE_FILE));
+            let other = ELSEWHERE.iter().find(|place| place.path() == shelf.path);
+            let other = other.map(|place| Ok::<_, StoreError>(place.dir(&project)?.map(|dir| (dir, place.file)))).transpose()?.flatten();
+            let (dir, name) = other.unwrap_or_else(|| (room.layout.top.clone(), FEATURES));
             room.layout.replace(&dir, name, list.as_bytes(), true)?;
         }
         drop(held);
@@ -89,36 +133,25 @@ impl Store {
     fn feature_shelf(&self, layout: Option<&Layout>) -> Result<FeatureShelf, StoreError> {
         let own = layout.map_or(Ok(FeatureFile::Missing), |layout| read(&layout.top, FEATURES))?;
         let project = Dir::project(&self.place().project, None)?;
-        let other = match elsewhere(&project) {
-            Ok(Some(dir)) => read(&dir, ELSEWHERE_FILE)?,
-            // A link in another tool's folder is that tool's business; we follow none and write through none.
-            Ok(None) | Err(StoreError::Unsafe { .. }) => FeatureFile::Missing,
-            Err(error) => return Err(error),
-        };
-        let other_path = format!("{}/{ELSEWHERE_FILE}", ELSEWHERE.join("/"));
-        let runs = layout.map_or(Ok(String::new()), remembered)?;
-        Ok(match (own, other) {
-            (FeatureFile::Missing, file) if file != FeatureFile::Missing => FeatureShelf { path: other_path, file, unused: None, runs },
-            (own, other) => {
-                FeatureShelf { path: own_path(), file: own, unused: (other != FeatureFile::Missing).then_some(other_path), runs }
+        let mut others = Vec::new();
+        for place in &ELSEWHERE {
+            match place.read(&project)? {
+                FeatureFile::Missing => {}
+                file => others.push((place.path(), file)),
             }
-        })
+        }
+        let runs = layout.map_or(Ok(String::new()), remembered)?;
+        let mut others = others.into_iter();
+        let (path, file) = match own {
+            FeatureFile::Missing => others.next().unwrap_or((own_path(), FeatureFile::Missing)),
+            own => (own_path(), own),
+        };
+        Ok(FeatureShelf { path, file, unused: others.next().map(|(path, _)| path), runs })
     }
 }
 
 fn own_path() -> String {
     format!("{FOLDER}/{FEATURES}")
-}
-
-fn elsewhere(project: &Dir) -> Result<Option<Dir>, StoreError> {
-    let mut dir = project.clone();
-    for name in ELSEWHERE {
-        match dir.open_dir(name)? {
-            Some(inner) => dir = inner,
-            None => return Ok(None),
-        }
-    }
-    Ok(Some(dir))
 }
 
 fn read(dir: &Dir, name: &str) -> Result<FeatureFile, StoreError> {

@@ -38,6 +38,7 @@ mod record;
 mod room;
 mod store;
 mod tail;
+mod trace_ring;
 mod traces;
 mod turns;
 mod vectors;

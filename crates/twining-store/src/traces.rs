@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::de::IgnoredAny;
-use twining_model::{Trace, limits};
+use twining_model::{Time, Trace, limits};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::disk::{Dir, Handle};
@@ -23,6 +23,7 @@ use crate::layout::{Layout, TRACES, random_bits};
 use crate::room::Room;
 use crate::store::Store;
 use crate::tail;
+use crate::trace_ring;
 
 const SPOOL: &str = "spool";
 const WAITING: &str = "waiting-";
@@ -74,12 +75,14 @@ impl Store {
         }
         // What git writes now, it may write over us.
         let held = if room.board.git_is_busy() { None } else { room.lock.try_take()? };
-        if held.is_none() {
+        // Where git wrote the file anew, whoever can wait looks first what it lacks.
+        if held.is_none() || !trace_ring::is_settled(&room.layout)? {
             spool(&room.layout, &lines)?;
             return Ok(Left::Spooled);
         }
-        drain(&room.layout)?;
-        append(&room.layout, &lines)?;
+        let now = self.ids().now();
+        drain(&room.layout, now)?;
+        append(&room.layout, &lines, now)?;
         Ok(Left::Written)
     }
 
@@ -88,8 +91,11 @@ impl Store {
         let lines = lines_of(traces)?;
         let room = self.writing_room()?;
         let _held = room.lock.take()?;
-        drain(&room.layout)?;
-        append(&room.layout, &lines)
+        let now = self.ids().now();
+        let lost = trace_ring::lost(&room, now)?;
+        append_lines(&room.layout, &lost, now)?;
+        drain(&room.layout, now)?;
+        append(&room.layout, &lines, now)
     }
 
     /// Stores traces that came from elsewhere: nobody here vouches for them.
@@ -97,18 +103,27 @@ impl Store {
         let lines = lines_of(traces)?;
         let room = self.writing_room()?;
         let _held = room.lock.take()?;
-        drain(&room.layout)?;
-        append_lines(&room.layout, &lines)
+        let now = self.ids().now();
+        let lost = trace_ring::lost(&room, now)?;
+        append_lines(&room.layout, &lost, now)?;
+        drain(&room.layout, now)?;
+        append_lines(&room.layout, &lines, now)
     }
 
     /// Brings in what hooks left, if nobody has the lock; how many there were.
     pub fn drain_traces(&self) -> Result<usize, StoreError> {
         let Some(room) = self.open_to_traces()? else { return Ok(0) };
-        if nook(&room.layout)?.open_dir(SPOOL)?.is_none() || room.board.git_is_busy() {
+        let nothing_waits = nook(&room.layout)?.open_dir(SPOOL)?.is_none() && trace_ring::is_settled(&room.layout)?;
+        if nothing_waits || room.board.git_is_busy() {
             return Ok(0);
         }
         match room.lock_for_a_moment()? {
-            Some(_held) => drain(&room.layout),
+            Some(_held) => {
+                let now = self.ids().now();
+                let lost = trace_ring::lost(&room, now)?;
+                append_lines(&room.layout, &lost, now)?;
+                drain(&room.layout, now)
+            }
             None => Ok(0),
         }
     }
@@ -186,7 +201,7 @@ fn lines_of(traces: &[Trace]) -> Result<Vec<u8>, StoreError> {
 }
 
 /// Appends whole lines that this machine vouches for. The caller holds the lock.
-fn append(layout: &Layout, lines: &[u8]) -> Result<(), StoreError> {
+fn append(layout: &Layout, lines: &[u8], now: Time) -> Result<(), StoreError> {
     if lines.is_empty() {
         return Ok(());
     }
@@ -196,11 +211,11 @@ fn append(layout: &Layout, lines: &[u8]) -> Result<(), StoreError> {
         hashes.extend(format!("{:016x}\n", xxh3_64(line)).into_bytes());
     }
     append_after(&nook(layout)?.make_append(OWN)?, &hashes)?;
-    append_lines(layout, lines)
+    append_lines(layout, lines, now)
 }
 
 /// Appends whole lines. The caller holds the lock.
-fn append_lines(layout: &Layout, lines: &[u8]) -> Result<(), StoreError> {
+fn append_lines(layout: &Layout, lines: &[u8], now: Time) -> Result<(), StoreError> {
     if lines.is_empty() {
         return Ok(());
     }
@@ -217,7 +232,8 @@ fn append_lines(layout: &Layout, lines: &[u8]) -> Result<(), StoreError> {
     handle.write(lines).inspect_err(|_| {
         // The disk may be full: the part that was written must not stay.
         drop(handle.set_len(size));
-    })
+    })?;
+    trace_ring::remember(layout, lines, now)
 }
 
 fn own_lines(layout: &Layout) -> Result<HashSet<u64>, StoreError> {
@@ -249,7 +265,7 @@ fn spool(layout: &Layout, lines: &[u8]) -> Result<(), StoreError> {
 }
 
 /// Brings in what waits. The caller holds the lock.
-fn drain(layout: &Layout) -> Result<usize, StoreError> {
+fn drain(layout: &Layout, now: Time) -> Result<usize, StoreError> {
     let nook = nook(layout)?;
     let Some(dir) = nook.open_dir(SPOOL)? else { return Ok(0) };
     let names = dir.list()?;
@@ -276,7 +292,7 @@ fn drain(layout: &Layout) -> Result<usize, StoreError> {
         again = kept.flat_map(|line| [line, b"\n"].concat()).collect();
     }
     again.extend(fresh);
-    append(layout, &again)?;
+    append(layout, &again, now)?;
     for name in taken {
         dir.remove(&name)?;
     }

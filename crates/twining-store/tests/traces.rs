@@ -216,3 +216,54 @@ fn recorded_calls_take_turns_and_the_newest_stay() {
     assert!(store.record_call(&"x".repeat(limits::CALL_BYTES + 1)).is_err());
     assert!(store.record_call("two\nlines").is_err());
 }
+
+fn in_git(project: &TestProject) -> Store {
+    let store = memory(project);
+    store.store_traces(&[trace(&store, "committed")]).expect("stores");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-q", "-m", "first"]);
+    store
+}
+
+#[test]
+fn a_trace_that_git_stashed_comes_back_with_the_stash_and_only_once() {
+    let project = TestProject::with_git();
+    let store = in_git(&project);
+    store.store_traces(&[trace(&store, "stashed")]).expect("stores");
+    project.git(["stash", "-q", "-u"]);
+    assert_eq!(store.drain_traces().expect("looks"), 0);
+    assert_eq!(told(&store), ["committed"], "it is safe in the stash");
+    project.git(["stash", "pop", "-q"]);
+    assert_eq!(store.drain_traces().expect("looks"), 0);
+    assert_eq!(told(&store), ["committed", "stashed"]);
+}
+
+#[test]
+fn a_file_of_traces_that_git_does_not_know_survives_a_stash_too() {
+    let project = TestProject::with_git();
+    let store = memory(&project);
+    project.git(["add", "-A"]);
+    project.git(["commit", "-q", "-m", "first"]);
+    store.store_traces(&[trace(&store, "stashed")]).expect("stores");
+    project.git(["stash", "-q", "-u"]);
+    assert_eq!((store.drain_traces().expect("looks"), told(&store).len()), (0, 0));
+    project.git(["stash", "pop", "-q"]);
+    assert_eq!(told(&store), ["stashed"]);
+}
+
+#[test]
+fn a_trace_written_while_git_was_about_to_reset_comes_back() {
+    let project = TestProject::with_git();
+    let store = in_git(&project);
+    assert_eq!(store.leave_traces(&[trace(&store, "in between")]).expect("leaves"), Left::Written);
+    // What the second half of `git stash` or of a failing merge does.
+    project.git(["checkout", "-q", "--", "."]);
+    assert_eq!(told(&store), ["committed"]);
+    // A hook does not wait for git's answer.
+    assert_eq!(store.leave_traces(&[trace(&store, "later")]).expect("leaves"), Left::Spooled);
+    store.drain_traces().expect("brings in");
+    assert_eq!(told(&store), ["committed", "in between", "later"]);
+    assert!(seen(&store).iter().all(|(_, written_here)| *written_here));
+    assert_eq!(store.leave_traces(&[trace(&store, "and on")]).expect("leaves"), Left::Written);
+    assert_eq!(told(&store).len(), 4);
+}

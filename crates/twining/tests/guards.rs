@@ -132,3 +132,114 @@ fn guards_are_listed_tested_and_explained() {
     assert_eq!(tested.code, 3);
     assert!(tested.stdout.contains("dead: example 2"), "{tested:?}");
 }
+
+#[test]
+fn a_list_keyed_by_id_or_by_description_is_edited_by_hand_once_a_run_is_recorded() {
+    for (list, feature) in [
+        (r#"{"features":{"F1":{"description":"log in","status":"completed","tested":false}}}"#, "F1"),
+        (r#"{"F1":{"status":"completed","tested":false}}"#, "F1"),
+        (r#"{"categories":{"ui":{"features":[{"id":"F1","status":"completed","tested":false}]}}}"#, "F1"),
+        (r#"[{"description":"Log in","status":"completed","passes":false}]"#, "log-in"),
+    ] {
+        let project = project();
+        fs::write(project.path().join(LIST), list).expect("writes");
+        let tried = || decision(&hook(&project, &["PreToolUse"], edit("false", "true")));
+        assert_eq!(tried(), "deny", "{list}");
+        let evidence = json!({"command": "npm test", "exit_code": 0, "output": "Tests:       4 passed, 4 total"});
+        let passed = json!({"feature": feature, "role": "tester", "outcome": "passed", "evidence": evidence});
+        let reported = project.run_with(&["report", "--json-input", "-"], &passed.to_string());
+        assert_eq!(reported.code, 0, "{list}: {reported:?}");
+        fs::write(project.path().join(LIST), list).expect("writes");
+        assert_eq!(tried(), Value::Null, "{list}");
+        // The name of one that was shown is no proof for another.
+        let other = json!({"tool_name": "Write", "tool_input": {"file_path": LIST, "content": r#"[{"id":"EVIL","name":"F1","description":"Log in","tested":true}]"#}});
+        assert_eq!(decision(&hook(&project, &["PreToolUse"], other)), "deny", "{list}");
+    }
+}
+
+#[test]
+fn a_list_at_the_root_is_the_list() {
+    for name in ["feature-list.json", "feature_list.json", "features.json"] {
+        let project = Project::new();
+        fs::create_dir_all(project.path().join(".twining")).expect("makes a folder");
+        let list = r#"{"features":[{"id":"F1","status":"completed","tested":false}]}"#;
+        fs::write(project.path().join(name), list).expect("writes");
+        assert_eq!(project.json(&["next"])["say"], "test F1", "{name}");
+        let told = json!({"tool_name": "Edit", "tool_input": {"file_path": name, "old_string": "false", "new_string": "true"}});
+        assert_eq!(decision(&hook(&project, &["PreToolUse"], told.clone())), "deny", "{name}");
+        let evidence = json!({"command": "npm test", "exit_code": 0, "output": "Tests:       4 passed, 4 total"});
+        let passed = json!({"feature": "F1", "role": "tester", "outcome": "passed", "evidence": evidence});
+        assert_eq!(project.run_with(&["report", "--json-input", "-"], &passed.to_string()).code, 0, "{name}");
+        let after = fs::read_to_string(project.path().join(name)).expect("is there");
+        assert!(after.contains(r#""tested":true"#) && !project.path().join(".twining/features.json").exists(), "{name}: {after}");
+        // By hand it is seen at the end, too.
+        fs::write(project.path().join(name), list).expect("writes");
+        hook(&project, &["SessionStart"], json!({"source": "startup"}));
+        fs::write(project.path().join(name), list.replace("F1", "F2").replace("false", "true")).expect("writes");
+        let held = hook(&project, &["Stop"], json!({"stop_hook_active": false}));
+        assert!(held.stdout.contains("tested-needs-evidence"), "{name}: {held:?}");
+    }
+    // A file of that name that speaks of no tests is somebody else's.
+    let project = Project::new();
+    fs::write(project.path().join("features.json"), r#"{"darkMode":true}"#).expect("writes");
+    assert_eq!(project.json(&["next"])["say"], "initialize");
+    project.json(&["features", "add", "A", "--description", "a feature"]);
+    assert_eq!(fs::read_to_string(project.path().join("features.json")).expect("is there"), r#"{"darkMode":true}"#);
+}
+
+#[test]
+fn hooks_in_codex_own_settings_are_tried_too() {
+    let program = env!("CARGO_BIN_EXE_twining");
+    let config = |words: &str| {
+        format!(
+            "[mcp_servers.twining]\ncommand = \"twining\"\nargs = [\"mcp\"]\n\n[[hooks.PreToolUse]]\nmatcher = \".*\"\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = \"{words}\"\n"
+        )
+    };
+    let tested = |text: &str| {
+        let project = project();
+        fs::create_dir_all(project.path().join(".codex")).expect("makes a folder");
+        fs::write(project.path().join(".codex/config.toml"), text).expect("writes");
+        let out = project.command(&["guard", "test", "--json"]).env("HOME", project.path()).env_remove("CODEX_HOME").output();
+        let ran = Ran::of(out.expect("the program starts"));
+        let wiring = serde_json::from_str::<Value>(&ran.stdout).expect("JSON")["wiring"].clone();
+        (ran.code, wiring)
+    };
+    let (code, wiring) = tested(&config(&format!("{program} hook --agent codex PreToolUse")));
+    assert_eq!((code, wiring[0]["file"].as_str(), wiring[0]["host"].as_str()), (0, Some(".codex/config.toml"), Some("codex")), "{wiring}");
+    assert!(wiring[0]["tried"].as_u64() > Some(3), "{wiring}");
+    for (text, says) in [
+        (config(&format!("{program} hook --agent codex PostToolUse")), "did not fire"),
+        (config("nowhere/twining hook PreToolUse"), "cannot be run"),
+        (config("sh -c 'twining hook PreToolUse'"), "not plainly"),
+        (config(&format!("{program} hook --agent codex PreToolUse")) + "[features]\nhooks = false\n", "turns all hooks off"),
+        ("hooks = [ # twining".to_owned(), "cannot be read"),
+    ] {
+        let (code, wiring) = tested(&text);
+        assert!(code == 3 && wiring.to_string().contains(says), "{says}: {code} {wiring}");
+    }
+    // Our server alone is no wiring.
+    assert_eq!(tested("[mcp_servers.twining]\ncommand = \"twining\" # no hook\n"), (0, json!([])));
+}
+
+#[test]
+fn a_warning_is_told_once_a_session() {
+    let project = project();
+    project.json(&["post", "warning", "the deploy script drops the staging database", "--scope", "project"]);
+    let told = |event: &str, more: Value| hook(&project, &[event], more).stdout.matches("drops the staging").count();
+    assert_eq!(told("SessionStart", json!({"source": "startup"})), 1);
+    assert_eq!(told("UserPromptSubmit", json!({"prompt": "run the deploy script"})), 0, "it was told when the session began");
+    project.json(&["post", "warning", "the deploy script of staging is slow and drops the staging cache", "--scope", "project"]);
+    assert_eq!(told("UserPromptSubmit", json!({"prompt": "run the deploy script"})), 1, "this one is new");
+    assert_eq!(told("UserPromptSubmit", json!({"prompt": "run the deploy script"})), 0);
+    assert_eq!(told("SessionStart", json!({"source": "compact"})), 2, "whoever forgot is told again");
+}
+
+#[test]
+fn a_link_to_a_file_that_is_not_there_yet_is_that_file() {
+    let project = project();
+    std::os::unix::fs::symlink(".twining/decisions/new.json", project.path().join("innocent.json")).expect("links");
+    let write = json!({"tool_name": "Write", "tool_input": {"file_path": "innocent.json", "content": "{}"}});
+    assert_eq!(decision(&hook(&project, &["PreToolUse"], write)), "deny");
+    let shell = json!({"tool_name": "Bash", "tool_input": {"command": "echo x > /proc/self/cwd/.twining/blackboard.jsonl"}});
+    assert_eq!(decision(&hook(&project, &["PreToolUse"], shell)), "deny");
+}

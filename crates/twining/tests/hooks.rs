@@ -263,8 +263,10 @@ fn what_a_person_was_asked_about_and_allowed_is_not_held_against_the_session() {
 #[test]
 fn what_another_works_on_is_left_alone() {
     let project = project();
-    let claims = json!({"claims": [{"id": "c1", "agent_id": "alice", "session_id": "s-alice", "paths": ["src/auth"], "feature": null,
-        "reason": "rewriting tokens", "since": "2020-01-01T00:00:00Z", "until": "2999-01-01T00:00:00Z"}]});
+    project.json(&["claim", "src/auth", "--reason", "rewriting tokens", "--agent", "alice"]);
+    let mut claims: Value =
+        serde_json::from_str(&fs::read_to_string(project.path().join(".twining/local/claims.json")).expect("is there")).expect("JSON");
+    claims["claims"][0]["session_id"] = json!("s-alice");
     write(&project, ".twining/local/claims.json", &claims.to_string());
     let edit = |session: &str| {
         let told = json!({"session_id": session, "tool_name": "Write", "tool_input": {"file_path": "src/auth/jwt.rs", "content": "x"}});
@@ -274,6 +276,10 @@ fn what_another_works_on_is_left_alone() {
     let reason = denied["hookSpecificOutput"]["permissionDecisionReason"].as_str().expect("is denied");
     assert!(reason.contains("alice") && reason.contains("rewriting tokens"), "{reason}");
     assert_eq!(decision(&edit("s-alice")), Value::Null);
+    // A claim that ends in a thousand years was made by nobody.
+    claims["claims"][0]["until"] = json!("2999-01-01T00:00:00.000Z");
+    write(&project, ".twining/local/claims.json", &claims.to_string());
+    assert_eq!(decision(&edit("s-1")), Value::Null);
 }
 
 #[test]
@@ -369,8 +375,11 @@ fn compiled_guards_that_somebody_changed_are_found_out_at_the_next_stop() {
         .find(|file| file.file_name().to_string_lossy().starts_with("guards-"))
         .expect("guards")
         .path();
-    let text = fs::read_to_string(&file).expect("reads");
-    fs::write(&file, text.replace("\"block\"", "\"off\"")).expect("writes");
+    let mut bytes = fs::read(&file).expect("reads");
+    while let Some(at) = bytes.windows(4).position(|word| word == b"push") {
+        bytes[at + 3] = b'x';
+    }
+    fs::write(&file, bytes).expect("writes");
     assert_eq!(run("PreToolUse", push.clone()), "", "whoever may write there may do this");
     let held = run("Stop", json!({"stop_hook_active": false}));
     assert!(held.contains("changed behind Twining's back"), "{held}");

@@ -124,7 +124,7 @@ fn seconds(given: &str) -> Result<u64, Refused> {
 /// not one of ours: a folder may have come with a clone.
 pub(crate) fn claims_on(shelf: &AgentShelf, now: Time) -> Vec<Claim> {
     let read: Option<Claims> = shelf.claims.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
-    let longest = now.as_ms() + i64::try_from(limits::CLAIM_SECONDS).unwrap_or(0) * 1000 + limits::CLOCK_SKEW_MS;
+    let longest = limits::longest_claim(now).as_ms();
     let holds = |claim: &Claim| Time::read(&claim.until).is_some_and(|until| until > now && until.as_ms() <= longest);
     let mut claims = read.unwrap_or_default().claims;
     claims.retain(holds);

@@ -1,9 +1,18 @@
 //! What an event would change: every edit is carried out in memory, so that
 //! rules judge the file as it was and as it would be, not the text of the edit.
 
+use std::collections::BTreeSet;
+
 use crate::guards::event::{Action, Event, Replacement};
-use crate::guards::path::{Paths, inside, normal};
-use crate::guards::shell::{self, Certainty, Effects, Piece, Target, Unreadable, Word};
+use crate::guards::path::{Holes, Paths, inside, normal};
+use crate::guards::shell::{self, Certainty, Effects, Patience, Piece, Target, Unreadable, Word};
+
+/// Places one call may write that are looked at, words of unknown ones counted each.
+const MOST_PLACES: usize = 4_096;
+/// Files a command line may give a whole new content that are compared.
+const MOST_CONTENTS: usize = 32;
+/// Bytes that edits may go through, each the whole file once.
+const MOST_EDITED: usize = 64 * 1024 * 1024;
 
 /// The files as they are. The rim reads them; tests hold them.
 pub trait Files {
@@ -11,6 +20,10 @@ pub trait Files {
     fn read(&self, path: &str) -> Result<Option<String>, String>;
     /// The path with its links followed, as far as it exists.
     fn real(&self, path: &str) -> String;
+    /// Whether whoever asks goes on waiting for an answer.
+    fn patience(&self) -> Patience {
+        || true
+    }
 }
 
 /// Where a change happens.
@@ -18,8 +31,8 @@ pub trait Files {
 pub(crate) enum Where {
     /// Here, from the project's root.
     Known(String),
-    /// At a path with holes, from one of these folders.
-    Holes(Word, Vec<String>),
+    /// At a path that is known in part.
+    Holes(Holes),
     /// Here and below.
     Below(String),
     /// Wherever this code says.
@@ -46,10 +59,10 @@ pub(crate) struct Proposal {
 
 impl Proposal {
     /// Whether one of these paths is meant.
-    pub(crate) fn is_at(&self, paths: &Paths, root: &str) -> bool {
+    pub(crate) fn is_at(&self, paths: &Paths) -> bool {
         match &self.at {
             Where::Known(path) => paths.name(path),
-            Where::Holes(word, bases) => paths.could_be(word, root, bases),
+            Where::Holes(holes) => paths.could_be(holes),
             Where::Below(path) => paths.lie_below(path),
             Where::Code(code) => paths.are_spoken_of(code),
         }
@@ -64,7 +77,7 @@ impl Proposal {
     pub(crate) fn place(&self) -> String {
         match &self.at {
             Where::Known(path) | Where::Below(path) => path.clone(),
-            Where::Holes(word, _) => word.gist(),
+            Where::Holes(holes) => holes.gist.clone(),
             Where::Code(_) => "a file named in code".to_owned(),
         }
     }
@@ -92,7 +105,7 @@ pub(crate) fn touched(event: &Event, root: &str, files: &dyn Files) -> Result<To
         }
         Action::Edit { path, replacements } => {
             let path = place(path);
-            let becomes = replaced(files, &path, |before| edited(before.unwrap_or_default(), replacements));
+            let becomes = all_edited(files, &path, replacements);
             touched.add(&path, root, files, &becomes, &event.tool);
         }
         Action::Touches(paths) => {
@@ -102,13 +115,17 @@ pub(crate) fn touched(event: &Event, root: &str, files: &dyn Files) -> Result<To
             }
         }
         Action::Patch(patch) => {
-            for (path, becomes) in super::patch::carried_out(patch, &|path| files.read(&place(path))) {
+            let changes = super::patch::carried_out(patch, &|path| files.read(&place(path)));
+            if changes.len() > MOST_PLACES {
+                return Err(Unreadable::TooManySteps);
+            }
+            for (path, becomes) in changes {
                 touched.add(&place(&path), root, files, &becomes, &event.tool);
             }
         }
         Action::Shell(line) => {
-            let effects = shell::effects(line)?;
-            touched.shell(&effects, event, root, files);
+            let effects = shell::effects_within(line, files.patience())?;
+            touched.shell(&effects, event, root, files)?;
             touched.runs = effects.runs;
         }
     }
@@ -123,10 +140,26 @@ impl Touched {
         }
     }
 
-    fn shell(&mut self, effects: &Effects, event: &Event, root: &str, files: &dyn Files) {
-        let mut bases = vec![event.cwd.clone()];
-        bases.extend(effects.enters.iter().filter_map(Word::known).map(|folder| normal(&event.cwd, &folder)));
+    fn shell(&mut self, effects: &Effects, event: &Event, root: &str, files: &dyn Files) -> Result<(), Unreadable> {
+        let entered: BTreeSet<String> = effects
+            .enters
+            .iter()
+            .filter_map(Word::known)
+            .map(|folder| normal(&event.cwd, &folder))
+            .filter(|dir| *dir != event.cwd)
+            .collect();
+        let bases: Vec<String> = std::iter::once(event.cwd.clone()).chain(entered).collect();
+        let (mut places, mut contents) = (0, 0);
+        let mut seen = BTreeSet::new();
         for write in &effects.writes {
+            // The same file named a thousand times is one file.
+            if !seen.insert(write) {
+                continue;
+            }
+            places += write.places() * bases.len();
+            if places > MOST_PLACES {
+                return Err(Unreadable::TooManySteps);
+            }
             let unknown = || Becomes::Unknown(format!("`{}` writes it", write.by));
             let push = |at: Where, becomes: Becomes| Proposal { at, becomes, certainty: write.certainty, by: write.by.clone() };
             let (word, tree) = match &write.target {
@@ -138,13 +171,14 @@ impl Touched {
                 Target::Tree(word) => (word, true),
             };
             let Some(path) = word.known() else {
-                self.writes.push(push(Where::Holes(word.clone(), bases.clone()), unknown()));
+                self.writes.push(push(Where::Holes(Holes::of(word, root, &bases)), unknown()));
                 continue;
             };
+            contents += usize::from(write.content.is_some());
             for path in bases.iter().map(|base| normal(base, &path)) {
                 let becomes = match &write.content {
-                    Some(content) => replaced(files, &path, |_| Some(content.clone())),
-                    None => unknown(),
+                    Some(content) if contents <= MOST_CONTENTS => replaced(files, &path, |_| Some(content.clone())),
+                    _ => unknown(),
                 };
                 for spelling in spellings(&path, root, files) {
                     let at = if tree { Where::Below(spelling) } else { Where::Known(spelling) };
@@ -155,9 +189,14 @@ impl Touched {
             for enters in effects.enters.iter().filter(|enters| enters.known().is_none()) {
                 let mut pieces = enters.0.clone();
                 pieces.push(Piece::Text(format!("/{path}")));
-                self.writes.push(push(Where::Holes(Word(pieces), bases.clone()), unknown()));
+                places += bases.len();
+                if places > MOST_PLACES {
+                    return Err(Unreadable::TooManySteps);
+                }
+                self.writes.push(push(Where::Holes(Holes::of(&Word(pieces), root, &bases)), unknown()));
             }
         }
+        Ok(())
     }
 }
 
@@ -176,6 +215,20 @@ fn replaced(files: &dyn Files, path: &str, edit: impl FnOnce(Option<&str>) -> Op
             let after = edit(before.as_deref()).or_else(|| before.clone());
             Becomes::Text { before, after }
         }
+    }
+}
+
+/// The same for replacements, unless they are more than anybody makes.
+fn all_edited(files: &dyn Files, path: &str, replacements: &[Replacement]) -> Becomes {
+    match files.read(path) {
+        Ok(before) if before.as_deref().map_or(0, str::len).saturating_mul(replacements.len()) > MOST_EDITED => {
+            Becomes::Unknown(format!("{} edits of one file are not carried out here", replacements.len()))
+        }
+        Ok(before) => {
+            let after = edited(before.as_deref().unwrap_or_default(), replacements).or_else(|| before.clone());
+            Becomes::Text { before, after }
+        }
+        Err(why) => Becomes::Unknown(why),
     }
 }
 

@@ -3,7 +3,7 @@
 //! holds nobody for long.
 
 use serde::Deserialize;
-use twining_model::{Time, text};
+use twining_model::{Time, limits, text};
 
 use crate::guards::path::Paths;
 use crate::guards::seams::{Claim, Claims};
@@ -50,9 +50,10 @@ impl ClaimsOfOthers {
     #[must_use]
     pub fn read(bytes: &[u8], actor: &Actor, now: Time) -> Self {
         let Ok(file) = serde_json::from_slice::<File>(bytes) else { return Self::default() };
+        let longest = limits::longest_claim(now).as_ms();
         let others = file.claims.into_iter().take(MOST_CLAIMS).filter_map(|line| {
-            // Without an end it would never end.
-            let until = line.until.as_deref().and_then(Time::read).filter(|until| *until > now)?;
+            // Without an end it would never end, and one further off than any may be is nobody's claim.
+            let until = line.until.as_deref().and_then(Time::read).filter(|until| *until > now && until.as_ms() <= longest)?;
             if line.is_of(actor) {
                 return None;
             }
@@ -97,7 +98,10 @@ mod tests {
     const FILE: &str = r#"{"claims":[
         {"id":"1","agent_id":"alice","session_id":"s-a","paths":["src/auth"],"feature":null,"reason":"rewriting","since":"2026-01-01T00:00:00Z","until":"2026-01-01T02:00:00Z"},
         {"id":"2","agent_id":"bob","session_id":"s-b","paths":["docs/*.md"],"until":"2026-01-01T00:30:00Z"},
-        {"id":"3","agent_id":"carol","paths":["x"]}]}"#;
+        {"id":"3","agent_id":"carol","paths":["x"]},
+        {"id":"4","agent_id":"mallory","paths":["lib"],"until":"2026-01-02T02:00:00Z"},
+        {"id":"5","agent_id":"mallory","paths":["app"],"until":"9999-12-31T23:59:59Z"},
+        {"id":"6","agent_id":"dave","paths":["bin"],"until":"2026-01-02T01:00:00Z"}]}"#;
 
     fn held(actor: &Actor, path: &str) -> Option<String> {
         let now = Time::read("2026-01-01T01:00:00.000Z").expect("a time");
@@ -111,6 +115,8 @@ mod tests {
         assert_eq!(held(&me, "src/authority.rs"), None);
         assert_eq!(held(&me, "docs/a.md"), None, "it has ended");
         assert_eq!(held(&me, "x"), None, "it never began to end");
+        assert_eq!((held(&me, "lib/a"), held(&me, "app/a")), (None, None), "nobody may claim for longer than a day");
+        assert_eq!(held(&me, "bin/a").as_deref(), Some("dave"), "a day is as long as it may be");
         assert_eq!(held(&Actor { session: "s-a".into(), names: Vec::new() }, "src/auth/jwt.rs"), None);
         assert_eq!(held(&Actor { session: "s-c".into(), names: vec!["alice".into()] }, "src/auth/jwt.rs"), None);
         assert!(ClaimsOfOthers::read(b"{", &me, Time::from_ms(0)).held("src/auth/jwt.rs").is_none());

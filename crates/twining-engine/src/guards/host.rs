@@ -205,20 +205,80 @@ pub fn action(tool: &str, input: &Value) -> Action {
         }
         ("notebookedit", Some(path)) => Action::Touches(vec![path]),
         (name, path) => {
-            let writes =
-                ["write", "edit", "create", "move", "delete", "remove", "rename", "replace", "patch", "save", "append", "insert", "update"];
             let starts = ["shell", "exec", "run", "bash", "terminal", "command"];
             if starts.iter().any(|word| name.contains(word)) && !command(input).is_empty() {
                 return Action::Shell(command(input));
             }
             // Our own tools change our own files; that is what they are for.
-            if tool.contains("twining") || !writes.iter().any(|word| name.contains(word)) {
+            if tool.contains("twining") || !WRITES.iter().any(|word| name.contains(word)) {
                 return Action::Nothing;
             }
-            let others = ["source", "destination", "new_path", "old_path", "to", "from", "uri"].iter().filter_map(|key| text(&[key]));
-            let paths: Vec<String> = path.into_iter().chain(others).collect();
+            // What is copied stays as it is.
+            let keys = if name.contains("copy") { &TO[..] } else { &PLACES[..] };
+            let mut paths: Vec<String> = path.filter(|_| !name.contains("copy")).into_iter().collect();
+            places(input, keys, &mut paths, 0);
             if paths.is_empty() { Action::Nothing } else { Action::Touches(paths) }
         }
+    }
+}
+
+/// Words in the name of a tool that changes files.
+const WRITES: [&str; 19] = [
+    "write", "edit", "create", "move", "delete", "remove", "rename", "replace", "patch", "save", "append", "insert", "update", "copy",
+    "download", "extract", "touch", "truncate", "link",
+];
+/// Fields that name a place something goes to.
+const TO: [&str; 8] = ["destination", "dest", "to", "target", "new_path", "newPath", "target_path", "output_path"];
+/// Fields that name a place at all.
+const PLACES: [&str; 22] = [
+    "file_path",
+    "notebook_path",
+    "path",
+    "filePath",
+    "target_file",
+    "file",
+    "filename",
+    "paths",
+    "files",
+    "source",
+    "old_path",
+    "from",
+    "uri",
+    "directory",
+    "destination",
+    "dest",
+    "to",
+    "target",
+    "new_path",
+    "newPath",
+    "target_path",
+    "output_path",
+];
+/// Places of one call that are looked at.
+const MOST_PLACES: usize = 4_096;
+
+/// The texts of such fields, wherever in the input they stand.
+fn places(value: &Value, keys: &[&str], found: &mut Vec<String>, depth: usize) {
+    if depth > 4 {
+        return;
+    }
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                if keys.contains(&key.as_str()) {
+                    let one_or_more = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+                    let texts = one_or_more.iter().filter_map(Value::as_str).map(|text| text.strip_prefix("file://").unwrap_or(text));
+                    for text in texts.take(MOST_PLACES.saturating_sub(found.len())) {
+                        if !found.iter().any(|known| known == text) {
+                            found.push(text.to_owned());
+                        }
+                    }
+                }
+                places(value, keys, found, depth + 1);
+            }
+        }
+        Value::Array(items) => items.iter().take(MOST_PLACES).for_each(|item| places(item, keys, found, depth + 1)),
+        _ => {}
     }
 }
 

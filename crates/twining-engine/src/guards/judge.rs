@@ -6,8 +6,9 @@ use twining_store::PolicyFile;
 
 use crate::governance::UserPolicy;
 use crate::governance::policy::{Layer, Mistake, PROJECT_FILE};
-use crate::guards::change::{Becomes, Files, Proposal, Touched, Where, touched};
+use crate::guards::change::{Becomes, Files, Proposal, Touched, Where};
 use crate::guards::event::{Action, Event};
+use crate::guards::look::Look;
 use crate::guards::rule::{Guard, Kind, Level, Said, Standing};
 use crate::guards::seams::{Claims, Clauses, Evidence, Proof};
 use crate::guards::{builtin, clause, features, person, reader};
@@ -233,16 +234,21 @@ impl Guards {
     /// Asks every guard.
     #[must_use]
     pub fn judge(&self, event: &Event, facts: &Facts<'_>) -> Judgement {
+        self.judge_seen(event, &Look::at(event, facts.root, facts.files), facts)
+    }
+
+    /// The same for an event that was looked at before.
+    #[must_use]
+    pub fn judge_seen(&self, event: &Event, look: &Look, facts: &Facts<'_>) -> Judgement {
         let asked: Vec<&Guard> = self
             .guards
             .iter()
             .filter(|guard| guard.action > Level::Off && guard.standing == Standing::Alive && guard.is_asked(event))
             .collect();
-        let touched = touched(event, facts.root, facts.files);
         let findings: Vec<Finding> = asked
             .into_iter()
             .map(|guard| {
-                let said = match &touched {
+                let said = match &look.touched {
                     Ok(touched) => self.said(guard, event, touched, facts),
                     Err(_) if guard.kind == Kind::Reads => Said::nothing("it is no reading"),
                     Err(_) if guard.kind == Kind::Returns => Said::nothing("judged when a subagent returns"),
@@ -272,7 +278,7 @@ impl Guards {
 
     fn said(&self, guard: &Guard, event: &Event, touched: &Touched, facts: &Facts<'_>) -> Said {
         match guard.kind {
-            Kind::Declared => guard.declared(event, touched, facts.root),
+            Kind::Declared => guard.declared(event, touched),
             Kind::Reads => match touched.reads.iter().find(|path| matches!(event.action, Action::Read(_)) && guard.paths.name(path)) {
                 Some(path) => Said { level: guard.action, why: format!("`{path}` is read whole") },
                 None => Said::nothing("no log is read"),
@@ -281,14 +287,14 @@ impl Guards {
             Kind::Person => person::said(guard, touched),
             Kind::Claimed => claimed(guard, touched, facts.claims),
             Kind::Clause => {
-                let used = guard.concerned(touched, facts.root).find_map(|proposal| {
+                let used = guard.concerned(touched).find_map(|proposal| {
                     let item = clause::brought_in(&guard.when.adds, proposal)?;
                     Some(guard.sure(proposal, format!("`{}` would use `{}`", proposal.place(), twining_model::text::excerpt(item, 80))))
                 });
                 used.unwrap_or_else(|| Said::nothing("nothing that is ruled out is brought in"))
             }
             Kind::Tested | Kind::Policy | Kind::Wiring => {
-                let judged = guard.concerned(touched, facts.root).filter_map(|proposal| self.of_change(guard, proposal, facts));
+                let judged = guard.concerned(touched).filter_map(|proposal| self.of_change(guard, proposal, facts));
                 judged.max_by_key(|said| said.level).unwrap_or_else(|| Said::nothing("nothing of its is changed for the worse"))
             }
         }
@@ -379,7 +385,7 @@ fn claimed(guard: &Guard, touched: &Touched, claims: &dyn Claims) -> Said {
             Where::Known(path) => claims.held(path),
             Where::Below(path) => claims.held_below(path),
             // Where nobody knows what is meant, nobody is known to be disturbed.
-            Where::Holes(..) | Where::Code(_) => None,
+            Where::Holes(_) | Where::Code(_) => None,
         }?;
         let why = if claim.reason.is_empty() { String::new() } else { format!(" for: {}", claim.reason) };
         Some(guard.sure(proposal, format!("{} has `{}` until {}{why}", claim.by, proposal.place(), claim.until)))

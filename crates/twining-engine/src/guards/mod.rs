@@ -7,6 +7,7 @@
 
 pub(crate) mod amend;
 mod builtin;
+mod bytes;
 mod change;
 mod claims;
 mod clause;
@@ -15,6 +16,7 @@ mod event;
 mod features;
 mod host;
 mod judge;
+mod look;
 mod patch;
 mod path;
 mod person;
@@ -35,10 +37,11 @@ pub use event::{Action, Event, Moment, Replacement};
 pub use features::{NoList, tested};
 pub use host::{Heard, Outcome, Told, action, hear, told};
 pub use judge::{Facts, Finding, Guards, Judgement, Trial, Verify};
+pub use look::Look;
 pub use path::{inside, normal};
 pub use rule::{Example, Guard, Level, Standing};
 pub use seams::{Claim, Claims, Clause, Clauses, Evidence, NoClaims, NoClauses, NoEvidence, Proof};
-pub use shell::{Certainty, TestCommand, Unreadable, test_command};
+pub use shell::{Certainty, Patience, TestCommand, Unreadable, test_command};
 pub use stop::{Accepted, Notes, Returned};
 
 /// The simple commands of a line, each as its words; holes are shown as such.

@@ -1,11 +1,25 @@
 //! Patches in the shape of `*** Begin Patch`, carried out in memory.
 
+use std::cell::Cell;
+
 use crate::guards::change::Becomes;
+
+/// Bytes of the files of one patch that are read.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
 
 /// Each file of a patch and what becomes of it. A part that does not fit the
 /// file leaves its outcome unknown; the tool may be more lenient than we are.
 pub(super) fn carried_out(patch: &str, read: &dyn Fn(&str) -> Result<Option<String>, String>) -> Vec<(String, Becomes)> {
     let mut changes: Vec<(String, Becomes)> = Vec::new();
+    let seen = Cell::new(0);
+    let read = &|path: &str| {
+        if seen.get() > MOST_BYTES {
+            return Err("the patch changes more than is compared".to_owned());
+        }
+        let text = read(path);
+        seen.set(seen.get() + text.as_ref().map_or(0, |text| text.as_deref().map_or(0, str::len)));
+        text
+    };
     let mut lines = patch.lines().peekable();
     while let Some(line) = lines.next() {
         let header = |name: &str| line.trim_start().strip_prefix(name).map(|path| path.trim().to_owned());
@@ -49,10 +63,13 @@ pub(super) fn carried_out(patch: &str, read: &dyn Fn(&str) -> Result<Option<Stri
     changes
 }
 
+/// Lines that are looked at to find where the parts of a patch belong.
+const MOST_LOOKED_AT: usize = 32_000_000;
+
 /// The text with each `@@` part put in, in order.
 fn updated(before: &str, body: &[&str]) -> Option<String> {
     let mut lines: Vec<String> = before.lines().map(str::to_owned).collect();
-    let mut from = 0;
+    let (mut from, mut looked_at) = (0, 0);
     for part in body.split(|line| line.starts_with("@@")) {
         let (mut old, mut new) = (Vec::new(), Vec::new());
         for line in part.iter().filter(|line| !line.starts_with("*** End of File")) {
@@ -74,6 +91,11 @@ fn updated(before: &str, body: &[&str]) -> Option<String> {
         }
         let fits =
             |at: usize| old.iter().enumerate().all(|(i, line)| lines.get(at + i).is_some_and(|there| there.trim_end() == line.trim_end()));
+        // Every line may begin the part, and each part moves what comes after it.
+        looked_at += lines.len().saturating_mul(old.len().max(1));
+        if looked_at > MOST_LOOKED_AT {
+            return None;
+        }
         let at = if old.is_empty() { lines.len() } else { (from..lines.len()).chain(0..from).find(|at| fits(*at))? };
         let added = new.len();
         lines.splice(at..at + old.len(), new);

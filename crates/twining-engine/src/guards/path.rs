@@ -1,13 +1,16 @@
 //! Paths as guards see them: from the project's root, `/` between, no `..` left,
 //! and whether one with holes could be one that a rule names.
 
+use std::borrow::Cow;
+
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::guards::shell::{Piece, Word};
+use crate::guards::shell::{Piece, UNTOLD, Word};
 
 /// Puts a path under `base` and takes `.` and `..` out, by its words alone.
 #[must_use]
 pub fn normal(base: &str, path: &str) -> String {
+    let path = through_proc(path);
     let whole = if path.starts_with('/') || base.is_empty() { path.to_owned() } else { format!("{base}/{path}") };
     let mut parts: Vec<&str> = Vec::new();
     for part in whole.split(['/', '\\']) {
@@ -21,6 +24,17 @@ pub fn normal(base: &str, path: &str) -> String {
     }
     let lead = if whole.starts_with('/') { "/" } else { "" };
     format!("{lead}{}", parts.join("/"))
+}
+
+/// A path without the detour over a process's own folder: `/proc/self/cwd/x` is `x`.
+fn through_proc(path: &str) -> &str {
+    let Some((_, rest)) = path.strip_prefix("/proc/").and_then(|rest| rest.split_once('/')) else { return path };
+    match (rest.strip_prefix("cwd"), rest.strip_prefix("root")) {
+        (Some(""), _) => ".",
+        (Some(below), _) if below.starts_with('/') => below.trim_start_matches('/'),
+        (_, Some(below)) if below.starts_with('/') => below,
+        _ => path,
+    }
 }
 
 /// The path from `root`, or as it is if it lies elsewhere.
@@ -38,6 +52,42 @@ pub fn inside(root: &str, path: &str) -> String {
 const MOST_PARTS: usize = 64;
 /// Stars over folders that one glob may have: each multiplies the work.
 const MOST_DEEP_STARS: usize = 3;
+
+/// Longest path that any system opens.
+const MOST_PATH: usize = 4096;
+
+/// A word that is known in part, as the paths it may be: worked out once, since
+/// every rule asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Holes {
+    /// What is known of it.
+    pub(crate) gist: String,
+    /// From each folder it may be in, with holes left in.
+    spelt: Vec<String>,
+    /// The paths its holes may have been made from.
+    made_of: Vec<String>,
+    /// Whether there were too many of those to tell.
+    is_untold: bool,
+}
+
+impl Holes {
+    pub(crate) fn of(word: &Word, root: &str, bases: &[String]) -> Self {
+        let mut text = String::new();
+        for piece in &word.0 {
+            match piece {
+                Piece::Text(known) => text.push_str(known),
+                Piece::Hole(_) if text.ends_with('\u{0}') => {}
+                Piece::Hole(_) => text.push('\u{0}'),
+            }
+        }
+        let text = text.to_lowercase();
+        let places = |path: &str| bases.iter().map(|base| inside(root, &normal(base, path))).collect::<Vec<_>>();
+        let spelt = if text.len() > MOST_PATH { Vec::new() } else { places(&text) };
+        let sources = || word.sources().filter(|source| source.len() <= MOST_PATH);
+        let is_untold = sources().any(|source| source == UNTOLD);
+        Self { gist: word.gist(), spelt, made_of: sources().flat_map(places).collect(), is_untold }
+    }
+}
 
 /// Globs of a rule. Case is folded: where the disk folds it, another spelling is
 /// the same file, and elsewhere nobody has both.
@@ -93,13 +143,12 @@ impl Paths {
 
     /// Whether a known path is named.
     pub(crate) fn name(&self, path: &str) -> bool {
-        let lower = path.to_lowercase();
-        let path = parts(&lower);
+        let lower = lowered(path);
         // What lies outside the project is named by whole paths alone.
         let outside = lower.starts_with('/');
-        let plain = |glob: &&String| !glob.contains(['[', '{']) && glob.starts_with('/') == outside;
-        path.len() <= MOST_PARTS && self.globs.iter().filter(plain).any(|glob| meet(&path, &parts(glob)))
-            || (!outside && self.compiled.as_ref().is_some_and(|set| set.is_match(&lower)))
+        let plain = |glob: &&String| glob.starts_with('/') == outside && (self.compiled.is_none() || !glob.contains(['[', '{']));
+        !is_too_deep(&lower) && self.globs.iter().filter(plain).any(|glob| meet(&lower, glob))
+            || (!outside && self.compiled.as_ref().is_some_and(|set| set.is_match(&*lower)))
     }
 
     /// Whether something named lies at or below this folder.
@@ -118,28 +167,15 @@ impl Paths {
 
     /// Whether a word with holes could name one: holes alone never do, since
     /// every `> "$OUT"` would.
-    pub(crate) fn could_be(&self, word: &Word, root: &str, bases: &[String]) -> bool {
-        let mut text = String::new();
-        for piece in &word.0 {
-            match piece {
-                Piece::Text(known) => text.push_str(known),
-                Piece::Hole(_) => text.push('\u{0}'),
-            }
-        }
-        let text = text.to_lowercase();
-        bases.iter().any(|base| {
-            let path = inside(root, &normal(base, &text));
+    pub(crate) fn could_be(&self, holes: &Holes) -> bool {
+        let spelt = |path: &str| {
             let outside = path.starts_with('/');
-            let path = parts(&path);
             // A hole in front stands for the project as often as not.
-            let below = if path.first().is_some_and(|part| *part == "\u{0}") { path.get(1..) } else { None };
-            path.len() <= MOST_PARTS
-                && self
-                    .globs
-                    .iter()
-                    .filter(|glob| glob.starts_with('/') == outside)
-                    .any(|glob| meet(&path, &parts(glob)) || below.is_some_and(|path| meet(path, &parts(glob))))
-        }) || word.sources().any(|source| bases.iter().any(|base| self.name(&inside(root, &normal(base, source)))))
+            let below = step(path).filter(|(part, _)| *part == "\u{0}").map(|(_, below)| below);
+            let mut globs = self.globs.iter().filter(|glob| glob.starts_with('/') == outside);
+            !is_too_deep(path) && globs.any(|glob| meet(path, glob) || below.is_some_and(|path| meet(path, glob)))
+        };
+        holes.is_untold || holes.spelt.iter().any(|path| spelt(path)) || holes.made_of.iter().any(|path| self.name(path))
     }
 
     /// Whether code, its quotes and joints taken out, speaks of one.
@@ -152,18 +188,30 @@ impl Paths {
     }
 }
 
-fn parts(path: &str) -> Vec<&str> {
-    path.split('/').filter(|part| !part.is_empty()).collect()
+/// Case folded; most paths are as they are.
+fn lowered(path: &str) -> Cow<'_, str> {
+    let is_folded = path.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+    if is_folded { Cow::Borrowed(path) } else { Cow::Owned(path.to_lowercase()) }
+}
+
+fn is_too_deep(path: &str) -> bool {
+    path.len() > MOST_PARTS && path.bytes().filter(|byte| *byte == b'/').count() > MOST_PARTS
+}
+
+/// The first part of a path, and what comes after it.
+fn step(path: &str) -> Option<(&str, &str)> {
+    let path = path.trim_start_matches('/');
+    (!path.is_empty()).then(|| path.split_once('/').unwrap_or((path, "")))
 }
 
 /// Whether a path with holes and a glob have a path in common.
-fn meet(path: &[&str], glob: &[&str]) -> bool {
-    match (path, glob) {
-        ([], []) => true,
-        ([], rest) => rest.iter().all(|part| *part == "**"),
-        (_, []) => false,
-        ([_, after @ ..], ["**", rest @ ..]) => meet(path, rest) || meet(after, glob),
-        ([part, after @ ..], [wanted, rest @ ..]) => part_meets(part, wanted) && meet(after, rest),
+fn meet(path: &str, glob: &str) -> bool {
+    match (step(path), step(glob)) {
+        (None, None) => true,
+        (None, Some((part, rest))) => part == "**" && meet(path, rest),
+        (Some(_), None) => false,
+        (Some((_, after)), Some(("**", rest))) => meet(path, rest) || meet(after, glob),
+        (Some((part, after)), Some((wanted, rest))) => part_meets(part, wanted) && meet(after, rest),
     }
 }
 
@@ -174,6 +222,12 @@ fn part_meets(part: &str, wanted: &str) -> bool {
     // Most rules name folders as they are.
     if !part.contains(['\u{0}', '*']) && !wanted.contains(['\u{0}', '*', '?']) {
         return part == wanted;
+    }
+    if let Some(ending) = wanted.strip_prefix('*')
+        && !part.contains(['\u{0}', '*'])
+        && !ending.contains(['\u{0}', '*', '?'])
+    {
+        return part.ends_with(ending);
     }
     let (part, wanted): (Vec<char>, Vec<char>) = (part.chars().take(256).collect(), wanted.chars().take(256).collect());
     let is_open = |c: char| matches!(c, '\u{0}' | '*');
@@ -237,10 +291,10 @@ mod tests {
         let list = paths(&["**/feature-list.json", ".twining/**"]);
         let here = [String::new()];
         for yes in ["*/feature-list.json", "feature-*.json", ".twining/*", "a/f*list.json", ".twin*/x"] {
-            assert!(list.could_be(&word(yes), "", &here), "{yes}");
+            assert!(list.could_be(&Holes::of(&word(yes), "", &here)), "{yes}");
         }
         for no in ["*", "*/x", "out-*.json", "src/*", "*.rs"] {
-            assert!(!list.could_be(&word(no), "", &here), "{no}");
+            assert!(!list.could_be(&Holes::of(&word(no), "", &here)), "{no}");
         }
         assert!(list.lie_below("") && list.lie_below(".twining") && !list.lie_below("src"));
     }

@@ -211,15 +211,12 @@ impl Guard {
     }
 
     /// The proposals at its paths.
-    pub(crate) fn concerned<'t>(&'t self, touched: &'t Touched, root: &'t str) -> impl Iterator<Item = &'t Proposal> {
-        touched
-            .writes
-            .iter()
-            .filter(move |proposal| proposal.is_at(&self.paths, root) && !(proposal.is_at(&self.except, root) && is_plain(proposal)))
+    pub(crate) fn concerned<'t>(&'t self, touched: &'t Touched) -> impl Iterator<Item = &'t Proposal> {
+        touched.writes.iter().filter(move |proposal| proposal.is_at(&self.paths) && !(is_plain(proposal) && proposal.is_at(&self.except)))
     }
 
     /// Judges by paths and conditions.
-    pub(crate) fn declared(&self, event: &Event, touched: &Touched, root: &str) -> Said {
+    pub(crate) fn declared(&self, event: &Event, touched: &Touched) -> Said {
         if !self.when.by.is_empty() && !self.when.by.iter().any(|who| who.is(event)) {
             return Said::nothing("somebody else acts");
         }
@@ -240,7 +237,7 @@ impl Guard {
         {
             return Said { level: self.action, why: format!("`{path}` is read") };
         }
-        self.strongest(self.concerned(touched, root))
+        self.strongest(self.concerned(touched))
     }
 
     fn strongest<'t>(&self, proposals: impl Iterator<Item = &'t Proposal>) -> Said {

@@ -38,6 +38,8 @@ pub struct Notes {
     pub asked: BTreeSet<String>,
     /// Steps of the feature loop it was sent on to.
     pub steps: u32,
+    /// Warnings it was told.
+    pub told: BTreeSet<String>,
 }
 
 /// Protected files as they were when they were last accepted.
@@ -52,7 +54,14 @@ pub struct Accepted {
 
 impl Accepted {
     /// Where feature lists usually are.
-    pub const LISTS: [&str; 4] = [".claude/progress/feature-list.json", "feature-list.json", "feature_list.json", ".twining/features.json"];
+    pub const LISTS: [&str; 6] = [
+        ".twining/features.json",
+        ".claude/progress/feature-list.json",
+        ".claude/progress/feature_list.json",
+        "feature-list.json",
+        "feature_list.json",
+        "features.json",
+    ];
     /// The other files that are compared.
     pub const TEXTS: [&str; 7] = [
         ".twining/policy.yml",

@@ -8,7 +8,10 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 /// Fields that name a feature, the best first.
-const NAMES: [&str; 5] = ["id", "feature_id", "name", "title", "description"];
+const NAMES: [&str; 8] = ["id", "feature_id", "featureId", "key", "description", "name", "title", "feature"];
+/// How many of them are ids. One that has none is called by its key in a map, as
+/// the workflow calls it: a run is recorded under that name.
+const IDS: usize = 4;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -167,7 +170,10 @@ impl<'de> Visitor<'de> for Spot<'_, '_> {
             }
         }
         if says || self.in_tested {
-            let name = names.into_iter().flatten().next();
+            let key = self.place.and_then(|place| if let Step::Key(key) = place.step { Some(key.to_owned()) } else { None });
+            let (ids, others) = names.split_at_mut(IDS);
+            let first = |names: &mut [Option<String>]| names.iter_mut().find_map(|name| name.take().filter(|name| !name.trim().is_empty()));
+            let name = first(ids).or(key).or_else(|| first(others));
             self.found.is_odd |= name.is_none();
             if says || name.is_some() {
                 self.found.tested.insert(name.unwrap_or_else(|| self.place.map(Place::told).unwrap_or_default()));

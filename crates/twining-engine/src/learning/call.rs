@@ -170,7 +170,13 @@ pub fn gist(event: &Event, root: &str) -> String {
     text::excerpt(&masked(&told), 160)
 }
 
+/// Longest line that is read once more for the record's sake.
+const MOST_LINE: usize = 16 * 1024;
+
 fn commands(line: &str) -> String {
+    if line.len() > MOST_LINE {
+        return "a long line".to_owned();
+    }
     let Ok(effects) = crate::guards::shell_runs(line) else { return "a line that cannot be read".to_owned() };
     let mut told: Vec<String> = Vec::new();
     for run in effects {

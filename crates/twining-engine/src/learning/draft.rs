@@ -113,6 +113,9 @@ impl TraceDraft {
     }
 }
 
+/// Bytes of a text that are looked through for secrets, of which a few hundred stay.
+const LOOKED_THROUGH: usize = 8 * 1024;
+
 /// What a hook saw.
 #[derive(Clone, Debug)]
 pub struct Seen<'a> {
@@ -142,7 +145,8 @@ impl Seen<'_> {
     /// The trace of it, its texts cut to size and without what looks like a secret.
     #[must_use]
     pub fn into_trace(self, id: String, at: &str, agent: &str, origin: Origin) -> Trace {
-        let told = |given: &str, chars: usize| text::excerpt(&masked(given), chars);
+        // Cut before it is looked through, well past what is kept: half a secret at the end is cut off again.
+        let told = |given: &str, chars: usize| text::excerpt(&masked(words::clip(given, LOOKED_THROUGH).as_str()), chars);
         Trace {
             id,
             timestamp: at.to_owned(),

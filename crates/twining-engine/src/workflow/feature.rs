@@ -274,7 +274,7 @@ fn priority(value: &Value) -> Option<i64> {
 }
 
 /// A name made of a description: the same however the list is ordered.
-fn slug(description: &str) -> String {
+pub(crate) fn slug(description: &str) -> String {
     const MOST: usize = 48;
     let mut slug = String::new();
     for c in description.to_lowercase().chars() {

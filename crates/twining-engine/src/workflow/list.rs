@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 use twining_model::{limits, text};
 
-use crate::workflow::feature::{Feature, KEYS, PASSES, Status, Surroundings, TESTED};
+use crate::workflow::feature::{self, Feature, KEYS, PASSES, Status, Surroundings, TESTED};
 use crate::workflow::spans::{self, Kind, Span};
 
 /// How deep groups may be nested.
@@ -84,6 +84,14 @@ impl FeatureList {
     #[must_use]
     pub fn get(&self, id: &str) -> Option<&Feature> {
         self.features.iter().find(|feature| feature.id == id)
+    }
+
+    /// A feature by what a list calls it: its id, or all of its description where it
+    /// has no other name. Another's name is never enough.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<&Feature> {
+        let unnamed = |feature: &&Feature| feature.description.trim() == name.trim() && feature.id == feature::slug(&feature.description);
+        self.get(name.trim()).or_else(|| self.features.iter().find(unnamed))
     }
 
     /// Where each feature stands in the text without its byte order mark, in the order of the list.

@@ -9,9 +9,7 @@ use super::traced;
 /// What the guards say.
 pub fn reply(scene: &Scene) -> Reply {
     scene.accept_what_is_there();
-    // Never freed: the process ends with the answer, and a thousand rules take a while.
-    let guards = std::mem::ManuallyDrop::new(scene.guards());
-    let judgement = traced::weighed(&scene.project, &scene.heard, &scene.work.root, scene.judge(&guards));
+    let judgement = traced::weighed(&scene.project, &scene.heard, &scene.work.root, scene.judge());
     match judgement.verdict {
         Level::Off => Reply::Silence,
         Level::Warn => Reply::Context(judgement.reason()),

@@ -1,6 +1,8 @@
 //! What an agent is told when it begins: the brief, what a compaction took away,
 //! and the step where the loop runs by itself.
 
+use std::collections::BTreeSet;
+
 use twining_engine::RoleInput;
 use twining_model::text;
 
@@ -17,8 +19,10 @@ pub fn of_session(scene: &Scene) -> Reply {
     // An old note in the way is no reason to begin without a brief.
     let _ = scene.project.engine.store().clear_notes();
     scene.accept_what_is_there();
-    scene.keep_notes(&scene.notes());
-    let parts = [snapshot::bring_back(scene), brief::of_session(&scene.project.engine, &scene.caller())];
+    let mut notes = scene.notes();
+    let brief = brief::of_session(&scene.project.engine, &scene.caller(), &mut notes.told);
+    scene.keep_notes(&notes);
+    let parts = [snapshot::bring_back(scene), brief];
     let context = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     match auto_loop::at_start(scene) {
         Some(go) => Reply::Start { context, go },
@@ -31,7 +35,14 @@ pub fn of_session(scene: &Scene) -> Reply {
 pub fn of_prompt(scene: &Scene) -> Reply {
     traced::prompted(&scene.project, &scene.heard);
     // Hosts that begin no session after a compaction ask here first.
-    let parts = [snapshot::bring_back(scene), brief::of_prompt(&scene.project.engine, &scene.caller(), &scene.heard.prompt)];
+    let mut notes = scene.notes();
+    let known = notes.told.len();
+    let warnings = brief::of_prompt(&scene.project.engine, &scene.caller(), &scene.heard.prompt, &mut notes.told);
+    // What was told when the session began is not told again with its first prompt.
+    if notes.told.len() > known {
+        scene.keep_notes(&notes);
+    }
+    let parts = [snapshot::bring_back(scene), warnings];
     let context = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     if context.is_empty() { Reply::Silence } else { Reply::Context(context) }
 }
@@ -39,7 +50,10 @@ pub fn of_prompt(scene: &Scene) -> Reply {
 /// A subagent begins: its role, and what matters.
 pub fn of_subagent(scene: &Scene) -> Reply {
     let kind = scene.heard.event.agent_type.as_deref().unwrap_or_default();
-    let parts = [role_of(kind).and_then(|role| role_told(scene, role)), brief::of_session(&scene.project.engine, &scene.caller())];
+    let parts = [
+        role_of(kind).and_then(|role| role_told(scene, role)),
+        brief::of_session(&scene.project.engine, &scene.caller(), &mut BTreeSet::new()),
+    ];
     let context = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     if context.is_empty() { Reply::Silence } else { Reply::Context(context) }
 }

@@ -21,7 +21,7 @@ impl Evidence for Recorded<'_> {
             Ok((_, list)) => list,
             Err(failure) => return Proof::Missing(failure.to_string()),
         };
-        let Some(feature) = list.as_ref().and_then(|list| list.get(feature)) else {
+        let Some(feature) = list.as_ref().and_then(|list| list.named(feature)) else {
             return Proof::Missing("it is new to the list, so no run of its tests is recorded".to_owned());
         };
         match self.engine.evidence_for(self.checkout, feature) {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use twining_engine::UserPolicy;
-use twining_engine::guards::{Clause, Clauses, Guards, NoClauses, Trial, inside};
+use twining_engine::guards::{Clause, Clauses, Guards, Look, NoClauses, Trial, inside};
 use twining_model::Time;
 use twining_store::PolicyFile;
 use twining_store::disk::hash_of;
@@ -40,7 +40,7 @@ impl Texts {
             }
         }
         let around = format!("{}\u{0}{}", self.user.name, program());
-        format!("guards-{}-{}-{:016x}.json", seal(&self.user.file), seal(&self.project), hash_of(around.as_bytes()))
+        format!("guards-{}-{}-{:016x}", seal(&self.user.file), seal(&self.project), hash_of(around.as_bytes()))
     }
 
     fn load(&self) -> Guards {
@@ -48,12 +48,21 @@ impl Texts {
     }
 }
 
-/// The guards that hold, as quickly as can be.
+/// The guards that hold.
 pub fn guards(project: &Project) -> Guards {
+    known(project, Guards::from_compiled)
+}
+
+/// The guards that could say something to an event, as quickly as can be.
+pub fn guards_for(project: &Project, look: &Look) -> Guards {
+    known(project, |bytes, user| Guards::from_compiled_for(bytes, user, look))
+}
+
+fn known(project: &Project, read: impl Fn(&[u8], &UserPolicy) -> Option<Guards>) -> Guards {
     let texts = Texts::of(project);
     let kept = Kept::open(&project.located.place.project);
     let name = texts.name();
-    let known = kept.get(&name).and_then(|bytes| Guards::from_compiled(&bytes, &texts.user));
+    let known = kept.get(&name).and_then(|bytes| read(&bytes, &texts.user));
     let guards = known.unwrap_or_else(|| {
         let guards = texts.load();
         kept.put(&name, &guards.to_compiled());

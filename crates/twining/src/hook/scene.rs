@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use twining_engine::guards::{Accepted, Actor, ClaimsOfOthers, Facts, Guards, Heard, Judgement, Notes};
+use twining_engine::guards::{Accepted, Actor, ClaimsOfOthers, Facts, Guards, Heard, Judgement, Look, Notes};
 use twining_engine::{Caller, PostInput};
 use twining_model::{Channel, Origin, Trust, text};
 
@@ -48,24 +48,21 @@ impl Scene {
         Recorded { engine: &self.project.engine, checkout: &self.project.located.checkout }
     }
 
-    /// The guards that hold.
-    pub fn guards(&self) -> Guards {
-        rules::guards(&self.project)
+    /// What the guards that hold say to the event.
+    pub fn judge(&self) -> Judgement {
+        let look = Look::at(&self.heard.event, &self.work.root, &self.work);
+        let guards = rules::guards_for(&self.project, &look);
+        self.knowing(|facts| guards.judge_seen(&self.heard.event, &look, facts))
     }
 
-    /// What the guards say to the event.
-    pub fn judge(&self, guards: &Guards) -> Judgement {
-        self.ask(guards, Guards::judge)
-    }
-
-    /// The same, and why each was silent.
+    /// What these say, and why each is silent.
     pub fn explain(&self, guards: &Guards) -> Judgement {
-        self.ask(guards, Guards::explain)
+        self.knowing(|facts| guards.explain(&self.heard.event, facts))
     }
 
-    fn ask(&self, guards: &Guards, ask: impl Fn(&Guards, &twining_engine::guards::Event, &Facts<'_>) -> Judgement) -> Judgement {
+    fn knowing(&self, judge: impl Fn(&Facts<'_>) -> Judgement) -> Judgement {
         let claims = self.claims();
-        ask(guards, &self.heard.event, &Facts { root: &self.work.root, files: &self.work, evidence: &self.recorded(), claims: &claims })
+        judge(&Facts { root: &self.work.root, files: &self.work, evidence: &self.recorded(), claims: &claims })
     }
 
     fn claims(&self) -> ClaimsOfOthers {

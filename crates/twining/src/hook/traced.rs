@@ -83,6 +83,10 @@ fn record(project: &Project, heard: &Heard, root: &str, judgement: &Judgement, l
     if let Some(line) = call.to_line() {
         let _ = store.record_call(&line);
     }
+    // Most calls: nobody spoke, so nothing is told.
+    if judgement.verdict == Level::Off && lifted.is_empty() {
+        return;
+    }
     let action = gist(&heard.event, root);
     let mut seen: Vec<Seen<'_>> = Vec::new();
     for finding in judgement.spoken().take(MOST_FINDINGS) {

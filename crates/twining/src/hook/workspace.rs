@@ -1,10 +1,12 @@
 //! The working tree as guards see it: read, never written.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use twining_engine::guards::{Files, inside, normal};
+use twining_engine::guards::{Files, Patience, inside, normal};
 
 use crate::desk::Project;
 use crate::locate::Located;
@@ -12,19 +14,50 @@ use crate::locate::Located;
 /// Largest file that is compared.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
+/// Longest path that is looked up, in bytes.
+const MOST_PATH: usize = 4096;
+/// Links that lead to links.
+const MOST_LINKS: usize = 16;
+
 /// The tree the caller stands in.
 pub struct Workspace {
     /// Its root, absolute.
     pub root: String,
     /// Where the memory is; elsewhere in a linked worktree.
     project: String,
+    /// Folders with their links followed: one call may name many files of one.
+    folders: RefCell<HashMap<PathBuf, PathBuf>>,
 }
 
 impl Workspace {
     /// The working tree of a project.
     pub fn of(project: &Project) -> Self {
         let Located { place, checkout } = &project.located;
-        Self { root: checkout.display().to_string(), project: place.project.display().to_string() }
+        Self { root: checkout.display().to_string(), project: place.project.display().to_string(), folders: RefCell::default() }
+    }
+
+    /// A path with its links followed. What does not exist yet has none; the folder
+    /// it will be in may.
+    fn followed(&self, path: &Path, links: usize) -> PathBuf {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return path.to_owned() };
+        let here = self.followed_folder(folder, links).join(name);
+        match fs::read_link(&here) {
+            // Also one that leads to nothing: a write through it makes the file.
+            Ok(to) if links < MOST_LINKS => {
+                let folder = here.parent().unwrap_or(Path::new("/")).display().to_string();
+                self.followed(Path::new(&normal(&folder, &to.display().to_string())), links + 1)
+            }
+            _ => here,
+        }
+    }
+
+    fn followed_folder(&self, folder: &Path, links: usize) -> PathBuf {
+        if let Some(known) = self.folders.borrow().get(folder) {
+            return known.clone();
+        }
+        let real = fs::canonicalize(folder).unwrap_or_else(|_| self.followed(folder, links));
+        self.folders.borrow_mut().insert(folder.to_owned(), real.clone());
+        real
     }
 
     /// The text of a file in it.
@@ -33,7 +66,21 @@ impl Workspace {
     }
 }
 
+/// Time of the processor that reading a call may take. Not of the wall: on a busy
+/// machine an honest line would be refused for what others do.
+const MOST_MICROSECONDS: i64 = 25_000;
+
+/// Whether a call still may be read. What this process did before it is little, and counts.
+fn is_in_time() -> bool {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    spent.tv_sec * 1_000_000 + spent.tv_nsec / 1_000 < MOST_MICROSECONDS
+}
+
 impl Files for Workspace {
+    fn patience(&self) -> Patience {
+        is_in_time
+    }
+
     fn read(&self, path: &str) -> Result<Option<String>, String> {
         match fs::metadata(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -49,13 +96,8 @@ impl Files for Workspace {
     }
 
     fn real(&self, path: &str) -> String {
-        // What does not exist yet has no links; its nearest parent may.
-        let path = Path::new(path);
-        let found = path.ancestors().find_map(|parent| fs::canonicalize(parent).ok().map(|real| (parent, real)));
-        let Some((parent, real)) = found else { return path.display().to_string() };
-        let rest = path.strip_prefix(parent).unwrap_or(Path::new(""));
-        let whole: PathBuf = if rest.as_os_str().is_empty() { real } else { real.join(rest) };
-        let whole = whole.display().to_string();
+        // No system opens a longer one.
+        let whole = if path.len() > MOST_PATH { path.to_owned() } else { self.followed(Path::new(path), 0).display().to_string() };
         // Agents in worktrees share one memory: rules about it hold for its real place.
         match inside(&self.project, &whole) {
             within if self.project != self.root && within != whole => normal(&self.root, &within),

@@ -1,6 +1,6 @@
 //! Our server in Codex' `config.toml`; comments, order and every other table stay.
 
-use toml_edit::{Array, DocumentMut, Item, Table, Value, value};
+use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value, value};
 
 const SERVERS: &str = "mcp_servers";
 const US: &str = "twining";
@@ -48,6 +48,33 @@ pub fn entry(text: &str) -> Option<(String, Vec<String>)> {
     Some((entry.get("command")?.as_str()?.to_owned(), words(entry.get("args"))))
 }
 
+/// What the file says, as JSON would say it: hooks are named in the same shape in both.
+pub fn as_json(text: &str) -> Result<serde_json::Value, String> {
+    Ok(table_as_json(read(text)?.as_table()))
+}
+
+fn table_as_json(table: &dyn TableLike) -> serde_json::Value {
+    let told = |item: &Item| match item {
+        Item::Value(one) => value_as_json(one),
+        Item::Table(table) => table_as_json(table),
+        Item::ArrayOfTables(tables) => tables.iter().map(|table| table_as_json(table)).collect(),
+        Item::None => serde_json::Value::Null,
+    };
+    table.iter().map(|(key, item)| (key.to_owned(), told(item))).collect()
+}
+
+fn value_as_json(one: &Value) -> serde_json::Value {
+    match one {
+        Value::String(text) => text.value().as_str().into(),
+        Value::Integer(number) => (*number.value()).into(),
+        Value::Float(number) => (*number.value()).into(),
+        Value::Boolean(yes) => (*yes.value()).into(),
+        Value::Datetime(time) => time.value().to_string().into(),
+        Value::Array(list) => list.iter().map(value_as_json).collect(),
+        Value::InlineTable(table) => table_as_json(table),
+    }
+}
+
 fn read(text: &str) -> Result<DocumentMut, String> {
     // The parser's message spans lines; the first says where.
     text.parse::<DocumentMut>().map_err(|error| error.to_string().lines().next().unwrap_or("no TOML").to_owned())
@@ -87,6 +114,17 @@ mod tests {
             let without = take(&with).expect("parses").unwrap_or_default();
             assert_eq!(without, text);
         }
+    }
+
+    #[test]
+    fn hooks_in_toml_are_hooks_in_json() {
+        let text = "[features]\nhooks = true\n[[hooks.PreToolUse]]\nmatcher = \".*\"\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = \"twining hook\"\ntimeout = 5\n";
+        let hook = serde_json::json!({"type": "command", "command": "twining hook", "timeout": 5});
+        let wanted = serde_json::json!({"features": {"hooks": true}, "hooks": {"PreToolUse": [{"matcher": ".*", "hooks": [hook]}]}});
+        assert_eq!(as_json(text), Ok(wanted.clone()));
+        let inline = "features = { hooks = true }\nhooks.PreToolUse = [{ matcher = \".*\", hooks = [{ type = \"command\", command = \"twining hook\", timeout = 5 }] }]\n";
+        assert_eq!(as_json(inline), Ok(wanted));
+        assert!(as_json("a = [").is_err());
     }
 
     #[test]

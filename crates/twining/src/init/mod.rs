@@ -6,7 +6,7 @@
 
 mod apply;
 mod block;
-mod codex_toml;
+pub mod codex_toml;
 pub mod flags;
 mod git;
 mod hosts;

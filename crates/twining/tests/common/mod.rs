@@ -60,7 +60,9 @@ impl Project {
     pub fn run_with(&self, words: &[&str], input: &str) -> Ran {
         let mut child =
             self.command(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
-        child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("takes the input");
+        // Whoever refuses its flags does not wait for what is said to it.
+        let said = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+        assert!(said.as_ref().err().is_none_or(|error| error.kind() == std::io::ErrorKind::BrokenPipe), "{said:?}");
         Ran::of(child.wait_with_output().expect("the program ends"))
     }
 

@@ -1,7 +1,8 @@
 //! What each program does with its arguments, as far as files are concerned.
 
+use crate::guards::shell::lists::{EDITORS, INTERPRETERS, READERS, SHELLS, WRAPPERS};
 use crate::guards::shell::tree::{self, made_of};
-use crate::guards::shell::{Certainty, Effects, ShellWrite, Target, Unreadable, Word, code};
+use crate::guards::shell::{Certainty, Effects, Piece, ShellWrite, Target, Unreadable, Word, code, word};
 
 /// What a command gets besides its arguments.
 pub(super) struct Surroundings<'a> {
@@ -11,127 +12,37 @@ pub(super) struct Surroundings<'a> {
     pub(super) piped: &'a [String],
 }
 
-/// Programs that only look. Everything that is on no list may do anything with
-/// the paths it is given.
-const READERS: [&str; 62] = [
-    "cat",
-    "less",
-    "more",
-    "head",
-    "tail",
-    "grep",
-    "egrep",
-    "fgrep",
-    "rg",
-    "ag",
-    "ack",
-    "jq",
-    "wc",
-    "diff",
-    "cmp",
-    "comm",
-    "ls",
-    "stat",
-    "file",
-    "du",
-    "df",
-    "echo",
-    "printf",
-    "test",
-    "[",
-    "[[",
-    "sha256sum",
-    "sha1sum",
-    "md5sum",
-    "cksum",
-    "nl",
-    "tac",
-    "rev",
-    "cut",
-    "tr",
-    "uniq",
-    "column",
-    "fold",
-    "strings",
-    "xxd",
-    "od",
-    "hexdump",
-    "realpath",
-    "readlink",
-    "basename",
-    "dirname",
-    "bat",
-    "tree",
-    "cd",
-    "pushd",
-    "popd",
-    "pwd",
-    "export",
-    "set",
-    "unset",
-    "true",
-    "false",
-    "source",
-    ".",
-    "which",
-    "twining",
-    "touch",
-];
-
-/// Programs that start another one, and how many words of theirs come first.
-const WRAPPERS: [(&str, usize); 18] = [
-    ("coproc", 0),
-    ("sudo", 0),
-    ("doas", 0),
-    ("nohup", 0),
-    ("time", 0),
-    ("nice", 0),
-    ("ionice", 0),
-    ("command", 0),
-    ("builtin", 0),
-    ("exec", 0),
-    ("stdbuf", 0),
-    ("setsid", 0),
-    ("busybox", 0),
-    ("env", 0),
-    ("timeout", 1),
-    ("xargs", 0),
-    ("chronic", 0),
-    ("flock", 1),
-];
-
-const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "dash", "ksh", "ash"];
-const INTERPRETERS: [&str; 12] =
-    ["python", "python2", "python3", "node", "deno", "bun", "perl", "ruby", "php", "lua", "osascript", "tclsh"];
-const EDITORS: [&str; 11] = ["apply_patch", "ed", "ex", "vi", "vim", "nvim", "nano", "emacs", "sponge", "shred", "patch"];
-
 /// Adds what a command does.
 pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut Effects, nested: usize) -> Result<(), Unreadable> {
+    effects.steps.take(words.len())?;
     let mut by_xargs = false;
-    while let Some(wrapper) = words.first().map(name_of).and_then(|name| WRAPPERS.iter().find(|(known, _)| *known == name)) {
+    let mut from = 0;
+    while let Some(wrapper) = words.get(from).map(name_of).and_then(|name| WRAPPERS.iter().find(|(known, _)| *known == name)) {
         by_xargs |= wrapper.0 == "xargs";
-        words.remove(0);
+        from += 1;
         let mut own = wrapper.1;
-        while let Some(word) = words.first().map(Word::gist) {
+        while let Some(word) = words.get(from).map(Word::gist) {
             // An option's value cannot be told from the program without a table
             // of options; `-n 1` and `-I {}` are the ones in use.
             if word.starts_with('-') {
-                words.remove(0);
-                if matches!(word.as_str(), "-n" | "-I" | "-u" | "-P" | "-L" | "-d" | "-k" | "-s") && words.len() > 1 {
-                    words.remove(0);
-                }
+                let whole = words.get(from).and_then(Word::known).unwrap_or_default();
+                let valued = matches!(whole.as_str(), "-n" | "-I" | "-u" | "-P" | "-L" | "-d" | "-k" | "-s");
+                from += if valued && words.len() > from + 2 { 2 } else { 1 };
             } else if word.contains('=') && wrapper.0 == "env" {
-                words.remove(0);
+                from += 1;
             } else if own > 0 {
                 own -= 1;
-                words.remove(0);
+                from += 1;
             } else {
                 break;
             }
         }
     }
+    words.drain(..from.min(words.len()));
     if by_xargs {
-        words.push(made_of(around.piped));
+        let fed = around.fed.unwrap_or_default().split_whitespace().map(str::to_owned);
+        let given = word::told(around.piped.iter().cloned().chain(fed).take(2 * word::MOST_LITERALS).collect());
+        fill_in(&mut words, &given);
     }
     let Some(program) = words.first().map(name_of) else { return Ok(()) };
     let is_guessed = words.first().is_some_and(|word| word.known().is_none()) || effects.defines.contains(&program);
@@ -140,14 +51,24 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
     let mut doing = Doing { program: &program, arguments: &arguments, effects };
     match program.as_str() {
         "alias" => {
-            let names = arguments.iter().map(Word::gist).filter_map(|word| word.split_once('=').map(|(name, _)| name.to_owned()));
-            doing.effects.defines.extend(names);
+            for (name, line) in
+                arguments.iter().map(Word::gist).filter_map(|word| word.split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned())))
+            {
+                doing.effects.defines.insert(name);
+                tree::read(&line, doing.effects, &[], nested + 1)?;
+            }
         }
+        "trap" => {
+            let line = arguments.first().map(Word::gist).unwrap_or_default();
+            return tree::read(&line, effects, &[], nested + 1);
+        }
+        "source" | "." => return doing.sourced(around, nested),
         "cd" | "pushd" => doing.effects.enters.extend(doing.operands(&[]).into_iter().next()),
         name if SHELLS.contains(&name) => return doing.shell(around, nested),
         "eval" => {
             let line = arguments.iter().map(Word::gist).collect::<Vec<_>>().join(" ");
-            return tree::read(&line, effects, nested + 1);
+            arguments.iter().for_each(|word| doing.made_up(word));
+            return tree::read(&line, effects, &[], nested + 1);
         }
         name if INTERPRETERS.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')) || INTERPRETERS.contains(&name) => {
             doing.interpreter(around);
@@ -160,6 +81,9 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
         "dd" => doing.prefixed("of="),
         "truncate" => doing.all_operands("truncate"),
         "curl" | "wget" | "sort" | "openssl" | "gcc" | "cc" | "pandoc" => doing.outputs(),
+        "tar" | "bsdtar" | "unzip" | "cpio" | "7z" | "bsdcpio" => doing.unpacks(),
+        "sqlite3" => doing.sqlite(),
+        "split" | "csplit" => doing.splits(),
         "yq" => {
             if doing.has_option('i', "--inplace") || doing.has_option('i', "--in-place") {
                 doing.all_operands("yq -i");
@@ -185,10 +109,38 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
     Ok(())
 }
 
+/// Puts what `xargs` is given where `{}` stands, else at the end.
+fn fill_in(words: &mut Vec<Word>, given: &[String]) {
+    let stands = |word: &Word| word.gist().is_empty() || word.gist().contains("{}") || word.sources().any(str::is_empty);
+    let mut is_filled = false;
+    for word in words.iter_mut().skip(1).filter(|word| stands(word)) {
+        is_filled = true;
+        let known = word.gist().replace("{}", "");
+        // `{}` alone is any of them, and `dir/{}` any of them in there.
+        let whole = given.iter().map(|given| format!("{known}{given}"));
+        *word = made_of(&word::told(given.iter().cloned().chain(whole).collect()));
+    }
+    if !is_filled {
+        words.push(made_of(given));
+    }
+}
+
 /// A program's name without its folder.
 fn name_of(word: &Word) -> String {
     let gist = word.gist();
     gist.rsplit('/').next().unwrap_or(&gist).to_owned()
+}
+
+/// Whether two names are of files of one kind, so that neither is a folder for the other.
+fn is_like(one: &str, other: &str) -> bool {
+    let kind = |name: &str| {
+        name.rsplit('/').next().and_then(|name| name.rsplit_once('.')).filter(|(name, _)| !name.is_empty()).map(|(_, kind)| kind.to_owned())
+    };
+    kind(one).is_some() && kind(one) == kind(other)
+}
+
+fn is_stdin(name: &str) -> bool {
+    matches!(name, "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-")
 }
 
 struct Doing<'a> {
@@ -261,8 +213,56 @@ impl Doing<'_> {
     }
 
     fn outputs(&mut self) {
-        for path in self.value_of(&["-o", "-O", "--output", "--output-document", "-out"]) {
+        let mut paths = self.value_of(&["-o", "-O", "--output", "--output-document", "-out"]);
+        // `-sLo file`: the last letter of several takes the word.
+        for (at, gist) in self.arguments.iter().map(Word::gist).enumerate() {
+            let cluster = gist.strip_prefix('-').filter(|letters| letters.len() > 1 && letters.chars().all(|c| c.is_ascii_alphabetic()));
+            if cluster.is_some_and(|letters| letters.ends_with(['o', 'O'])) {
+                paths.extend(self.arguments.get(at + 1).cloned());
+            }
+        }
+        for path in paths {
             self.write(Target::Path(path), Certainty::Certain, self.program);
+        }
+    }
+
+    /// Where an archive is unpacked to; what is in it nobody sees before.
+    fn unpacks(&mut self) {
+        let first = self.arguments.first().map(Word::gist).unwrap_or_default();
+        let extracts = match self.program {
+            "tar" | "bsdtar" => {
+                (!first.starts_with("--") && first.contains('x')) || self.has_option('x', "--extract") || self.has_option('x', "--get")
+            }
+            _ => true,
+        };
+        for folder in self.value_of(&["-C", "--directory", "-d", "-D", "-o"]).into_iter().filter(|_| extracts) {
+            self.write(Target::Tree(folder), Certainty::Certain, self.program);
+        }
+    }
+
+    fn sqlite(&mut self) {
+        const CHANGES: [&str; 13] = [
+            "insert", "update", "delete", "drop", "alter", "create", "replace", "vacuum", "attach", "pragma", ".restore", ".import",
+            ".read",
+        ];
+        let operands = self.operands(&["-cmd", "-init", "-separator"]);
+        let told = self.arguments.iter().map(Word::gist).collect::<Vec<_>>().join(" ").to_lowercase();
+        if operands.len() < 2 || CHANGES.iter().any(|word| told.contains(word)) {
+            for database in operands.into_iter().take(1) {
+                self.write(Target::Path(database), Certainty::Certain, self.program);
+            }
+        }
+    }
+
+    /// Files that are named by their beginning.
+    fn splits(&mut self) {
+        let mut begins = self.value_of(&["-f", "--prefix"]);
+        if self.program == "split" {
+            begins.extend(self.operands(&["-b", "-l", "-n", "-a", "-C"]).into_iter().skip(1));
+        }
+        for mut begins in begins {
+            begins.0.push(Piece::Hole(Vec::new()));
+            self.write(Target::Path(begins), Certainty::Certain, self.program);
         }
     }
 
@@ -292,9 +292,9 @@ impl Doing<'_> {
         };
         for source in &operands {
             let base = source.gist().trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
-            if let Some(target) = &target {
+            if let Some(target) = target.as_ref().filter(|target| !is_like(&target.gist(), &base)) {
                 let mut inside = target.clone();
-                inside.0.push(crate::guards::shell::Piece::Text(format!("/{base}")));
+                inside.0.push(Piece::Text(format!("/{base}")));
                 self.write(Target::Path(inside), Certainty::Certain, self.program);
             }
             match self.program {
@@ -344,23 +344,57 @@ impl Doing<'_> {
         }
     }
 
-    fn shell(self, around: &Surroundings<'_>, nested: usize) -> Result<(), Unreadable> {
+    fn shell(mut self, around: &Surroundings<'_>, nested: usize) -> Result<(), Unreadable> {
         let mut words = self.arguments.iter();
         while let Some(word) = words.next() {
             let gist = word.gist();
             if gist.starts_with('-') && !gist.starts_with("--") && gist.contains('c') {
-                let line = words.next().map(Word::gist).unwrap_or_default();
-                return tree::read(&line, self.effects, nested + 1);
+                let Some(line) = words.next() else { return Ok(()) };
+                self.made_up(line);
+                let given: Vec<Word> = words.cloned().collect();
+                return tree::read(&line.gist(), self.effects, &given, nested + 1);
             }
-            if !gist.starts_with('-') && gist != "/dev/stdin" {
-                return Ok(());
+            if !gist.starts_with('-') && !is_stdin(&gist) {
+                return self.printed(word.sources(), nested);
             }
         }
-        match around.fed {
-            Some(line) => tree::read(line, self.effects, nested + 1),
-            // `echo '..' | sh`: the words that are printed are read as a line.
-            None if !around.piped.is_empty() => around.piped.iter().try_for_each(|line| tree::read(line, self.effects, nested + 1)),
+        self.fed(around, nested)
+    }
+
+    fn sourced(mut self, around: &Surroundings<'_>, nested: usize) -> Result<(), Unreadable> {
+        match self.arguments.first() {
+            Some(file) if is_stdin(&file.gist()) => self.fed(around, nested),
+            Some(file) => self.printed(file.sources(), nested),
             None => Ok(()),
+        }
+    }
+
+    /// Lines that come in through a here-document or a pipe.
+    fn fed(&mut self, around: &Surroundings<'_>, nested: usize) -> Result<(), Unreadable> {
+        match around.fed {
+            Some(line) => tree::read(line, self.effects, &[], nested + 1),
+            None => self.printed(around.piped.iter().map(String::as_str), nested),
+        }
+    }
+
+    /// `echo '..' | sh`: the words that are printed are read as lines.
+    fn printed<'w>(&mut self, words: impl Iterator<Item = &'w str>, nested: usize) -> Result<(), Unreadable> {
+        let words: Vec<&str> = words.collect();
+        let whole = words.join(" ");
+        // `printf 'echo > %s' file | sh`: put together only when it is printed.
+        if code::writes(&whole) {
+            self.write(Target::Code(whole), Certainty::Likely, self.program);
+        }
+        let lines = words.into_iter().filter(|line| line.contains(char::is_whitespace));
+        lines.into_iter().try_for_each(|line| tree::read(line, self.effects, &[], nested + 1))
+    }
+
+    /// A line that is put together from what other commands print.
+    fn made_up(&mut self, line: &Word) {
+        let sources: Vec<&str> = line.sources().collect();
+        let whole = format!("{} {}", line.gist(), sources.join(" "));
+        if !sources.is_empty() && code::writes(&whole) {
+            self.write(Target::Code(whole), Certainty::Likely, self.program);
         }
     }
 

@@ -5,11 +5,13 @@
 //! programs given as code are followed. What cannot be known stays a hole in a
 //! path, and a hole is only taken for a protected file where something says so.
 //!
-//! Work is bounded by steps and sizes, not by the clock: the same line always
-//! gets the same answer.
+//! Work is bounded by steps and sizes, so that the same line gets the same answer;
+//! where the grammar itself loses its way, by the patience of whoever waits.
 
 mod code;
 mod commands;
+mod lists;
+mod steps;
 mod testing;
 mod tree;
 mod word;
@@ -18,8 +20,13 @@ mod word;
 mod tests;
 
 pub(crate) use code::squeezed;
+pub use steps::Patience;
 pub use testing::{TestCommand, test_command};
-pub(crate) use word::{Piece, Word};
+pub(crate) use word::{Piece, UNTOLD, Word};
+
+use std::collections::BTreeSet;
+
+use steps::Steps;
 
 /// Longest line that is read. A system does not start a program with a longer
 /// argument, so nothing honest is lost.
@@ -37,7 +44,7 @@ pub enum Certainty {
 }
 
 /// What is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
     /// A path, perhaps with holes.
     Path(Word),
@@ -48,7 +55,7 @@ pub(crate) enum Target {
 }
 
 /// One thing a command may write.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ShellWrite {
     pub(crate) target: Target,
     pub(crate) certainty: Certainty,
@@ -58,8 +65,18 @@ pub(crate) struct ShellWrite {
     pub(crate) content: Option<String>,
 }
 
+impl ShellWrite {
+    /// How many places may be meant.
+    pub(crate) fn places(&self) -> usize {
+        match &self.target {
+            Target::Path(word) | Target::Tree(word) => 1 + word.sources().count(),
+            Target::Code(_) => 1,
+        }
+    }
+}
+
 /// What a command line does, as far as it can be known.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Effects {
     pub(crate) writes: Vec<ShellWrite>,
     /// Every simple command, wrappers such as `sudo` taken off.
@@ -67,7 +84,10 @@ pub(crate) struct Effects {
     /// Directories the line changes into.
     pub(crate) enters: Vec<Word>,
     /// Functions and aliases it makes.
-    pub(crate) defines: Vec<String>,
+    pub(crate) defines: BTreeSet<String>,
+    /// Places whose whole new content is known already.
+    known: BTreeSet<Word>,
+    steps: Steps,
 }
 
 /// Why a line cannot be judged.
@@ -77,8 +97,11 @@ pub enum Unreadable {
     #[error("the command is longer than {MOST_BYTES} bytes")]
     TooLong,
     /// The grammar took more steps than a command deserves.
-    #[error("the command takes too many steps to read")]
+    #[error("it takes too many steps to read")]
     TooManySteps,
+    /// Characters that the grammar cannot be given.
+    #[error("the command holds characters that cannot be read here")]
+    Odd,
     /// More levels than a command deserves.
     #[error("the command is nested too deeply")]
     TooDeep,
@@ -86,7 +109,12 @@ pub enum Unreadable {
 
 /// Reads a command line.
 pub(crate) fn effects(line: &str) -> Result<Effects, Unreadable> {
-    let mut effects = Effects::default();
-    tree::read(line, &mut effects, 0)?;
+    effects_within(line, || true)
+}
+
+/// The same while somebody waits.
+pub(crate) fn effects_within(line: &str, patience: Patience) -> Result<Effects, Unreadable> {
+    let mut effects = Effects { steps: Steps::within(patience), ..Effects::default() };
+    tree::read(line, &mut effects, &[], 0)?;
     Ok(effects)
 }

@@ -6,8 +6,12 @@
 
 use tree_sitter::Node;
 
+use crate::guards::shell::steps::Steps;
 use crate::guards::shell::tree;
 use crate::guards::shell::word::{self, Variables};
+
+/// Runs of tests on one line that are looked at.
+const MOST_RUNS: usize = 64;
 
 /// A run of tests on a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,23 +27,26 @@ pub struct TestCommand {
 /// The tests a line runs; none if it runs none, hides what runs them, or cannot be read.
 #[must_use]
 pub fn test_command(line: &str) -> Option<TestCommand> {
-    let tree = tree::parsed(line).ok()?;
-    let nodes = tree::in_order(tree.root_node()).ok()?;
-    let mut variables = Variables::default();
+    let steps = Steps::default();
+    let tree = tree::parsed(line, &steps).ok()?;
+    let nodes = tree::Walk::of(tree.root_node(), &steps).ok()?.nodes;
+    let mut variables = Variables::new(steps);
     let mut made_up = Vec::new();
     for node in &nodes {
         tree::assign(*node, line, &mut variables).ok()?;
         match node.kind() {
-            "function_definition" => made_up.extend(node.child_by_field_name("name").map(|name| line[name.byte_range()].to_owned())),
+            "function_definition" => {
+                made_up.extend(node.child_by_field_name("name").map(|name| word::said(line, name.byte_range()).to_owned()));
+            }
             // Another `PATH` is another `cargo`.
-            "variable_assignment" if node.child_by_field_name("name").is_some_and(|name| &line[name.byte_range()] == "PATH") => {
+            "variable_assignment" if node.child_by_field_name("name").is_some_and(|name| word::said(line, name.byte_range()) == "PATH") => {
                 return None;
             }
             _ => {}
         }
     }
     let mut found: Option<TestCommand> = None;
-    let mut keeps_failures = false;
+    let (mut keeps_failures, mut runs) = (false, 0);
     for node in nodes.iter().filter(|node| node.kind() == "command") {
         let mut cursor = node.walk();
         let words: Option<Vec<String>> = node
@@ -59,6 +66,11 @@ pub fn test_command(line: &str) -> Option<TestCommand> {
         let words = unwrapped(&words);
         let Some((runner, counts)) = runner(words) else { continue };
         if made_up.iter().any(|name| words.first() == Some(&name.as_str())) {
+            return None;
+        }
+        runs += 1;
+        // Whether each ends the line takes as long as the line is.
+        if runs > MOST_RUNS {
             return None;
         }
         let is_ending = ends_the_line(*node, line, keeps_failures);
@@ -157,7 +169,7 @@ fn ends_the_line(node: Node<'_>, line: &str, keeps_failures: bool) -> bool {
             "program" | "subshell" | "compound_statement" => is_last(inner, outer) && !is_in_background(inner, line),
             "list" => {
                 let mut cursor = outer.walk();
-                outer.children(&mut cursor).all(|part| part.is_named() || &line[part.byte_range()] == "&&")
+                outer.children(&mut cursor).all(|part| part.is_named() || word::said(line, part.byte_range()) == "&&")
             }
             "pipeline" => keeps_failures || is_last(inner, outer),
             "redirected_statement" => true,
@@ -182,7 +194,7 @@ fn is_last(inner: Node<'_>, outer: Node<'_>) -> bool {
 }
 
 fn is_in_background(inner: Node<'_>, line: &str) -> bool {
-    inner.next_sibling().is_some_and(|next| !next.is_named() && &line[next.byte_range()] == "&")
+    inner.next_sibling().is_some_and(|next| !next.is_named() && word::said(line, next.byte_range()) == "&")
 }
 
 #[cfg(test)]

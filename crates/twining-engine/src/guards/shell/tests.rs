@@ -66,7 +66,7 @@ fn lines_in_lines_are_read() {
     assert_eq!(written("bash -lc \"sh -c 'echo > x'\""), ["x"]);
     assert_eq!(written("eval 'echo > x'"), ["x"]);
     assert_eq!(written("bash <<'EOF'\necho > x\nEOF"), ["x"]);
-    assert_eq!(written("echo 'echo > x' | sh"), ["x"]);
+    assert_eq!(written("echo 'echo > x' | sh"), ["code:22", "x"]);
     assert_eq!(written("find . -name x -exec sed -i s/a/b/ {} \\;"), ["?.|.|-name|-name|x|x"]);
     assert_eq!(written("python3 -c \"open('x','w')\"").len(), 1);
     assert_eq!(written("python3 -c \"print(open('x').read())\"").len(), 0);

@@ -1,37 +1,50 @@
 //! From the grammar's tree to commands: assignments first, then every command
 //! and redirection wherever it stands.
 
-use std::ops::ControlFlow;
+use std::borrow::Cow;
+use std::collections::HashMap;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
+use crate::guards::shell::steps::Steps;
 use crate::guards::shell::word::{self, Piece, Variables, Word};
 use crate::guards::shell::{Certainty, Effects, MOST_BYTES, ShellWrite, Target, Unreadable, commands};
 
 /// Lines in lines (`bash -c 'bash -c ..'`) that are followed.
 const MOST_NESTED: usize = 6;
-/// Times the parser asks whether to go on; it does every hundred steps or so.
-const MOST_ASKED: usize = 400;
-/// Nodes of one line that are looked at.
-const MOST_NODES: usize = 200_000;
+/// What the parser has done each time it asks whether to go on.
+const STEPS_ASKED: usize = 1_000;
+/// What it takes to begin with a line at all.
+const STEPS_BEGUN: usize = 500;
 
-/// Reads a line into what it does. `nested` counts the lines around it.
-pub(super) fn read(line: &str, effects: &mut Effects, nested: usize) -> Result<(), Unreadable> {
+/// Reads a line into what it does. `given` are the words it is started with, `$0`
+/// first; `nested` counts the lines around it.
+pub(super) fn read(line: &str, effects: &mut Effects, given: &[Word], nested: usize) -> Result<(), Unreadable> {
     if nested > MOST_NESTED {
         return Err(Unreadable::TooDeep);
     }
-    let tree = parsed(line)?;
-    let nodes = in_order(tree.root_node())?;
-    let mut variables = Variables::default();
-    for node in &nodes {
+    let steps = effects.steps.clone();
+    let tree = parsed(line, &steps)?;
+    let walk = Walk::of(tree.root_node(), &steps)?;
+    let mut variables = Variables::new(steps.clone());
+    variables.give(0, given);
+    let mut pipes = Pipes::default();
+    for (at, node) in walk.nodes.iter().enumerate() {
+        pipes.heed(at, &walk, line, &steps)?;
         assign(*node, line, &mut variables)?;
-        if node.kind() == "function_definition" {
-            effects.defines.extend(node.child_by_field_name("name").map(|name| line[name.byte_range()].to_owned()));
+        match node.kind() {
+            "function_definition" => {
+                effects.defines.extend(node.child_by_field_name("name").map(|name| word::said(line, name.byte_range()).to_owned()));
+            }
+            "command" => take_in(*node, &walk, line, &mut variables)?,
+            // Two that are not ASCII are one to the grammar, so it may see the wrong end.
+            "heredoc_start" if !word::said(line, node.byte_range()).is_ascii() => return Err(Unreadable::Odd),
+            _ => {}
         }
     }
-    for node in &nodes {
+    for (at, node) in walk.nodes.iter().enumerate() {
         match node.kind() {
-            "command" | "declaration_command" => command(*node, line, &variables, effects, nested)?,
+            "command" | "declaration_command" => command(at, &walk, line, &variables, pipes.fed(at, &walk), effects, nested)?,
             "file_redirect" => redirect(*node, line, &variables, effects)?,
             _ => {}
         }
@@ -40,32 +53,53 @@ pub(super) fn read(line: &str, effects: &mut Effects, nested: usize) -> Result<(
 }
 
 /// The grammar's tree of a line, within bounds.
-pub(super) fn parsed(line: &str) -> Result<Tree, Unreadable> {
+pub(super) fn parsed(line: &str, steps: &Steps) -> Result<Tree, Unreadable> {
     if line.len() > MOST_BYTES {
         return Err(Unreadable::TooLong);
     }
     if is_too_deep(line) {
         return Err(Unreadable::TooDeep);
     }
+    steps.take(STEPS_BEGUN)?;
     let mut parser = Parser::new();
     // Only a grammar built for another version of the library is refused.
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).map_err(|_| Unreadable::TooManySteps)?;
-    let mut asked = 0;
-    let mut go_on = |_: &ParseState| {
-        asked += 1;
-        asked > MOST_ASKED
-    };
-    let options = ParseOptions::new().progress_callback(&mut go_on);
-    let bytes = line.as_bytes();
+    let mut stops = |_: &ParseState| steps.take(STEPS_ASKED).is_err();
+    let options = ParseOptions::new().progress_callback(&mut stops);
+    let plain = plain(line)?;
+    let bytes: &[u8] = &plain;
     parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options)).ok_or(Unreadable::TooManySteps)
 }
 
-/// Brackets open at once that no honest line has, and on which a parser that
+/// Stands in the grammar's copy of a line for every byte of other than ASCII text.
+const OTHER: u8 = 1;
+
+/// The line as the grammar gets it, byte for byte as long. To bash, text that is not
+/// ASCII is part of a word like any letter; the grammar's own code looks such
+/// characters up in a table that does not hold them, and is killed for it.
+fn plain(line: &str) -> Result<Cow<'_, [u8]>, Unreadable> {
+    if line.as_bytes().contains(&OTHER) {
+        return Err(Unreadable::Odd);
+    }
+    if line.is_ascii() {
+        return Ok(Cow::Borrowed(line.as_bytes()));
+    }
+    Ok(Cow::Owned(line.bytes().map(|byte| if byte.is_ascii() { byte } else { OTHER }).collect()))
+}
+
+/// Signs in a row and brackets open at once that no honest line has, and on which a parser that
 /// recovers from mistakes spends its time.
 fn is_too_deep(line: &str) -> bool {
     const MOST_OPEN: usize = 200;
+    const MOST_ALIKE: usize = 64;
     let mut open = 0usize;
+    let (mut last, mut alike) = (0, 0);
     for byte in line.bytes() {
+        alike = if byte == last { alike + 1 } else { 0 };
+        last = byte;
+        if alike > MOST_ALIKE && matches!(byte, b'<' | b'>' | b'|' | b'&' | b';' | b'(' | b')' | b'{' | b'}') {
+            return true;
+        }
         match byte {
             b'(' | b'{' | b'[' => open += 1,
             b')' | b'}' | b']' => open = open.saturating_sub(1),
@@ -78,30 +112,82 @@ fn is_too_deep(line: &str) -> bool {
     false
 }
 
-/// Every node, in the order of the text.
-pub(super) fn in_order(root: Node<'_>) -> Result<Vec<Node<'_>>, Unreadable> {
-    let mut nodes = Vec::new();
-    let mut cursor = root.walk();
-    let walked: ControlFlow<()> = loop {
-        if nodes.len() >= MOST_NODES {
-            break ControlFlow::Break(());
-        }
-        nodes.push(cursor.node());
-        if cursor.goto_first_child() || cursor.goto_next_sibling() {
-            continue;
-        }
-        let mut ended = true;
-        while cursor.goto_parent() {
-            if cursor.goto_next_sibling() {
-                ended = false;
-                break;
+/// Every node, in the order of the text, and in which it stands. The tree itself
+/// looks for a parent from the root down, which takes as long as the line is.
+pub(super) struct Walk<'t> {
+    pub(super) nodes: Vec<Node<'t>>,
+    outer: Vec<Option<usize>>,
+}
+
+impl<'t> Walk<'t> {
+    pub(super) fn of(root: Node<'t>, steps: &Steps) -> Result<Self, Unreadable> {
+        let mut walk = Self { nodes: Vec::new(), outer: Vec::new() };
+        let mut around: Vec<usize> = Vec::new();
+        let mut cursor = root.walk();
+        loop {
+            steps.take(1)?;
+            walk.outer.push(around.last().copied());
+            walk.nodes.push(cursor.node());
+            if cursor.goto_first_child() {
+                around.push(walk.nodes.len() - 1);
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return Ok(walk);
+                }
+                around.pop();
             }
         }
-        if ended {
-            break ControlFlow::Continue(());
+    }
+
+    /// The node around another, if it is of this kind.
+    fn around(&self, at: usize, kind: &str) -> Option<usize> {
+        self.outer[at].filter(|outer| self.nodes[*outer].kind() == kind)
+    }
+}
+
+/// What is piped from one command into the next: literal words, of which `xargs`
+/// makes arguments and a shell makes lines.
+#[derive(Default)]
+struct Pipes {
+    /// By pipeline.
+    said: HashMap<usize, Vec<String>>,
+    /// By part of a pipeline: which, and how much was said before it.
+    before: HashMap<usize, (usize, usize)>,
+}
+
+impl Pipes {
+    fn heed(&mut self, at: usize, walk: &Walk<'_>, line: &str, steps: &Steps) -> Result<(), Unreadable> {
+        if let Some(pipeline) = walk.around(at, "pipeline").filter(|_| walk.nodes[at].is_named()) {
+            let said = self.said.entry(pipeline).or_default();
+            self.before.insert(at, (pipeline, said.len()));
+            if said.len() <= word::MOST_LITERALS {
+                said.extend(word::literals(walk.nodes[at], line, steps)?);
+                *said = word::told(std::mem::take(said));
+            }
         }
-    };
-    if walked.is_break() { Err(Unreadable::TooManySteps) } else { Ok(nodes) }
+        Ok(())
+    }
+
+    /// What is piped into a node, or into what it stands in.
+    fn fed(&self, at: usize, walk: &Walk<'_>) -> &[String] {
+        let mut part = Some(at);
+        while let Some(at) = part {
+            if let Some((pipeline, many)) = self.before.get(&at) {
+                return self.said.get(pipeline).and_then(|said| said.get(..*many)).unwrap_or_default();
+            }
+            // A command in brackets or a loop reads what they are given.
+            let reads_on = |outer: &usize| {
+                matches!(
+                    walk.nodes[*outer].kind(),
+                    "redirected_statement" | "subshell" | "compound_statement" | "while_statement" | "do_group" | "if_statement" | "list"
+                )
+            };
+            part = walk.outer[at].filter(reads_on);
+        }
+        &[]
+    }
 }
 
 pub(super) fn assign(node: Node<'_>, line: &str, variables: &mut Variables) -> Result<(), Unreadable> {
@@ -109,14 +195,14 @@ pub(super) fn assign(node: Node<'_>, line: &str, variables: &mut Variables) -> R
         "variable_assignment" => {
             let (Some(name), Some(value)) = (node.child_by_field_name("name"), node.child_by_field_name("value")) else { return Ok(()) };
             let value = word::read(value, line, variables, 0)?;
-            variables.set(&line[name.byte_range()], value);
+            variables.set(word::said(line, name.byte_range()), value);
         }
         "for_statement" => {
             let Some(name) = node.child_by_field_name("variable") else { return Ok(()) };
             let mut cursor = node.walk();
             for value in node.children_by_field_name("value", &mut cursor) {
                 let value = word::read(value, line, variables, 0)?;
-                variables.set(&line[name.byte_range()], value);
+                variables.set(word::said(line, name.byte_range()), value);
             }
         }
         _ => {}
@@ -124,7 +210,45 @@ pub(super) fn assign(node: Node<'_>, line: &str, variables: &mut Variables) -> R
     Ok(())
 }
 
-fn command(node: Node<'_>, line: &str, variables: &Variables, effects: &mut Effects, nested: usize) -> Result<(), Unreadable> {
+/// `read f` sets `f` to something that was said elsewhere on the line, if anywhere.
+fn take_in(node: Node<'_>, walk: &Walk<'_>, line: &str, variables: &mut Variables) -> Result<(), Unreadable> {
+    let name = node.child_by_field_name("name").map(|name| word::said(line, name.byte_range()));
+    if name == Some("set") {
+        let mut cursor = node.walk();
+        let mut given = Vec::new();
+        for child in node.children_by_field_name("argument", &mut cursor) {
+            given.push(word::read(child, line, variables, 0)?);
+        }
+        if let Some(at) = given.iter().position(|word| word.gist() == "--") {
+            variables.give(1, given.get(at + 1..).unwrap_or_default());
+        }
+        return Ok(());
+    }
+    if !name.is_some_and(|name| matches!(name, "read" | "mapfile" | "readarray")) {
+        return Ok(());
+    }
+    let Some(whole) = walk.nodes.first() else { return Ok(()) };
+    let sources = word::literals(*whole, line, variables.steps())?;
+    let mut cursor = node.walk();
+    for child in node.children_by_field_name("argument", &mut cursor) {
+        let name = word::said(line, child.byte_range());
+        if !name.starts_with('-') {
+            variables.set(name, made_of(&sources));
+        }
+    }
+    Ok(())
+}
+
+fn command(
+    at: usize,
+    walk: &Walk<'_>,
+    line: &str,
+    variables: &Variables,
+    piped: &[String],
+    effects: &mut Effects,
+    nested: usize,
+) -> Result<(), Unreadable> {
+    let node = walk.nodes[at];
     let mut words = Vec::new();
     let mut fed: Option<String> = None;
     let mut cursor = node.walk();
@@ -137,12 +261,12 @@ fn command(node: Node<'_>, line: &str, variables: &Variables, effects: &mut Effe
             _ => words.push(word::read(child, line, variables, 0)?),
         }
     }
-    let around = node.parent().filter(|parent| parent.kind() == "redirected_statement");
+    let around = walk.around(at, "redirected_statement").map(|outer| walk.nodes[outer]);
     if let Some(around) = around {
         fed = fed.or_else(|| heredoc(around, line));
+        words.extend(after_redirects(around, line, variables)?);
     }
-    let piped = piped_in(node, line);
-    let known = commands::Surroundings { fed: fed.as_deref(), piped: &piped };
+    let known = commands::Surroundings { fed: fed.as_deref(), piped };
     if let (Some(content), Some(around)) = (&fed, around)
         && words.iter().map(Word::gist).eq(["cat".to_owned()])
     {
@@ -156,12 +280,31 @@ fn command(node: Node<'_>, line: &str, variables: &Variables, effects: &mut Effe
     commands::run(words, &known, effects, nested)
 }
 
+/// Words that stand behind a redirection: `tee < in out` is `tee out < in`.
+fn after_redirects(statement: Node<'_>, line: &str, variables: &Variables) -> Result<Vec<Word>, Unreadable> {
+    let mut words = Vec::new();
+    let mut cursor = statement.walk();
+    for redirect in statement.children(&mut cursor) {
+        let (field, skipped) = match redirect.kind() {
+            "file_redirect" => ("destination", 1),
+            "heredoc_redirect" => ("argument", 0),
+            _ => continue,
+        };
+        let mut inner = redirect.walk();
+        for word in redirect.children_by_field_name(field, &mut inner).skip(skipped) {
+            words.push(word::read(word, line, variables, 0)?);
+        }
+    }
+    Ok(words)
+}
+
 fn whole_content(node: Node<'_>, line: &str, variables: &Variables, content: &str, effects: &mut Effects) -> Result<(), Unreadable> {
-    let replaces = line[node.byte_range()].trim_start().starts_with('>') && !line[node.byte_range()].contains(">>");
+    let replaces = word::said(line, node.byte_range()).trim_start().starts_with('>') && !word::said(line, node.byte_range()).contains(">>");
     if let (true, Some(target)) = (replaces, node.child_by_field_name("destination")) {
-        let target = Target::Path(word::read(target, line, variables, 0)?);
+        let target = word::read(target, line, variables, 0)?;
+        effects.known.insert(target.clone());
         effects.writes.push(ShellWrite {
-            target,
+            target: Target::Path(target),
             certainty: Certainty::Certain,
             by: "cat >".to_owned(),
             content: Some(content.to_owned()),
@@ -189,30 +332,20 @@ fn heredoc(statement: Node<'_>, line: &str) -> Option<String> {
     let redirect = statement.children(&mut cursor).find(|child| child.kind() == "heredoc_redirect")?;
     let mut cursor = redirect.walk();
     let body = redirect.children(&mut cursor).find(|child| child.kind() == "heredoc_body")?;
-    Some(line[body.byte_range()].to_owned())
-}
-
-/// Literal words of what is piped into a command: `xargs` makes arguments of them.
-fn piped_in(node: Node<'_>, line: &str) -> Vec<String> {
-    let whole = match node.parent() {
-        Some(parent) if parent.kind() == "redirected_statement" => parent,
-        _ => node,
-    };
-    let Some(pipeline) = whole.parent().filter(|parent| parent.kind() == "pipeline") else { return Vec::new() };
-    let mut cursor = pipeline.walk();
-    pipeline.named_children(&mut cursor).take_while(|part| part.id() != whole.id()).flat_map(|part| word::literals(part, line)).collect()
+    Some(word::said(line, body.byte_range()).to_owned())
 }
 
 fn redirect(node: Node<'_>, line: &str, variables: &Variables, effects: &mut Effects) -> Result<(), Unreadable> {
     let mut cursor = node.walk();
-    let sign =
-        node.children(&mut cursor).map(|child| line[child.byte_range()].to_owned()).find(|sign| sign.contains('>') && sign.len() <= 3);
+    let sign = node
+        .children(&mut cursor)
+        .map(|child| word::said(line, child.byte_range()).to_owned())
+        .find(|sign| sign.contains('>') && sign.len() <= 3);
     let (Some(sign), Some(target)) = (sign, node.child_by_field_name("destination")) else { return Ok(()) };
     let target = word::read(target, line, variables, 0)?;
     // `2>&1` writes to no file.
     let to_descriptor = sign.ends_with('&') && target.known().is_some_and(|text| text == "-" || text.bytes().all(|b| b.is_ascii_digit()));
-    let is_judged = effects.writes.iter().any(|write| write.content.is_some() && write.target == Target::Path(target.clone()));
-    if !to_descriptor && !is_judged {
+    if !to_descriptor && !effects.known.contains(&target) {
         effects.writes.push(ShellWrite { target: Target::Path(target), certainty: Certainty::Certain, by: sign, content: None });
     }
     Ok(())

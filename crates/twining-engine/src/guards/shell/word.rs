@@ -1,16 +1,18 @@
 //! A word of a command line: what is known of it, and holes where nothing is.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use tree_sitter::Node;
 
 use crate::guards::shell::Unreadable;
+use crate::guards::shell::steps::Steps;
 
 /// Values one variable may have had; more are one hole.
 const MOST_VALUES: usize = 8;
 
 /// A part of a word.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Piece {
     /// Known text.
     Text(String),
@@ -19,7 +21,7 @@ pub(crate) enum Piece {
 }
 
 /// A word, piece by piece.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Word(pub(crate) Vec<Piece>);
 
 impl Word {
@@ -40,6 +42,15 @@ impl Word {
     /// Words its holes were made from.
     pub(crate) fn sources(&self) -> impl Iterator<Item = &str> {
         self.0.iter().flat_map(|piece| if let Piece::Hole(sources) = piece { sources.as_slice() } else { &[] }).map(String::as_str)
+    }
+
+    /// How much there is of it.
+    fn weight(&self) -> usize {
+        let of = |piece: &Piece| match piece {
+            Piece::Text(text) => text.len() / 64,
+            Piece::Hole(sources) => sources.len(),
+        };
+        self.0.iter().map(|piece| 1 + of(piece)).sum()
     }
 
     /// The word without this beginning, if it begins so.
@@ -69,19 +80,39 @@ impl Word {
 }
 
 /// Variables the line itself sets, each with every value it is given.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Variables(BTreeMap<String, Vec<Word>>);
+#[derive(Clone, Debug)]
+pub(super) struct Variables {
+    values: BTreeMap<String, Vec<Word>>,
+    steps: Steps,
+}
 
 impl Variables {
+    pub(super) fn new(steps: Steps) -> Self {
+        Self { values: BTreeMap::new(), steps }
+    }
+
+    /// What reading words is counted by.
+    pub(super) fn steps(&self) -> &Steps {
+        &self.steps
+    }
+
+    /// Sets `$0`, `$1` and so on, and `$@` to any of them.
+    pub(super) fn give(&mut self, first: usize, words: &[Word]) {
+        for (at, word) in words.iter().enumerate() {
+            self.set(&(first + at).to_string(), word.clone());
+            self.set("", word.clone());
+        }
+    }
+
     pub(super) fn set(&mut self, name: &str, value: Word) {
-        let values = self.0.entry(name.to_owned()).or_default();
+        let values = self.values.entry(name.to_owned()).or_default();
         if values.len() < MOST_VALUES && !values.contains(&value) {
             values.push(value);
         }
     }
 
     fn value(&self, name: &str) -> Word {
-        match self.0.get(name).map(Vec::as_slice) {
+        match self.values.get(name).map(Vec::as_slice) {
             Some([one]) => one.clone(),
             // Any of them may be meant where it is used.
             Some(many) => Word(vec![Piece::Hole(
@@ -93,6 +124,13 @@ impl Variables {
     }
 }
 
+/// The text at a place, whole characters: the grammar goes by bytes.
+pub(super) fn said(line: &str, at: Range<usize>) -> &str {
+    let from = (0..=at.start.min(line.len())).rev().find(|at| line.is_char_boundary(*at)).unwrap_or_default();
+    let to = (at.end.min(line.len())..=line.len()).find(|at| line.is_char_boundary(*at)).unwrap_or(line.len());
+    line.get(from..to).unwrap_or_default()
+}
+
 /// How deep words may lie in words.
 const MOST_DEPTH: usize = 64;
 
@@ -101,8 +139,9 @@ pub(super) fn read(node: Node<'_>, line: &str, variables: &Variables, depth: usi
     if depth > MOST_DEPTH {
         return Err(Unreadable::TooDeep);
     }
-    let text = &line[node.byte_range()];
+    let text = said(line, node.byte_range());
     let mut word = Word::default();
+    variables.steps.take(1 + text.len() / 64)?;
     match node.kind() {
         "word" | "variable_name" | "number" | "test_operator" | "extglob_pattern" | "regex" | "special_variable_name" => {
             bare(text, &mut word);
@@ -116,10 +155,15 @@ pub(super) fn read(node: Node<'_>, line: &str, variables: &Variables, depth: usi
             match text.split_once(":-").or_else(|| text.split_once(":=")) {
                 // `${X:-value}`: set or not, one of the two.
                 Some((_, default)) => word.0.push(Piece::Hole(vec![default.trim_end_matches('}').to_owned()])),
-                None => word.push(&variables.value(&name)),
+                None => {
+                    let value = variables.value(&name);
+                    // A value twice in each next value doubles with every one.
+                    variables.steps.take(value.weight())?;
+                    word.push(&value);
+                }
             }
         }
-        "command_substitution" | "process_substitution" => word.0.push(Piece::Hole(literals(node, line))),
+        "command_substitution" | "process_substitution" => word.0.push(Piece::Hole(literals(node, line, &variables.steps)?)),
         "brace_expression" => word.0.push(Piece::Hole(Vec::new())),
         "string" | "concatenation" | "translated_string" | "command_name" | "array" => {
             let mut cursor = node.walk();
@@ -131,11 +175,11 @@ pub(super) fn read(node: Node<'_>, line: &str, variables: &Variables, depth: usi
                 }
                 if node.kind() == "concatenation" {
                     // `{a,b}` comes in pieces, and stands for either.
-                    match (&line[child.byte_range()], braced) {
-                        ("{", None) => braced = Some(child.end_byte()),
-                        ("}", Some(from)) => {
+                    match (said(line, child.byte_range()), braced) {
+                        ("{" | "[", None) => braced = Some(child.end_byte()),
+                        ("}" | "]", Some(from)) => {
                             braced = None;
-                            word.0.push(Piece::Hole(line[from..child.start_byte()].split(',').map(str::to_owned).collect()));
+                            word.0.push(Piece::Hole(said(line, from..child.start_byte()).split(',').map(str::to_owned).collect()));
                             continue;
                         }
                         _ => {}
@@ -145,7 +189,7 @@ pub(super) fn read(node: Node<'_>, line: &str, variables: &Variables, depth: usi
                     }
                 }
                 if node.kind() == "string" && child.start_byte() > at {
-                    word.push_text(&line[at..child.start_byte()]);
+                    word.push_text(said(line, at..child.start_byte()));
                 }
                 at = child.end_byte();
                 word.push(&read(child, line, variables, depth + 1)?);
@@ -169,7 +213,11 @@ fn bare(text: &str, word: &mut Word) {
                 Some('\n') | None => {}
                 Some(kept) => word.push_text(kept.encode_utf8(&mut [0; 4])),
             },
-            '*' | '?' => word.0.push(Piece::Hole(Vec::new())),
+            '*' | '?' => {
+                if !matches!(word.0.last(), Some(Piece::Hole(made_of)) if made_of.is_empty()) {
+                    word.0.push(Piece::Hole(Vec::new()));
+                }
+            }
             '[' | '{' if text.len() > 1 => {
                 let close = if c == '[' { ']' } else { '}' };
                 let inside: String = chars.by_ref().take_while(|c| *c != close).collect();
@@ -224,21 +272,46 @@ fn ansi_c(text: &str) -> String {
     out
 }
 
-/// Every literal word below a node, in the order of the text.
-pub(super) fn literals(node: Node<'_>, line: &str) -> Vec<String> {
-    const MOST: usize = 256;
-    let mut found = Vec::new();
-    let mut todo = vec![node];
-    while let Some(node) = todo.pop() {
-        if found.len() >= MOST {
-            break;
-        }
-        if matches!(node.kind(), "word" | "string_content" | "raw_string" | "ansi_c_string" | "heredoc_body") {
-            found.push(line[node.byte_range()].trim_matches('\'').replace('\\', ""));
-        }
-        let mut cursor = node.walk();
-        let children: Vec<_> = node.children(&mut cursor).collect();
-        todo.extend(children.into_iter().rev());
+/// Literal words of one place that are told apart.
+pub(super) const MOST_LITERALS: usize = 256;
+/// Stands for those that were too many to tell: any of them may be meant.
+pub(crate) const UNTOLD: &str = "\u{0}";
+
+/// As many as are told apart, and word of the rest.
+pub(super) fn told(mut found: Vec<String>) -> Vec<String> {
+    if found.len() > MOST_LITERALS {
+        found.truncate(MOST_LITERALS);
+        found.push(UNTOLD.to_owned());
     }
     found
+}
+
+/// Every literal word below a node, in the order of the text, whole and as `xargs`
+/// would take it apart.
+pub(super) fn literals(node: Node<'_>, line: &str, steps: &Steps) -> Result<Vec<String>, Unreadable> {
+    let mut found = Vec::new();
+    let mut cursor = node.walk();
+    loop {
+        steps.take(1)?;
+        let here = cursor.node();
+        if matches!(here.kind(), "word" | "string_content" | "raw_string" | "ansi_c_string" | "heredoc_body") {
+            let words = said(line, here.byte_range()).trim_matches('\'').replace('\\', "");
+            if words.contains(char::is_whitespace) {
+                found.extend(words.split_whitespace().take(MOST_LITERALS).map(str::to_owned));
+            }
+            found.push(words);
+        }
+        if found.len() > MOST_LITERALS {
+            return Ok(told(found));
+        }
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            // The walk begins at the node and ends there.
+            if !cursor.goto_parent() {
+                return Ok(found);
+            }
+        }
+    }
 }

@@ -72,8 +72,35 @@ pub fn guards(bench: &mut Bench) -> Outcome<()> {
         ("100 KB of pipes", shell("a|".repeat(50_000))),
         ("100 KB of quotes", shell("'\"".repeat(50_000))),
         ("100 KB of here-documents", shell("<<A ".repeat(25_000))),
+        ("1 MB of `$(`", shell("$(".repeat(1 << 19))),
+        ("1 MB of quotes", shell("'\"".repeat(1 << 19))),
+        ("100,000 redirections", shell(">a ".repeat(100_000))),
+        ("40,000 redirections", shell(">a ".repeat(40_000))),
+        ("14,000 files written", shell((0..14_000).map(|at| format!(">a{at} ")).collect())),
+        ("100,000 `;`", shell("a;".repeat(100_000))),
+        ("60,000 `;`", shell("a;".repeat(60_000))),
+        (
+            "`bash -c` 12 deep",
+            shell((0..12).fold("echo > x".to_owned(), |line, _| format!("bash -c {}", json!(line))).chars().take(100_000).collect()),
+        ),
+        ("6,000 `bash -c`", shell("bash -c 'echo > x';".repeat(6_000))),
+        ("30,000 `| sh`", shell(format!("echo {}{}", "'a b' ".repeat(200), "|sh".repeat(30_000)))),
+        ("100 KB of `case`", shell("case ".repeat(20_000))),
+        ("variables that double 60 times", shell(doubling())),
+        ("100 KB of stars", shell(format!("echo > {}", "*".repeat(100_000)))),
         ("100 KB of braces", shell(format!("echo {}", "{a,b}".repeat(20_000)))),
         ("a file of 8 MB", tool("Write", json!({"file_path": "src/big.txt", "content": "x".repeat(8 << 20)}))),
+        (
+            "a patch of 20,000 parts",
+            tool(
+                "apply_patch",
+                json!({"input": format!("*** Begin Patch\n{}", format!("*** Update File: {LIST}\n@@\n-a\n+b\n").repeat(20_000))}),
+            ),
+        ),
+        (
+            "20,000 edits of the list",
+            tool("MultiEdit", json!({"file_path": LIST, "edits": vec![json!({"old_string": "F1", "new_string": "F1"}); 20_000]})),
+        ),
         ("a list nested 100,000 deep", tool("Write", json!({"file_path": LIST, "content": "[".repeat(100_000)}))),
     ];
     for (name, told) in &calls {
@@ -88,6 +115,12 @@ pub fn guards(bench: &mut Bench) -> Outcome<()> {
     table.note(format!("From spawn to exit, {HOSTILE_TIMES} times each; an answer, or each guard's `on_error`."));
     show(&table);
     Ok(())
+}
+
+/// Each variable is the one before four times.
+fn doubling() -> String {
+    let steps: String = (0..60).map(|at| format!("v{}=$v{at}$v{at}$v{at}$v{at};", at + 1)).collect();
+    format!("v0=xxxxxxxx;{steps}echo > $v60")
 }
 
 fn prepare(project: &Path) -> Outcome<()> {

@@ -1,5 +1,9 @@
 //! What must not slip through, and what must not be stopped.
 
+mod bounds;
+mod lazily;
+mod nasty;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};

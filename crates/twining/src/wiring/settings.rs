@@ -1,0 +1,217 @@
+//! Where hosts are told what to call, and what they are told there.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::init::codex_toml;
+
+/// Where each host is told what to call, from the project's root.
+const IN_PROJECT: [(&str, &str); 7] = [
+    ("claude", ".claude/settings.json"),
+    ("claude", ".claude/settings.local.json"),
+    ("codex", ".codex/hooks.json"),
+    ("codex", ".codex/config.toml"),
+    ("gemini", ".gemini/settings.json"),
+    ("cursor", ".cursor/hooks.json"),
+    ("copilot", ".github/hooks"),
+];
+/// The same from the user's home, for every project of theirs.
+const AT_HOME: [(&str, &str); 3] = [("claude", ".claude/settings.json"), ("codex", ".codex/hooks.json"), ("codex", ".codex/config.toml")];
+/// Bytes of a settings file.
+const MOST_BYTES: u64 = 1024 * 1024;
+
+/// A file of settings that speaks of us and of hooks.
+pub(super) struct Settings {
+    /// Whose.
+    pub(super) host: &'static str,
+    /// How it is called: from the project's root, or from home.
+    pub(super) shown: String,
+    /// What stands in it, or why nobody can tell.
+    pub(super) said: Result<Value, String>,
+}
+
+/// Every such file of a project and its user.
+pub(super) fn found(root: &Path) -> Vec<Settings> {
+    let mut found = Vec::new();
+    for (host, place) in IN_PROJECT {
+        for file in files_at(root, place) {
+            found.extend(at(host, &root.join(&file), &file));
+        }
+    }
+    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let codex = std::env::var_os("CODEX_HOME").map(PathBuf::from).filter(|codex| codex.is_absolute());
+    for (host, place) in AT_HOME {
+        let moved = codex.as_ref().filter(|_| host == "codex").and_then(|codex| Some(codex.join(Path::new(place).file_name()?)));
+        let path = moved.or_else(|| Some(home.as_ref()?.join(place)));
+        // Whoever works in their home folder has both in one.
+        if let Some(path) = path.filter(|path| !path.starts_with(root)) {
+            found.extend(at(host, &path, &format!("~/{place}")));
+        }
+    }
+    found
+}
+
+fn at(host: &'static str, path: &Path, shown: &str) -> Option<Settings> {
+    let text = read_small(path)?;
+    // Settings that never speak of us are no wiring of ours.
+    if !(text.contains("twining") && text.contains("hook")) {
+        return None;
+    }
+    let is_toml = shown.ends_with(".toml");
+    let said = if is_toml { codex_toml::as_json(&text) } else { serde_json::from_str(&text).map_err(|error| error.to_string()) };
+    // Our server stands in the same file, and is no hook.
+    if is_toml && said.as_ref().is_ok_and(|said| wires(said).is_empty()) {
+        return None;
+    }
+    Some(Settings { host, shown: shown.to_owned(), said })
+}
+
+fn files_at(root: &Path, place: &str) -> Vec<String> {
+    if !root.join(place).is_dir() {
+        return vec![place.to_owned()];
+    }
+    let entries = fs::read_dir(root.join(place)).into_iter().flatten().flatten().take(64);
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| name.ends_with(".json"));
+    let mut files: Vec<String> = names.map(|name| format!("{place}/{name}")).collect();
+    files.sort();
+    files
+}
+
+/// A file of at most a setting's size.
+pub(super) fn read_small(path: &Path) -> Option<String> {
+    let found = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let mut text = String::new();
+    (found.len() <= MOST_BYTES).then(|| fs::File::open(path).ok()?.read_to_string(&mut text).ok())??;
+    Some(text)
+}
+
+/// A hook as settings name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wire {
+    pub(super) event: String,
+    pub(super) matcher: String,
+    pub(super) words: Result<Vec<String>, String>,
+    pub(super) fails_closed: bool,
+}
+
+/// Every hook in a settings file that speaks of us, whatever the host's shape.
+pub(super) fn wires(settings: &Value) -> Vec<Wire> {
+    let mut found = Vec::new();
+    let Some(events) = settings.get("hooks").and_then(Value::as_object) else { return found };
+    for (event, entries) in events {
+        for entry in entries.as_array().into_iter().flatten() {
+            let matcher = entry.get("matcher").and_then(Value::as_str).unwrap_or_default();
+            match entry.get("hooks").and_then(Value::as_array) {
+                Some(inner) => found.extend(inner.iter().filter_map(|hook| wire(event, matcher, hook))),
+                None => found.extend(wire(event, matcher, entry)),
+            }
+        }
+    }
+    found
+}
+
+fn wire(event: &str, matcher: &str, hook: &Value) -> Option<Wire> {
+    let line = hook.get("command").or_else(|| hook.get("bash")).and_then(Value::as_str)?;
+    let args = hook.get("args").and_then(Value::as_array);
+    let spoken: String = args.into_iter().flatten().filter_map(Value::as_str).fold(line.to_owned(), |said, word| format!("{said} {word}"));
+    if !spoken.contains("twining") {
+        return None;
+    }
+    let words = match args {
+        Some(args) => Ok(std::iter::once(line).chain(args.iter().filter_map(Value::as_str)).map(str::to_owned).collect()),
+        None => split(line),
+    };
+    let words = words.and_then(|words: Vec<String>| {
+        let program = words.first().map(Path::new).and_then(Path::file_stem).and_then(|name| name.to_str());
+        match (program, words.get(1).map(String::as_str)) {
+            (Some("twining"), Some("hook")) => Ok(words),
+            _ => Err(format!("`{}` is not plainly `twining hook …`, and is not run here", twining_model::text::excerpt(&spoken, 80))),
+        }
+    });
+    let fails_closed =
+        hook.get("onFailure").and_then(Value::as_str) == Some("block") || hook.get("failClosed").and_then(Value::as_bool) == Some(true);
+    Some(Wire { event: event.to_owned(), matcher: matcher.to_owned(), words, fails_closed })
+}
+
+/// The words of a command line that needs no shell.
+fn split(line: &str) -> Result<Vec<String>, String> {
+    let mut words: Vec<String> = Vec::new();
+    let (mut word, mut quote, mut begun) = (String::new(), None, false);
+    for c in line.chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some('\''), c) => word.push(c),
+            (_, '$' | '`' | '\\') | (None, ';' | '&' | '|' | '<' | '>' | '(' | ')' | '*' | '?' | '\n') => {
+                return Err(format!("`{}` needs a shell, and is not run here", twining_model::text::excerpt(line, 80)));
+            }
+            (None, '"' | '\'') => (quote, begun) = (Some(c), true),
+            (None, ' ' | '\t') => {
+                if begun {
+                    words.push(std::mem::take(&mut word));
+                }
+                begun = false;
+            }
+            (_, c) => {
+                word.push(c);
+                begun = true;
+            }
+        }
+    }
+    if begun {
+        words.push(word);
+    }
+    Ok(words)
+}
+
+/// Whether a host would call a hook with this matcher for a tool.
+pub(super) fn matches_tool(matcher: &str, tool: &str) -> bool {
+    if matcher.is_empty() || matcher == "*" {
+        return true;
+    }
+    matcher.split(['|', ',']).map(str::trim).any(|one| {
+        let one = one.trim_start_matches('^').trim_end_matches('$').trim_matches(['(', ')']);
+        match one.strip_suffix(".*") {
+            Some(front) => tool.starts_with(front),
+            None => one == tool,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_plainly_ours_is_run() {
+        let words = |line: &str| wire("PreToolUse", "", &serde_json::json!({ "command": line })).map(|wire| wire.words);
+        assert_eq!(words("twining hook PreToolUse"), Some(Ok(vec!["twining".into(), "hook".into(), "PreToolUse".into()])));
+        assert_eq!(
+            words("'/opt/my tools/twining' hook Stop").and_then(Result::ok).map(|words| words[0].clone()),
+            Some("/opt/my tools/twining".into())
+        );
+        for hostile in [
+            "twining hook x; rm -rf .",
+            "rm twining hook",
+            "twining $(id)",
+            "sh -c 'twining hook'",
+            "twining hook `id`",
+            "twining uninstall",
+        ] {
+            assert!(words(hostile).expect("speaks of us").is_err(), "{hostile}");
+        }
+        assert_eq!(words("prettier --write"), None);
+    }
+
+    #[test]
+    fn a_matcher_is_read_as_hosts_read_it() {
+        for (matcher, tool) in [("", "Bash"), ("*", "Bash"), ("Write|Edit|Bash", "Edit"), ("mcp__.*|Bash", "mcp__x__y")] {
+            assert!(matches_tool(matcher, tool), "{matcher} {tool}");
+        }
+        for (matcher, tool) in [("Write|Edit", "Bash"), ("mcp__twining", "mcp__twining__post")] {
+            assert!(!matches_tool(matcher, tool), "{matcher} {tool}");
+        }
+    }
+}
