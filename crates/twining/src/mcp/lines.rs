@@ -159,8 +159,9 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Transp
 }
 
 /// Writes a message and its newline at once: two writers never mix.
-async fn write<W: AsyncWrite + Unpin>(output: Arc<Mutex<W>>, message: ServerJsonRpcMessage) -> io::Result<()> {
-    let mut line = serde_json::to_vec(&message)?;
+async fn write<W: AsyncWrite + Unpin>(output: Arc<Mutex<W>>, mut message: ServerJsonRpcMessage) -> io::Result<()> {
+    let tools = tools::Unfolded::take_from(&mut message);
+    let mut line = tools.put_into(serde_json::to_vec(&message)?);
     line.push(b'\n');
     let mut output = output.lock().await;
     output.write_all(&line).await?;

@@ -164,7 +164,7 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let state = self.0.clone();
-        let tools = tokio::task::spawn_blocking(move || state.selection().tools())
+        let tools = tokio::task::spawn_blocking(move || state.selection().named())
             .await
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject, Tool, ToolAnnotations};
+use rmcp::model::{
+    CallToolResult, ContentBlock, JsonObject, JsonRpcMessage, MetaObject, ServerJsonRpcMessage, ServerResult, Tool, ToolAnnotations,
+};
 use serde_json::{Value, json};
 
 use crate::commands::VERBS;
@@ -51,12 +53,12 @@ impl Selection {
         VERBS.iter().find(|verb| verb.name == name && self.offers(verb))
     }
 
-    /// The tools, sorted by name: a list that changes its order breaks a
-    /// model's cache.
-    pub fn tools(&self) -> Vec<Tool> {
-        let mut tools: Vec<Tool> = VERBS.iter().filter(|verb| self.offers(verb)).map(published).collect();
-        tools.sort_by(|a, b| a.name.cmp(&b.name));
-        tools
+    /// The tools by their names alone, sorted: a list that changes its order
+    /// breaks a model's cache. [`Unfolded`] puts the rest in.
+    pub fn named(&self) -> Vec<Tool> {
+        let mut names: Vec<String> = VERBS.iter().filter(|verb| self.offers(verb)).map(VerbEntry::tool_name).collect();
+        names.sort();
+        names.into_iter().map(|name| Tool::new(name, "", Arc::new(JsonObject::new()))).collect()
     }
 }
 
@@ -68,13 +70,54 @@ fn group(word: &str) -> Result<Group, String> {
 }
 
 /// Every tool as it is described below, a line each. A client waits for this list
-/// before anything else, and to make some fifty schemas anew takes half of that time.
+/// before anything else: to make fifty schemas, or only to read and write them
+/// again, would take half of that time.
 const PUBLISHED: &str = include_str!("tools.jsonl");
+const NO_TOOLS: &[u8] = br#""tools":[]"#;
 
-fn published(verb: &VerbEntry) -> Tool {
-    let start = format!("{{\"name\":\"{}\",", verb.tool_name());
-    let line = PUBLISHED.lines().find(|line| line.starts_with(&start));
-    line.and_then(|line| serde_json::from_str(line).ok()).unwrap_or_else(|| described(verb))
+/// The names in a list of tools that has nothing else, taken out of it, to be
+/// put back as what is published under them once the rest is written.
+#[derive(Debug, Default)]
+pub struct Unfolded(Vec<Tool>);
+
+impl Unfolded {
+    /// Takes them out, if there are such.
+    pub fn take_from(message: &mut ServerJsonRpcMessage) -> Self {
+        let JsonRpcMessage::Response(response) = message else { return Self::default() };
+        let ServerResult::ListToolsResult(list) = &mut response.result else { return Self::default() };
+        let by_name = list.tools.iter().all(|tool| tool.input_schema.is_empty());
+        if by_name { Self(std::mem::take(&mut list.tools)) } else { Self::default() }
+    }
+
+    /// Puts them into the line that was written without them.
+    pub fn put_into(&self, line: Vec<u8>) -> Vec<u8> {
+        if self.0.is_empty() {
+            return line;
+        }
+        let Some(place) = line.windows(NO_TOOLS.len()).position(|bytes| bytes == NO_TOOLS) else { return line };
+        let (before, after) = line.split_at(place + NO_TOOLS.len() - 1);
+        let mut whole = Vec::with_capacity(line.len() + PUBLISHED.len());
+        whole.extend_from_slice(before);
+        // Both are sorted, so that one walk finds them all.
+        let mut lines = PUBLISHED.lines();
+        for (number, tool) in self.0.iter().enumerate() {
+            if number > 0 {
+                whole.push(b',');
+            }
+            let start = format!("{{\"name\":\"{}\",", tool.name);
+            match lines.find(|line| line.starts_with(&start)) {
+                Some(line) => whole.extend_from_slice(line.as_bytes()),
+                None => whole.extend(described_by_name(&tool.name)),
+            }
+        }
+        whole.extend_from_slice(after);
+        whole
+    }
+}
+
+fn described_by_name(name: &str) -> Vec<u8> {
+    let verb = VERBS.iter().find(|verb| verb.tool_name() == name);
+    verb.and_then(|verb| serde_json::to_vec(&described(verb)).ok()).unwrap_or_default()
 }
 
 fn described(verb: &VerbEntry) -> Tool {
@@ -124,6 +167,8 @@ pub fn failed(problem: &Problem) -> CallToolResult {
 
 #[cfg(test)]
 mod tests {
+    use rmcp::model::{ListToolsResult, NumberOrString};
+
     use super::*;
 
     /// `UPDATE_TOOLS=1` writes the file anew.
@@ -138,9 +183,36 @@ mod tests {
             std::fs::write(file, &text).expect("writes");
         }
         assert!(text == PUBLISHED, "the verbs changed: run this test once with UPDATE_TOOLS=1");
-        for verb in &VERBS {
-            assert_eq!(serde_json::to_value(published(verb)).ok(), serde_json::to_value(described(verb)).ok(), "{}", verb.name);
+    }
+
+    /// The tools as a client reads them.
+    fn listed(selection: &Selection) -> Vec<Tool> {
+        let list = ListToolsResult::with_all_items(selection.named());
+        let mut message =
+            ServerJsonRpcMessage::response(ServerResult::ListToolsResult(list), NumberOrString::String(r#""tools":[]"#.into()));
+        let unfolded = Unfolded::take_from(&mut message);
+        let line = unfolded.put_into(serde_json::to_vec(&message).expect("is JSON"));
+        let read: Value = serde_json::from_slice(&line).expect("is JSON again");
+        serde_json::from_value(read["result"]["tools"].clone()).expect("a list of tools")
+    }
+
+    #[test]
+    fn a_client_reads_every_tool_as_it_is_described() {
+        for selection in [Selection::Full, Selection::Lite, Selection::Groups(vec![Group::Graph, Group::Blackboard])] {
+            let offered = VERBS.iter().filter(|verb| selection.offers(verb));
+            let mut described: Vec<Tool> = offered.map(described).collect();
+            described.sort_by(|a, b| a.name.cmp(&b.name));
+            assert_eq!(serde_json::to_value(listed(&selection)).ok(), serde_json::to_value(described).ok());
         }
+    }
+
+    #[test]
+    fn other_messages_are_left_as_they_are() {
+        let list = ListToolsResult::with_all_items(vec![described(&VERBS[0])]);
+        let mut message = ServerJsonRpcMessage::response(ServerResult::ListToolsResult(list), NumberOrString::Number(1));
+        let line = serde_json::to_vec(&message).expect("is JSON");
+        let unfolded = Unfolded::take_from(&mut message);
+        assert_eq!(unfolded.put_into(serde_json::to_vec(&message).expect("is JSON")), line);
     }
 
     /// Tokens a model is shown for a tool: its name, description and input schema.
@@ -150,12 +222,12 @@ mod tests {
     }
 
     fn total(selection: &Selection) -> usize {
-        selection.tools().iter().map(tokens).sum()
+        listed(selection).iter().map(tokens).sum()
     }
 
     #[test]
     fn the_list_stays_within_what_a_model_should_spend_on_it() {
-        let each: Vec<String> = Selection::Full.tools().iter().map(|tool| format!("{} {}", tool.name, tokens(tool))).collect();
+        let each: Vec<String> = listed(&Selection::Full).iter().map(|tool| format!("{} {}", tool.name, tokens(tool))).collect();
         let full = total(&Selection::Full);
         assert!(full < 8_000, "{full}: {each:#?}");
         assert!(full <= 150 * each.len(), "{full} is more than 150 a tool: {each:#?}");
@@ -164,7 +236,7 @@ mod tests {
 
     #[test]
     fn schemas_are_portable() {
-        for tool in Selection::Full.tools() {
+        for tool in listed(&Selection::Full) {
             let input = Value::Object((*tool.input_schema).clone()).to_string();
             let output = Value::Object(tool.output_schema.map(|schema| (*schema).clone()).unwrap_or_default()).to_string();
             for (schema, which) in [(&input, "input"), (&output, "output")] {
@@ -212,9 +284,9 @@ mod tests {
     #[test]
     fn groups_are_chosen_by_name() {
         let selection = Selection::parse("graph, lifecycle").expect("two groups");
-        assert_eq!(selection.tools().len(), 10);
+        assert_eq!(listed(&selection).len(), 10);
         assert!(selection.find("twining_post").is_none());
         assert!(Selection::parse("graphs").expect_err("no such group").contains("blackboard"));
-        assert_eq!(Selection::Lite.tools().len(), LITE.len());
+        assert_eq!(listed(&Selection::Lite).len(), LITE.len());
     }
 }
