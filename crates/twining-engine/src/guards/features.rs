@@ -6,6 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use memchr::{memchr, memchr2_iter};
+
 use crate::guards::told_tested;
 use crate::workflow::FeatureList;
 
@@ -71,12 +73,8 @@ impl<'t> Said<'t> {
 fn has_other_words(text: &str) -> bool {
     let bytes = text.as_bytes();
     let begins = |at: usize, word: &[u8]| bytes.get(at..at + word.len()).is_some_and(|part| part.eq_ignore_ascii_case(word));
-    bytes.iter().enumerate().any(|(at, byte)| match byte {
-        b'v' | b'V' => begins(at, b"verif") || begins(at, b"valid"),
-        b'p' | b'P' => begins(at, b"passed") || begins(at, b"passing"),
-        b'\\' => true,
-        _ => false,
-    })
+    let is_one = |at: usize| ["verif", "valid", "passed", "passing"].iter().any(|word| begins(at, word.as_bytes()));
+    memchr(b'\\', bytes).is_some() || memchr2_iter(b'v', b'V', bytes).chain(memchr2_iter(b'p', b'P', bytes)).any(is_one)
 }
 
 #[cfg(test)]

@@ -119,7 +119,10 @@ impl<'de> Visitor<'de> for Spot<'_, '_> {
         if self.in_tested {
             self.found.tested.insert(text.to_owned());
         }
-        let word = text.trim();
+        // None of the words is longer than this; most texts are.
+        let edges = [text.as_bytes().first(), text.as_bytes().last()];
+        let is_long = text.len() > "tested".len() && edges.iter().all(|edge| edge.is_some_and(u8::is_ascii_graphic));
+        let word = if is_long { "" } else { text.trim() };
         let is = |wanted: &str| word.eq_ignore_ascii_case(wanted);
         Ok(Seen {
             is_yes: is("true") || is("yes") || is("1"),
@@ -151,7 +154,8 @@ impl<'de> Visitor<'de> for Spot<'_, '_> {
         let mut says = false;
         let mut names: [Option<String>; NAMES.len()] = Default::default();
         while let Some(key) = fields.next_key_seed(Key)? {
-            let is = |name: &str| key.trim().eq_ignore_ascii_case(name);
+            let word = key.trim();
+            let is = |name: &str| word.eq_ignore_ascii_case(name);
             let is_bucket = key.eq_ignore_ascii_case("tested");
             let naming = NAMES.iter().position(|name| *name == key);
             let place = Place { outer: self.place, step: Step::Key(&key) };

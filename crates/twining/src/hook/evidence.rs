@@ -5,6 +5,7 @@ use std::path::Path;
 use twining_engine::Engine;
 use twining_engine::guards::{Evidence, Proof};
 use twining_engine::workflow::Verdict;
+use twining_model::text;
 
 /// The workflow's records, and the working tree they are held against.
 pub struct Recorded<'a> {
@@ -16,6 +17,10 @@ pub struct Recorded<'a> {
 
 impl Evidence for Recorded<'_> {
     fn proof_of(&self, feature: &str) -> Proof {
+        // Where nothing ever ran, a list of any length need not be read.
+        if self.engine.remembered().is_ok_and(|remembered| remembered.runs.is_empty()) {
+            return Proof::Missing(format!("no run of `{}`'s tests is recorded", text::excerpt(feature, 80)));
+        }
         // What cannot be read proves nothing.
         let list = match self.engine.feature_list() {
             Ok((_, list)) => list,

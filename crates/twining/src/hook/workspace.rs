@@ -92,7 +92,8 @@ impl Files for Workspace {
         }
         let mut bytes = Vec::new();
         fs::File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes)).map_err(|error| error.to_string())?;
-        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+        // Hardly ever anything but UTF-8, and then not gone through piece by piece.
+        Ok(Some(String::from_utf8(bytes).unwrap_or_else(|odd| String::from_utf8_lossy(odd.as_bytes()).into_owned())))
     }
 
     fn real(&self, path: &str) -> String {
