@@ -56,6 +56,8 @@ pub(super) struct Gathered {
     pub(super) candidates: Vec<Candidate>,
     pub(super) entities: Vec<ContextEntity>,
     pub(super) mode: SearchMode,
+    /// Whether a text that was cut short is told at length where there is room.
+    pub(super) wants_whole: bool,
 }
 
 /// What a gathering goes by.
@@ -105,7 +107,8 @@ pub(super) fn gather(
             }
         }
     }
-    Ok(Gathered { candidates, entities: here.entities, mode })
+    // Who asks for rules alone puts each on a line.
+    Ok(Gathered { candidates, entities: here.entities, mode, wants_whole: !draft.rules_only })
 }
 
 /// What bears on the scope, whatever it speaks of.

@@ -21,8 +21,11 @@ const DETAIL_CHARS: usize = 240;
 
 /// A stored text on one line, nothing hidden in it.
 fn told(stored: &str, chars: usize) -> String {
-    // Cut before it is looked through, because it may be long, and after, because it may have grown.
-    words::shorten(&text::visible(&words::shorten(stored, chars)), chars)
+    // Cut before it is looked through, because it may be long.
+    let short = words::shorten(stored, chars);
+    let shown = text::visible(&short);
+    // Whatever acts is shown by more characters than it had.
+    if shown.len() == short.len() { shown } else { words::shorten(&shown, chars) }
 }
 
 /// What holds for the role; at most three eighths of the sheet.
