@@ -7,13 +7,16 @@ use twining_model::{EntryType, Scope, Status};
 use twining_store::{EntryFilter, View};
 
 use crate::caller::Caller;
-use crate::context::{AssembleInput, AssembledContext, BY_SCOPE, ContextDecision, ContextEntry};
+use crate::context::{AssembleInput, AssembledContext, ContextDecision, ContextEntry};
+use crate::decisions::contesting;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::prompt::{self, Listed, Memory, PromptDraft};
 use crate::governance::{Prompt, PromptInput, PromptRecord, UserPolicy, turns};
 use crate::knowledge::RuleFact;
 
+/// How a decision stands that others in force contradict.
+const CONTESTED: &str = "contested";
 /// Tokens of a short line about a record.
 const TOKENS_A_LINE: usize = 20;
 
@@ -68,8 +71,8 @@ impl Engine {
 /// prompt has room for more of them in a line each. What is beyond is counted.
 fn whole(view: &View<'_>, context: AssembledContext, draft: &PromptDraft, tokens: usize) -> Result<(Listed, Listed), Failure> {
     let AssembledContext { active_decisions, active_warnings, omitted_count, .. } = context;
-    // One that tells fewer of a kind than it takes by scope, and leaves nothing out, tells all there is.
-    let complete = omitted_count == 0 && active_decisions.len().max(active_warnings.len()) < BY_SCOPE;
+    // One that leaves nothing out tells all there is.
+    let complete = omitted_count == 0;
     let scopes: Vec<Scope> = active_warnings.iter().map(|warning| Scope::read(&warning.scope)).collect();
     let mut decisions = Listed { records: active_decisions.into_iter().map(decision_told).collect(), beyond: 0 };
     let mut warnings = Listed { records: active_warnings.into_iter().map(warning_told).collect(), beyond: 0 };
@@ -89,7 +92,9 @@ fn whole(view: &View<'_>, context: AssembledContext, draft: &PromptDraft, tokens
             break;
         }
         if let Some(decision) = view.decisions().get(&row.id)? {
-            let (id, standing) = (decision.id.to_string(), standing(decision.status));
+            let is_contested = !view.decisions().contesters(&decision, contesting(decision.status), 1)?.is_empty();
+            let standing = if is_contested { CONTESTED.to_owned() } else { standing(decision.status) };
+            let id = decision.id.to_string();
             let further = PromptRecord { id, summary: decision.summary, detail: decision.rationale, standing };
             room = room.saturating_sub(prompt::line_chars(&further));
             decisions.records.push(further);
@@ -124,7 +129,7 @@ fn decision_told(decision: ContextDecision) -> PromptRecord {
         id: decision.id.to_string(),
         summary: decision.summary,
         detail: decision.rationale.unwrap_or_default(),
-        standing: if decision.contested_by.is_empty() { standing(decision.status) } else { "contested".to_owned() },
+        standing: if decision.contested_by.is_empty() { standing(decision.status) } else { CONTESTED.to_owned() },
     }
 }
 

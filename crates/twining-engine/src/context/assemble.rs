@@ -98,7 +98,7 @@ pub struct AssembledContext {
     pub handoffs: Vec<ContextHandoff>,
     /// What did not fit, as far as it could be named.
     pub omitted: Vec<Omitted>,
-    /// How many did not fit.
+    /// How many did not fit; decisions beyond those looked at are counted to a thousand.
     pub omitted_count: u64,
 }
 

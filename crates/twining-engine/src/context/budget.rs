@@ -67,6 +67,7 @@ pub(super) fn fill(
     let mut share = room * ENTITIES / 100;
     filling.context.related_entities = filling.take_some(gathered.entities, &mut share);
     filling.take_the_rest(waiting);
+    filling.context.omitted_count += gathered.beyond;
     if gathered.wants_whole {
         filling.lengthen();
     }

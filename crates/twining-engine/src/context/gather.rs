@@ -12,8 +12,11 @@ use crate::lifecycle::is_report;
 use crate::search::{self, DecisionShelf, EntryShelf, Question, Ranking, SearchMode, Why};
 use crate::words;
 
-/// Candidates taken by scope, of each kind.
-pub(crate) const BY_SCOPE: usize = 40;
+/// Candidates taken by scope, of each kind: at least so many, and at most.
+const BY_SCOPE: usize = 40;
+const MOST_BY_SCOPE: usize = 1000;
+/// Decisions in scope that are counted beyond those that are looked at.
+const COUNTED: usize = 1000;
 /// Characters of the budget for each candidate that is looked at.
 const CHARS_PER_CANDIDATE: usize = 140;
 /// Entities, and relations of each, in the reply.
@@ -58,6 +61,8 @@ pub(super) struct Gathered {
     pub(super) mode: SearchMode,
     /// Whether a text that was cut short is told at length where there is room.
     pub(super) wants_whole: bool,
+    /// How many more bear on the scope than were looked at.
+    pub(super) beyond: u64,
 }
 
 /// What a gathering goes by.
@@ -84,31 +89,33 @@ pub(super) fn gather(
     let entry_shelf = EntryShelf { entries: view.entries(), filter };
     // What words and the place tell comes first: the meaning is being found out meanwhile.
     let (decisions, entries) = (search::by_words(&decision_shelf, question)?, search::by_words(&entry_shelf, question)?);
-    let here = Here::look(view, draft)?;
+    let mut here = Here::look(view, draft)?;
     question.settle();
     let gathering = Gathering { view, draft, question, weights, most };
     let mut decisions = search::rank_found(&decision_shelf, question, decisions)?;
     let mut entries = search::rank_found(&entry_shelf, question, entries)?;
     Ranking::compare([&mut decisions, &mut entries]);
     let mode = decisions.mode;
-    let mut candidates = gathering.decisions(decisions, here.decisions)?;
+    let mut candidates = gathering.decisions(decisions, &here.decisions)?;
     lend(&mut candidates, &here.hanging);
-    candidates.extend(gathering.entries(entries, here.entries)?);
+    candidates.extend(gathering.entries(entries, std::mem::take(&mut here.entries))?);
     let best = candidates.iter().map(|candidate| candidate.why.worth()).fold(0.0, f64::max);
     candidates.retain(|candidate| candidate.in_scope || mode == SearchMode::Keyword || candidate.why.worth() >= FLOOR * best);
     // The order is total, so that the same question gets the same answer.
     candidates.sort_by(|a, b| b.why.worth().total_cmp(&a.why.worth()).then_with(|| b.id().cmp(a.id())));
     // Not of all that were found: of more than these the budget can tell nothing.
+    let told = if draft.rules_only { most } else { TOLD.max(most / 4) };
     for binds in [true, false] {
         let in_force = candidates.iter_mut().filter(|candidate| candidate.binds == binds && candidate.is_in_force());
-        for candidate in in_force.take(TOLD.max(most / 4)) {
+        for candidate in in_force.take(told) {
             if let Record::Decision(decision) = &candidate.record {
                 candidate.contested_by = view.decisions().contesters(decision, contesting(decision.status), CONTESTERS)?;
             }
         }
     }
+    let beyond = here.beyond(view, draft, &candidates)?;
     // Who asks for rules alone puts each on a line.
-    Ok(Gathered { candidates, entities: here.entities, mode, wants_whole: !draft.rules_only })
+    Ok(Gathered { beyond, candidates, entities: here.entities, mode, wants_whole: !draft.rules_only })
 }
 
 /// What bears on the scope, whatever it speaks of.
@@ -118,20 +125,54 @@ struct Here {
     entities: Vec<ContextEntity>,
     /// Decisions that hang on the entities.
     hanging: HashSet<String>,
+    /// Kinds of entries of which there may be more, each with what it was asked for by.
+    unfinished: Vec<EntryFilter>,
+    /// Whether there may be more decisions.
+    has_more_decisions: bool,
 }
 
 impl Here {
     fn look(view: &View<'_>, draft: &AssembleDraft) -> Result<Self, StoreError> {
-        let decisions = view.decisions().nearest(&draft.scope, BY_SCOPE)?;
+        // As many as the budget could name. Of entries there are several kinds to share it.
+        let most = (draft.max_tokens * 4 / CHARS_PER_CANDIDATE).clamp(BY_SCOPE, MOST_BY_SCOPE);
+        let most_entries = (most / 2).max(BY_SCOPE);
+        let decisions = view.decisions().nearest(&draft.scope, most)?;
         // By kind, so that many of one leave room for the others.
         let asking = ASKING.into_iter().filter(|kind| !draft.rules_only || *kind == EntryType::Warning);
         let telling = (!draft.rules_only).then(|| of_kinds(&TELLING, false));
-        let mut entries = Vec::new();
+        let (mut entries, mut unfinished) = (Vec::new(), Vec::new());
         for filter in asking.map(|kind| of_kinds(&[kind], true)).chain(telling) {
-            entries.extend(view.entries().newest_about(&draft.scope, &filter, BY_SCOPE)?);
+            let found = view.entries().newest_about(&draft.scope, &filter, most_entries)?;
+            if found.len() == most_entries {
+                unfinished.push(filter);
+            }
+            entries.extend(found);
         }
         let (entities, hanging) = if draft.rules_only { Default::default() } else { entities(view, &draft.scope)? };
-        Ok(Self { decisions, entries, entities, hanging })
+        let has_more_decisions = decisions.len() == most;
+        Ok(Self { decisions, entries, entities, hanging, unfinished, has_more_decisions })
+    }
+
+    /// How many more bear on the scope than are among the candidates.
+    fn beyond(&self, view: &View<'_>, draft: &AssembleDraft, candidates: &[Candidate]) -> Result<u64, StoreError> {
+        let mut beyond = 0;
+        if self.has_more_decisions {
+            let decided = candidates.iter().filter(|candidate| matches!(candidate.record, Record::Decision(_)));
+            let known: Vec<&str> = decided.map(Candidate::id).collect();
+            beyond += view.decisions().count_in_force(&draft.scope, &known, COUNTED)?;
+        }
+        for filter in &self.unfinished {
+            let is_known = |candidate: &&Candidate| match &candidate.record {
+                Record::Entry(entry, kind) => {
+                    filter.types.iter().any(|known| known == kind.as_str())
+                        && Scope::read(&entry.scope).overlaps(&draft.scope, view.folding())
+                }
+                Record::Decision(_) => false,
+            };
+            let known = candidates.iter().filter(is_known).count() as u64;
+            beyond += view.entries().count_about(&draft.scope, filter)?.saturating_sub(known);
+        }
+        Ok(beyond)
     }
 }
 
@@ -140,7 +181,7 @@ fn of_kinds(kinds: &[EntryType], only_open: bool) -> EntryFilter {
 }
 
 impl Gathering<'_, '_> {
-    fn decisions(&self, ranking: Ranking, here: Vec<Affecting>) -> Result<Vec<Candidate>, StoreError> {
+    fn decisions(&self, ranking: Ranking, here: &[Affecting]) -> Result<Vec<Candidate>, StoreError> {
         let decisions = self.view.decisions();
         let mut found: HashMap<String, Candidate> = HashMap::new();
         for ranked in ranking.ranked.into_iter().take(self.most) {

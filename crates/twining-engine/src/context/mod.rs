@@ -17,7 +17,6 @@ mod told;
 pub(crate) use assemble::assemble;
 pub use assemble::{AssembleDraft, AssembleInput, AssembledContext, ContextEntity, Omitted};
 pub use changes::{ChangedDecision, EndedDecision, NewEntry, WhatChangedDraft, WhatChangedInput, WhatChangedOutcome, what_changed};
-pub(crate) use gather::BY_SCOPE;
 pub(crate) use others::Others;
 pub use others::{ContextClaim, ContextHandoff};
 pub use summarize::{SummarizeInput, Summary, summarize};

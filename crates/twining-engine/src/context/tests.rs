@@ -35,6 +35,28 @@ fn a_task_gets_the_decisions_warnings_needs_and_questions_of_its_scope() {
 }
 
 #[test]
+fn whatever_bears_on_the_scope_is_told_named_or_at_least_counted() {
+    let project = Project::new();
+    for n in 0..130 {
+        project.decide(&choice(&format!("d{n}"), "src/x.rs", &format!("choice {n}")));
+    }
+    let kinds = ["warning", "need", "question", "finding"];
+    for kind in kinds {
+        (0..70).for_each(|n| drop(project.post_in("src/x.rs", kind, &format!("{kind} number {n} of its own"))));
+    }
+    for max_tokens in [600, 4000, 25_000, 100_000] {
+        let context = assemble(&project, "refactor the parser", "src/x.rs", Some(max_tokens));
+        let told = [&context.open_needs, &context.recent_findings, &context.active_warnings, &context.recent_questions].map(Vec::len);
+        let told = context.active_decisions.len() + told.iter().sum::<usize>();
+        assert_eq!(told as u64 + context.omitted_count, 130 + 4 * 70, "at {max_tokens}: {told} told");
+        assert!(tokens(&context) <= max_tokens);
+        if max_tokens == 100_000 {
+            assert_eq!(context.omitted_count, 0, "there is room for all");
+        }
+    }
+}
+
+#[test]
 fn what_is_settled_is_not_told() {
     let project = Project::new();
     let old = project.decide(&choice("api", "src/", "use REST"));

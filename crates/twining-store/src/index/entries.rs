@@ -56,6 +56,11 @@ impl<'v> Entries<'v> {
         self.load(&Sieve::new(self.conn, self.now, filter, &scope.key(self.folding), Around::Too).newest(limit)?)
     }
 
+    /// How many speak of this scope.
+    pub fn count_about(&self, scope: &Scope, filter: &EntryFilter) -> Result<u64, StoreError> {
+        Sieve::new(self.conn, self.now, filter, &scope.key(self.folding), Around::Too).total()
+    }
+
     /// The entry with this id.
     pub fn get(&self, id: &str) -> Result<Option<Entry>, StoreError> {
         let mut statement = self.conn.prepare_cached(GET)?;

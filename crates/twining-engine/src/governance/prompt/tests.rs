@@ -272,6 +272,20 @@ fn many_records_use_the_room_there_is_and_the_rest_is_counted_and_said() {
 }
 
 #[test]
+fn however_many_are_contested_each_is_marked() {
+    let project = Project::new();
+    for n in 0..30 {
+        project.decide(&choice(&format!("d{n}"), "src/c.rs", &format!("use A for {n}")));
+        project.decide(&choice(&format!("d{n}"), "src/c.rs", &format!("use B for {n}")));
+    }
+    let prompt = prompt(&project, &PromptInput { complexity: 9, scope: Some("src/c.rs".into()), ..input("coach", 1) });
+    assert!(prompt.decisions.len() > 40, "{}", prompt.decisions.len());
+    for told in &prompt.decisions {
+        assert_eq!(told.standing, "contested", "{}", told.summary);
+    }
+}
+
+#[test]
 fn many_rules_hide_neither_decisions_nor_warnings() {
     let project = Project::new();
     project.post("warning", "clocks differ");
