@@ -310,7 +310,7 @@ fn run(matches: &ArgMatches) -> Ending {
         "mcp" => {
             let tools = given.get_one::<Selection>("tools").cloned();
             // Whatever goes wrong, stdout belongs to the protocol.
-            return mcp::serve(mcp::Options { project, agent, tools })
+            return mcp::serve(mcp::Options { project, agent, tools, folded: true })
                 .map_or_else(|problem| out::problem(Style::Words, &problem), |()| Ending::Done);
         }
         "guard" => {

@@ -32,6 +32,8 @@ pub struct Options {
     pub agent: Option<String>,
     /// `--tools`; else what `config.yml` says.
     pub tools: Option<Selection>,
+    /// Whether tools are listed by their names, for a transport that puts the rest in.
+    pub folded: bool,
 }
 
 /// Serves until the client closes our input.

@@ -164,7 +164,8 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let state = self.0.clone();
-        let tools = tokio::task::spawn_blocking(move || state.selection().named())
+        let folded = self.0.options.folded;
+        let tools = tokio::task::spawn_blocking(move || if folded { state.selection().named() } else { state.selection().described() })
             .await
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))

@@ -60,6 +60,13 @@ impl Selection {
         names.sort();
         names.into_iter().map(|name| Tool::new(name, "", Arc::new(JsonObject::new()))).collect()
     }
+
+    /// The same with all that is to be known of them.
+    pub fn described(&self) -> Vec<Tool> {
+        let mut tools: Vec<Tool> = VERBS.iter().filter(|verb| self.offers(verb)).map(described).collect();
+        tools.sort_by(|a, b| a.name.cmp(&b.name));
+        tools
+    }
 }
 
 fn group(word: &str) -> Result<Group, String> {
@@ -199,10 +206,7 @@ mod tests {
     #[test]
     fn a_client_reads_every_tool_as_it_is_described() {
         for selection in [Selection::Full, Selection::Lite, Selection::Groups(vec![Group::Graph, Group::Blackboard])] {
-            let offered = VERBS.iter().filter(|verb| selection.offers(verb));
-            let mut described: Vec<Tool> = offered.map(described).collect();
-            described.sort_by(|a, b| a.name.cmp(&b.name));
-            assert_eq!(serde_json::to_value(listed(&selection)).ok(), serde_json::to_value(described).ok());
+            assert_eq!(serde_json::to_value(listed(&selection)).ok(), serde_json::to_value(selection.described()).ok());
         }
     }
 
