@@ -14,7 +14,7 @@ pub(super) fn read(yaml: &str, why: &str) -> Result<Config, String> {
     let Ok(Value::Object(all)) = from_yaml::<Value>(yaml) else { return Err(why.to_owned()) };
     let mut bad = Vec::new();
     let kept = sift(all, "", &|value| value, &mut bad);
-    let mut config = parsed(Value::Object(kept))?;
+    let mut config = parsed(&Value::Object(kept))?;
     // A version that cannot be read may be a newer one: do not write over it.
     if bad.iter().any(|(key, _)| key == "version") {
         config.version = version_line(yaml.as_bytes()).unwrap_or(VERSION);
@@ -36,12 +36,12 @@ fn sift(keys: Map<String, Value>, above: &str, place: &dyn Fn(Value) -> Value, b
     for (key, value) in keys {
         let path = if above.is_empty() { key.clone() } else { format!("{above}.{key}") };
         let alone = |value: Value| place(Value::Object(Map::from_iter([(key.clone(), value)])));
-        match (parsed(alone(value.clone())), value) {
+        match (parsed(&alone(value.clone())), value) {
             (Ok(_), value) => drop(kept.insert(key, value)),
             (Err(why), Value::Object(inner)) => {
                 let inner = Value::Object(sift(inner, &path, &alone, bad));
                 // An object where none is wanted is bad as a whole.
-                if parsed(alone(inner.clone())).is_ok() {
+                if parsed(&alone(inner.clone())).is_ok() {
                     kept.insert(key, inner);
                 } else {
                     bad.push((path, why));
@@ -56,7 +56,7 @@ fn sift(keys: Map<String, Value>, above: &str, place: &dyn Fn(Value) -> Value, b
 }
 
 /// The same reader as for the whole file: JSON is YAML too.
-fn parsed(value: Value) -> Result<Config, String> {
+fn parsed(value: &Value) -> Result<Config, String> {
     from_yaml(&value.to_string())
 }
 
