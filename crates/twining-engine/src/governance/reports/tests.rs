@@ -1,3 +1,4 @@
+use std::fs;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
@@ -212,7 +213,7 @@ fn a_junit_report_lists_every_test_it_speaks_of() {
 #[test]
 fn a_file_that_is_named_twice_is_read_once() {
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("j.xml"), r#"<testsuite tests="1"><testcase name="x"/></testsuite>"#).expect("is written");
+    fs::write(folder.path().join("j.xml"), r#"<testsuite tests="1"><testcase name="x"/></testsuite>"#).expect("is written");
     let named = ["j.xml", "./j.xml", "./././j.xml"].map(str::to_owned);
     let read = read(&named, folder.path(), folder.path(), &Root::new([folder.path()])).expect("is read");
     assert_eq!(read.len(), 1, "{read:?}");
