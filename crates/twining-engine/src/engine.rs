@@ -303,9 +303,16 @@ impl Engine {
         let model = self.model_state()?;
         let mut report = self.store.view(|view| lifecycle::status(view, self.store.project_name(), &config, rejected, &model))?;
         report.warnings.extend(self.knowledge_warning());
-        if let Ok(shelf) = self.store.agents() {
-            report.tell_of_agents(&shelf, &config, self.store.ids().now());
+        let mut unread = self.store.turns(|shelf| Ok::<_, Failure>(lifecycle::unread::turns(shelf))).unwrap_or_default();
+        unread.extend(self.store.features().ok().as_ref().and_then(lifecycle::unread::features));
+        match self.store.agents() {
+            Ok(shelf) => {
+                report.tell_of_agents(&shelf, &config, self.store.ids().now());
+                unread.extend(lifecycle::unread::handoffs(&shelf));
+            }
+            Err(error) => unread.push(UnreadableFile { file: "agents/registry.json".to_owned(), line: None, why: error.to_string() }),
         }
+        report.tell_unreadable(unread);
         Ok(report)
     }
 

@@ -3,9 +3,12 @@
 //! The file comes with the repository and is untrusted: it may choose numbers
 //! and names, and never a command, an address or a path to run.
 
+mod sieve;
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use twining_model::limits;
 
 use crate::error::StoreError;
@@ -229,9 +232,11 @@ impl Config {
     /// Reads settings from YAML.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Self {
-        let parsed = std::str::from_utf8(bytes)
-            .map_err(|e| e.to_string())
-            .and_then(|text| if text.trim().is_empty() { Ok(Self::default()) } else { from_yaml(text) });
+        // Some editors begin a file with a mark that is no part of its first key.
+        let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+        let parsed = std::str::from_utf8(bytes).map_err(|e| e.to_string()).and_then(|text| {
+            if text.trim().is_empty() { Ok(Self::default()) } else { from_yaml(text).or_else(|why| sieve::read(text, &why)) }
+        });
         match parsed {
             Ok(mut config) => {
                 config.normalise_weights();
@@ -299,7 +304,7 @@ const SETTINGS: [&str; 16] = [
 /// Keys that do nothing that are named.
 const STRANGERS: usize = 5;
 
-fn from_yaml(text: &str) -> Result<Config, String> {
+fn from_yaml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_reader_input_bytes: Some(limits::CONFIG_BYTES),

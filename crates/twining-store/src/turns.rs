@@ -7,9 +7,9 @@
 use twining_model::turn::number_of;
 use twining_model::{TurnKey, limits};
 
-use crate::disk::Dir;
+use crate::disk::{self, Dir};
 use crate::error::StoreError;
-use crate::layout::TURNS;
+use crate::layout::{LOCAL, Layout, TURNS};
 use crate::store::Store;
 
 /// A turn's place, by the names its folders have on disk.
@@ -53,6 +53,8 @@ pub struct Listing {
 /// The turns of a project, read as they are asked for.
 pub struct Shelf {
     top: Option<Dir>,
+    /// Where copies go, under the lock.
+    layout: Option<Layout>,
 }
 
 /// What one recording does to the shelf.
@@ -108,6 +110,20 @@ impl Shelf {
         task.open(&slot.file())?.map(|handle| handle.read_all(limits::RECORD_BYTES)).transpose()
     }
 
+    /// Keeps a copy of a turn that cannot be read and is about to be replaced, and
+    /// tells where, inside `.twining`. The same bytes are kept once.
+    pub fn keep(&self, slot: &Slot) -> Result<Option<String>, StoreError> {
+        let Some(layout) = &self.layout else { return Ok(None) };
+        let Some(feature) = self.feature(&slot.feature)? else { return Ok(None) };
+        let Some(task) = feature.open_dir(&slot.task)? else { return Ok(None) };
+        let Some(handle) = task.open(&slot.file())? else { return Ok(None) };
+        // One that is larger than any copy we would make is not replaced either.
+        let bytes = handle.read_all(64 * limits::RECORD_BYTES)?;
+        let name = format!("turn-{:016x}.kept", disk::hash_of(&bytes));
+        layout.replace(&layout.local, &name, &bytes, true)?;
+        Ok(Some(format!("{LOCAL}/{name}")))
+    }
+
     fn feature(&self, feature: &str) -> Result<Option<Dir>, StoreError> {
         self.top.as_ref().map_or(Ok(None), |top| top.open_dir(feature))
     }
@@ -160,7 +176,7 @@ impl Store {
             Some(room) => room.layout.top.open_dir(TURNS)?,
             None => None,
         };
-        read(&Shelf { top })
+        read(&Shelf { top, layout: None })
     }
 
     /// Plans a change to the turns on what is there, and carries it out under the
@@ -169,7 +185,7 @@ impl Store {
     pub fn transact_turns<T, E: From<StoreError>>(&self, plan: impl FnOnce(&Shelf) -> Result<(TurnChange, T), E>) -> Result<T, E> {
         let room = self.writing_room()?;
         let held = room.lock.take()?;
-        let shelf = Shelf { top: room.layout.top.open_dir(TURNS)? };
+        let shelf = Shelf { top: room.layout.top.open_dir(TURNS)?, layout: Some(room.layout.clone()) };
         let (change, outcome) = plan(&shelf)?;
         if let Some((key, bytes)) = change.write {
             if bytes.len() > limits::RECORD_BYTES {

@@ -36,6 +36,7 @@ mod reindex;
 mod running;
 mod schema;
 mod seed;
+mod shape;
 mod show;
 mod tour;
 mod user_policy;

@@ -12,7 +12,7 @@ use twining_model::{Refused, limits, text};
 use crate::desk::Desk;
 use crate::page::{Page, dim, plain, warn};
 use crate::problem::{Ending, Problem};
-use crate::{json, misread, schema};
+use crate::{json, misread, schema, shape};
 
 /// Verbs that share the first part of their name share a command, and what it is about.
 pub const FAMILIES: [(&str, &str); 1] = [("knowledge", "The reviewed graph: check, search, pack, edit, draw")];
@@ -256,6 +256,7 @@ fn run<V: Verb>(desk: &Desk<'_>, given: Given<'_>) -> Result<Box<dyn Answer>, Pr
 /// serde knows only what it expected.
 fn read_fields<T: DeserializeOwned + JsonSchema>(fields: &Value) -> Result<T, Refused> {
     within_limits(fields)?;
+    shape::check::<T>(fields)?;
     let error = match T::deserialize(fields) {
         Ok(input) => return Ok(input),
         Err(error) => error.to_string(),
@@ -337,6 +338,15 @@ mod tests {
             refusal(&json!({"summary": "a", "sumary": "b"})),
             "`sumary` is not a field of this verb; it takes `summary`, `tags`, `alternatives`"
         );
+    }
+
+    #[test]
+    fn a_list_does_not_pass_for_an_object() {
+        assert_eq!(
+            refusal(&json!({"summary": "a", "alternatives": [["opt", ["p"], ["c"], "rr"]]})),
+            "`alternatives[0]` must be an object; a list was given"
+        );
+        assert_eq!(refusal(&json!({"summary": "a", "alternatives": [5]})), "`alternatives[0]` must be an object; a number was given");
     }
 
     #[test]

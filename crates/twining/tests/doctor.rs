@@ -177,6 +177,18 @@ fn a_memory_of_another_program_is_completed_and_dead_locks_go() {
 }
 
 #[test]
+fn files_that_cannot_be_read_are_named() {
+    let shop = Repository::new();
+    shop.write(".twining/config.yml", "version: 1\n");
+    shop.write(".twining/traces.jsonl", "\n{ torn\n");
+    fs::create_dir_all(shop.file(".twining/turns/FEAT-1/TASK-1")).expect("makes folders");
+    shop.write(".twining/turns/FEAT-1/TASK-1/T1.json", "{ torn");
+    let told = examined(&shop, &[]);
+    assert_eq!(said(&told, "files", "turns/FEAT-1/TASK-1/T1.json cannot be read").0, "fail");
+    assert_eq!(said(&told, "files", "traces.jsonl: 1 line cannot be read, the first is line 2").0, "fail");
+}
+
+#[test]
 fn mending_keeps_a_stealthy_installation_out_of_sight() {
     let shop = Repository::new();
     shop.twining_on_path();

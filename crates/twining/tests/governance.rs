@@ -144,6 +144,8 @@ fn no_caller_can_lower_the_bar_or_read_elsewhere() {
         (json!({"task_type": "feature", "complexity": 5, "coverage_threshold": 0.1}), "INVALID_INPUT"),
         (json!({"task_type": "feature", "complexity": 5, "results": {"coverage_threshold": 0.1}}), "INVALID_INPUT"),
         (json!({"task_type": "feature", "complexity": 5, "results": {"tests": {"required": false}}}), "INVALID_INPUT"),
+        (json!({"task_type": "feature", "complexity": 5, "results": [[5, 5, 0], 0.9, 80]}), "INVALID_INPUT"),
+        (json!({"task_type": "feature", "complexity": 5, "results": {"tests": [5, 5, 0]}}), "INVALID_INPUT"),
         (json!({"task_type": "feature", "complexity": 5, "reports": ["../junit.xml"]}), "INVALID_INPUT"),
         (json!({"task_type": "feature", "complexity": 5, "reports": ["/etc/passwd"]}), "INVALID_INPUT"),
         (json!({"task_type": "feature", "complexity": 5, "reports": ["away/junit.xml"]}), "UNSAFE_PATH"),

@@ -62,7 +62,14 @@ pub struct PostDraft {
 impl PostDraft {
     /// What is about to be said.
     pub(crate) fn saying(&self) -> Saying<'_> {
-        Saying { kind: self.kind, scope: &self.scope, relates_to: &self.relates_to, summary: &self.summary, detail: &self.detail }
+        Saying {
+            kind: self.kind,
+            scope: &self.scope,
+            relates_to: &self.relates_to,
+            tags: &self.tags,
+            summary: &self.summary,
+            detail: &self.detail,
+        }
     }
 
     /// The records it names.

@@ -36,6 +36,7 @@ struct Said {
     kind: EntryType,
     scope: Scope,
     relates_to: Vec<String>,
+    tags: Vec<String>,
     gist: Gist,
     words: BTreeSet<String>,
 }
@@ -54,6 +55,7 @@ pub(crate) struct Saying<'a> {
     pub(crate) kind: EntryType,
     pub(crate) scope: &'a Scope,
     pub(crate) relates_to: &'a [String],
+    pub(crate) tags: &'a [String],
     pub(crate) summary: &'a str,
     pub(crate) detail: &'a str,
 }
@@ -81,8 +83,8 @@ impl Recent {
         let gist = Gist::of(&entry.summary);
         let words = gist.words.iter().cloned().chain(split(&entry.detail)).collect();
         let scope = Scope::read(&entry.scope);
-        let (id, timestamp, relates_to) = (entry.id, entry.timestamp, entry.relates_to);
-        self.said.push_back(Said { id, timestamp, at, kind, scope, relates_to, gist, words });
+        let (id, timestamp, relates_to, tags) = (entry.id, entry.timestamp, entry.relates_to, entry.tags);
+        self.said.push_back(Said { id, timestamp, at, kind, scope, relates_to, tags, gist, words });
         if self.said.len() > WINDOW {
             self.said.pop_front();
         }
@@ -99,10 +101,12 @@ impl Recent {
             said.kind == saying.kind
                 && said.at >= since
                 && said.relates_to == saying.relates_to
+                && saying.tags.iter().all(|tag| said.tags.contains(tag))
                 && said.gist.says(&gist)
                 // Last: to fold a path costs more than all the words.
                 && adds_nothing(&detail, &said.words)
-                && said.scope.overlaps(saying.scope, folding)
+                // Whoever looks where this would stand has to find the earlier one.
+                && said.scope.covers(saying.scope, folding)
         };
         self.said.iter().rev().find(same).map(|said| (said.id.clone(), said.timestamp.clone()))
     }

@@ -252,6 +252,9 @@ impl Operation {
         for (name, value) in FIELDS.into_iter().zip(given) {
             if let Some(value) = value {
                 text::bounded(name, value, limits::TEXT_BYTES)?;
+                if name == "path" && leads_out(value) {
+                    return Err(Refused::new(name, "must lie inside the project"));
+                }
                 fields.push((name, value.trim()));
             }
         }
@@ -311,4 +314,10 @@ fn listed(errors: &[Finding]) -> String {
         said.push_str(&format!("; and {} more", errors.len() - NAMED));
     }
     said
+}
+
+/// Whether a node's path is one of no file in the project.
+fn leads_out(path: &str) -> bool {
+    let is_apart = |c: char| matches!(c, ',' | ' ');
+    path.split(is_apart).any(|path| path.starts_with(['/', '\\']) || path.split(['/', '\\']).any(|part| part == ".."))
 }

@@ -6,6 +6,7 @@ mod queues;
 mod status;
 #[cfg(test)]
 mod tests;
+pub(crate) mod unread;
 mod verify;
 
 pub use archive::{ArchiveDraft, ArchiveInput, ArchiveOutcome, choose};

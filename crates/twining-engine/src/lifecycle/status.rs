@@ -13,7 +13,7 @@ use crate::search::{ModelState, SearchMode};
 use crate::words::{self, DAY_MS};
 
 /// Unreadable files that are listed.
-const UNREADABLE_LISTED: usize = 20;
+pub(super) const UNREADABLE_LISTED: usize = 20;
 /// Names that look like others that are told of.
 const SUSPICIONS: usize = 5;
 /// Days a decision may be provisional before someone should look.
@@ -267,14 +267,14 @@ impl Notices {
 }
 
 /// What can be the matter, in words.
-struct Matter {
-    code: &'static str,
-    one: &'static str,
-    many: &'static str,
-    hint: &'static str,
+pub(super) struct Matter {
+    pub(super) code: &'static str,
+    pub(super) one: &'static str,
+    pub(super) many: &'static str,
+    pub(super) hint: &'static str,
 }
 
-const UNREADABLE: Matter = Matter {
+pub(super) const UNREADABLE: Matter = Matter {
     code: "unreadable_files",
     one: "file or line could not be read",
     many: "files or lines could not be read",

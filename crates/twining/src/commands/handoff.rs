@@ -39,8 +39,12 @@ pub struct Input {
 }
 
 fn result(json: &str) -> Result<HandoffResult, String> {
-    serde_json::from_str(json)
-        .map_err(|error| format!(r#"write it as {{"description":"…","status":"completed"}}: {}"#, misread::explained(&error.to_string())))
+    let wanted = |why: String| format!(r#"write it as {{"description":"…","status":"completed"}}: {why}"#);
+    // serde would also take a list of its fields in order.
+    if json.trim_start().starts_with('[') {
+        return Err(wanted("an object is wanted, a list was given".to_owned()));
+    }
+    serde_json::from_str(json).map_err(|error| wanted(misread::explained(&error.to_string())))
 }
 
 fn result_schema() -> Value {

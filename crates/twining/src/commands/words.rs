@@ -128,8 +128,12 @@ pub fn json(text: &str) -> Result<Value, String> {
 
 /// Reads an alternative from JSON.
 pub fn alternative(json: &str) -> Result<Alternative, String> {
-    serde_json::from_str(json)
-        .map_err(|error| format!(r#"write it as {{"option":"…","reason_rejected":"…"}}: {}"#, misread::explained(&error.to_string())))
+    let wanted = |why: String| format!(r#"write it as {{"option":"…","reason_rejected":"…"}}: {why}"#);
+    // serde would also take a list of its fields in order.
+    if json.trim_start().starts_with('[') {
+        return Err(wanted("an object is wanted, a list was given".to_owned()));
+    }
+    serde_json::from_str(json).map_err(|error| wanted(misread::explained(&error.to_string())))
 }
 
 /// The schema of an alternative. A record without a reason can be read; one

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use twining_engine::{Engine, ModelState, StatusReport};
-use twining_model::{Entry, Id};
+use twining_model::{Entry, Id, Trace};
 use twining_store::config::VERSION;
 use twining_store::disk::Dir;
 use twining_store::{SCAFFOLD, StoreError};
@@ -25,6 +25,8 @@ const UNWELL: &str = "Needs attention";
 /// A lock folder this old belongs to no living writer: the TypeScript server
 /// takes one over after ten seconds.
 const STALE: Duration = Duration::from_secs(600);
+/// What rules stopped.
+const TRACES: &str = "traces.jsonl";
 /// Lines that are compared; a board is archived long before.
 const MOST_LINES: usize = 500_000;
 
@@ -56,6 +58,7 @@ pub fn checks(project: &Project) -> (Vec<Check>, bool) {
         Err(failure) => checks.push(Check::failed("store", &Problem::from(failure))),
     }
     checks.push(index(project));
+    checks.extend(traces(&folder));
     checks.extend(locks(&folder));
     checks.extend(scaffold(&folder));
     (checks, true)
@@ -124,6 +127,17 @@ fn memory(status: &StatusReport) -> Vec<Check> {
         checks.push(Check { hint: Some(warning.hint.clone()), ..check });
     }
     checks
+}
+
+/// Lines of the traces that cannot be read; nothing where all can.
+fn traces(folder: &Path) -> Option<Check> {
+    let file = fs::File::open(folder.join(TRACES)).ok()?;
+    let lines = BufReader::new(file).split(b'\n').map_while(Result::ok).take(MOST_LINES).enumerate();
+    let torn = lines.filter(|(_, line)| !line.trim_ascii().is_empty() && Trace::glance(line).is_none());
+    let numbers: Vec<usize> = torn.map(|(at, _)| at + 1).collect();
+    let first = numbers.first()?;
+    let message = format!("{TRACES}: {} cannot be read, the first is line {first}", count(numbers.len() as u64, "line"));
+    Some(Check::new("files", Finding::Fail, message).hinted("they are kept as they are; mend them by hand or restore the file from git"))
 }
 
 /// Whether the index says what the files say: every record of the files can be

@@ -26,11 +26,20 @@ pub(super) fn read(xml: &str) -> Result<TestCounts, Problem> {
     let (mut passed, mut failed) = (0_u64, 0_u64);
     let mut case: Option<End> = None;
     let (mut outer, mut suites): (Option<Totals>, Totals) = (None, Totals::default());
+    // How many cases the file holds, and for each open element how many it speaks of
+    // and how many came before it.
+    let mut cases = 0_u64;
+    let mut open: Vec<(u64, u64)> = Vec::new();
+    let mut short: Option<(u64, u64)> = None;
     let mut suite_depth = 0_u32;
     xml::walk(xml, |step| match step {
         Step::Begin(element) => match element.local_name().as_ref() {
-            "testsuites" => outer = Some(totals(element)),
+            "testsuites" => {
+                open.push((xml::count(element, "tests").unwrap_or_default(), cases));
+                outer = Some(totals(element));
+            }
             "testsuite" => {
+                open.push((xml::count(element, "tests").unwrap_or_default(), cases));
                 suite_depth += 1;
                 // A suite inside a suite is counted by the outer one.
                 if suite_depth == 1 {
@@ -39,12 +48,22 @@ pub(super) fn read(xml: &str) -> Result<TestCounts, Problem> {
                     suites.failed = suites.failed.saturating_add(own.failed);
                 }
             }
-            "testcase" => case = Some(End::Passed),
+            "testcase" => {
+                cases += 1;
+                case = Some(End::Passed);
+            }
             "failure" | "error" => case = case.map(|end| end.max(End::Failed)),
             "skipped" => case = case.map(|end| end.max(End::Skipped)),
             _ => {}
         },
-        Step::End("testsuite") => suite_depth = suite_depth.saturating_sub(1),
+        Step::End(name @ ("testsuite" | "testsuites")) => {
+            suite_depth = suite_depth.saturating_sub(u32::from(name == "testsuite"));
+            if let Some((told, before)) = open.pop()
+                && told > cases - before
+            {
+                short = short.or(Some((told, cases - before)));
+            }
+        }
         Step::End("testcase") => match case.take() {
             Some(End::Passed) => passed += 1,
             Some(End::Failed) => failed += 1,
@@ -56,11 +75,14 @@ pub(super) fn read(xml: &str) -> Result<TestCounts, Problem> {
     // before its first test.
     let told = [outer.unwrap_or_default(), suites];
     let told_failed = told.iter().map(|totals| totals.failed).max().unwrap_or_default();
-    if passed == 0 && failed == 0 {
+    if cases == 0 {
         let run = told.iter().map(|totals| totals.run).max().unwrap_or_default().max(told_failed);
         return Ok(TestCounts { run, passed: run - told_failed, failed: told_failed });
     }
     let failed = failed.max(told_failed);
+    if let Some((told, listed)) = short.filter(|_| failed == 0) {
+        return Err(format!("is incomplete: it speaks of {told} tests and lists {listed}"));
+    }
     Ok(TestCounts { run: passed.saturating_add(failed), passed, failed })
 }
 

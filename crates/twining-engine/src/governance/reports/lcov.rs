@@ -42,6 +42,9 @@ pub(super) fn read(text: &str) -> Result<Option<LineCounts>, Problem> {
     if source.is_some() {
         return Err("is cut off: the last record has no end".to_owned());
     }
+    if files.values().any(|file| file.stated.covered > file.stated.total) {
+        return Err("says that more lines ran than there are".to_owned());
+    }
     let lines = files.values().fold(LineCounts::default(), |sum, file| {
         let own = if file.lines.is_empty() {
             file.stated

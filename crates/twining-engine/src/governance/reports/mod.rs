@@ -13,6 +13,7 @@ mod stream;
 mod tests;
 mod xml;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -82,11 +83,20 @@ type Problem = String;
 /// Reads the reports a caller named, each inside the project.
 pub(crate) fn read(paths: &[String], checkout: &Path, project: &Path, root: &Root) -> Result<Vec<ReportRead>, Failure> {
     limits::at_most("reports", paths, limits::REPORTS)?;
-    paths.iter().map(|path| read_one(path, checkout, project, root)).collect()
+    let mut reports = Vec::with_capacity(paths.len());
+    let mut seen = BTreeSet::new();
+    for given in paths {
+        let (base, path) = inside(given, checkout, project, root)?;
+        // However a file is spelled, its tests were run once.
+        let file = base.join(path.as_str());
+        if seen.insert(disk::canonical(&file).unwrap_or(file)) {
+            reports.push(read_one(base, &path)?);
+        }
+    }
+    Ok(reports)
 }
 
-fn read_one(given: &str, checkout: &Path, project: &Path, root: &Root) -> Result<ReportRead, Failure> {
-    let (base, path) = inside(given, checkout, project, root)?;
+fn read_one(base: &Path, path: &Scope) -> Result<ReportRead, Failure> {
     let read = match disk::read_inside(base, path.as_str(), limits::REPORT_BYTES) {
         Ok(Some(bytes)) => understand(&bytes),
         Ok(None) => Err("is not there".to_owned()),
@@ -127,7 +137,7 @@ fn understand(bytes: &[u8]) -> Result<(Format, Said), Problem> {
             other => Err(format!("is XML of an unknown kind: <{}>", text::excerpt(other, 40))),
         };
     }
-    if let Some(tests) = pytest::read(words) {
+    if let Some(tests) = pytest::read(words)? {
         return Ok((Format::Pytest, Said::Tests(tests)));
     }
     if let Some((format, tests)) = stream::read(words)? {

@@ -1,7 +1,10 @@
 //! pytest's JSON report, as the plugin `pytest-json-report` writes it.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
+use super::Problem;
 use crate::governance::gates::TestCounts;
 
 /// pytest's word for "there was nothing to run".
@@ -9,31 +12,43 @@ const NOTHING_COLLECTED: i64 = 5;
 
 #[derive(Deserialize)]
 struct Report {
-    summary: Option<Summary>,
+    summary: Option<BTreeMap<String, u64>>,
     exitcode: Option<i64>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Summary {
-    passed: u64,
-    failed: u64,
-    error: u64,
-    errors: u64,
-    xpassed: u64,
-}
-
 /// Counts the tests of a report; `None` if this is none.
-pub(super) fn read(text: &str) -> Option<TestCounts> {
+pub(super) fn read(text: &str) -> Result<Option<TestCounts>, Problem> {
     // One document, not one a line; anything else is for another reader to judge.
-    let report: Report = serde_json::from_str(text).ok()?;
-    let summary = report.summary?;
-    let mut failed = summary.failed.saturating_add(summary.error.max(summary.errors));
+    let Ok(Report { summary: Some(summary), exitcode }) = serde_json::from_str(text) else { return Ok(None) };
+    let told = |name: &str| summary.get(name).copied().unwrap_or_default();
+    let mut failed = told("failed").saturating_add(told("error").max(told("errors")));
     // One that was expected to fail, and did, shows nothing either way.
-    let passed = summary.passed.saturating_add(summary.xpassed);
+    let passed = told("passed").saturating_add(told("xpassed"));
     // It broke off, and no test is to blame: nothing that passed makes up for that.
-    if failed == 0 && report.exitcode.is_some_and(|code| code != 0 && code != NOTHING_COLLECTED) {
+    if failed == 0 && exitcode.is_some_and(broke_off) {
         failed = 1;
     }
-    Some(TestCounts { run: passed.saturating_add(failed), passed, failed })
+    if failed == 0 {
+        whole(&summary)?;
+    }
+    Ok(Some(TestCounts { run: passed.saturating_add(failed), passed, failed }))
+}
+
+/// Whether pytest ended otherwise than well, or with nothing to do.
+pub(super) fn broke_off(code: i64) -> bool {
+    code != 0 && code != NOTHING_COLLECTED
+}
+
+/// What each test came to, held against how many there were.
+fn whole(summary: &BTreeMap<String, u64>) -> Result<(), Problem> {
+    let is_outcome = |name: &str| !matches!(name, "total" | "collected" | "deselected");
+    let ended = summary.iter().filter(|(name, _)| is_outcome(name)).fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+    if let Some(total) = summary.get("total").filter(|total| **total != ended) {
+        return Err(format!("speaks of {total} tests and tells how {ended} of them ended"));
+    }
+    let left_out = summary.get("deselected").copied().unwrap_or_default();
+    match summary.get("collected").filter(|collected| ended.saturating_add(left_out) < **collected) {
+        Some(collected) => Err(format!("is incomplete: {collected} tests were collected, and of {ended} it tells how they ended")),
+        None => Ok(()),
+    }
 }

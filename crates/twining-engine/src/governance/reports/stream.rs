@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
+use twining_model::text;
 
-use super::{Format, Problem};
+use super::{Format, Problem, pytest};
 use crate::governance::gates::TestCounts;
 
 /// A line of any of them; each has its own keys.
@@ -33,13 +34,16 @@ struct Line<'l> {
     when: Option<Cow<'l, str>>,
     #[serde(borrow)]
     outcome: Option<Cow<'l, str>>,
+    #[serde(rename = "exitstatus")]
+    exit_status: Option<i64>,
+    passed: Option<u64>,
 }
 
 /// Counts the tests of a stream; `None` if this is none.
-pub(super) fn read(text: &str) -> Result<Option<(Format, TestCounts)>, Problem> {
+pub(super) fn read(words: &str) -> Result<Option<(Format, TestCounts)>, Problem> {
     let mut lines = Vec::new();
     let mut format = None;
-    for (number, line) in text.lines().enumerate() {
+    for (number, line) in words.lines().enumerate() {
         // Tools print other things in between, as when the build fails.
         if !line.trim_start().starts_with('{') {
             continue;
@@ -55,14 +59,17 @@ pub(super) fn read(text: &str) -> Result<Option<(Format, TestCounts)>, Problem> 
         }
         lines.push(parsed);
     }
-    Ok(format.map(|format| {
-        let tests = match format {
-            Format::GoTest => go_test(&lines),
-            Format::Pytest => pytest_log(&lines),
-            _ => libtest(&lines),
-        };
-        (format, tests)
-    }))
+    let Some(format) = format else { return Ok(None) };
+    let (tests, missing) = match format {
+        Format::GoTest => go_test(&lines),
+        Format::Pytest => pytest_log(&lines),
+        _ => libtest(&lines),
+    };
+    match missing {
+        // A failure is one, whatever else is missing.
+        Some(missing) if tests.failed == 0 => Err(missing),
+        _ => Ok(Some((format, tests))),
+    }
 }
 
 fn format_of(line: &Line<'_>) -> Option<Format> {
@@ -78,13 +85,23 @@ fn counts(passed: u64, failed: u64) -> TestCounts {
     TestCounts { run: passed.saturating_add(failed), passed, failed }
 }
 
-fn go_test(lines: &[Line<'_>]) -> TestCounts {
+/// The counts, and what is missing in the stream.
+type Counted = (TestCounts, Option<Problem>);
+
+fn go_test(lines: &[Line<'_>]) -> Counted {
     // Whether each test that began has ended well; skipped ones are taken out.
     let mut tests: BTreeMap<(&str, &str), bool> = BTreeMap::new();
     let mut broken: BTreeSet<&str> = BTreeSet::new();
+    let (mut begun, mut ended): (BTreeSet<&str>, BTreeSet<&str>) = Default::default();
     for line in lines {
         let package = line.package.as_deref().or(line.import_path.as_deref()).unwrap_or_default();
         let action = line.action.as_deref().unwrap_or_default();
+        if let Some(package) = line.package.as_deref() {
+            begun.insert(package);
+            if line.test.is_none() && matches!(action, "pass" | "fail" | "skip") {
+                ended.insert(package);
+            }
+        }
         match (line.test.as_deref(), action) {
             (Some(test), "run" | "fail") => drop(tests.insert((package, test), false)),
             (Some(test), "pass") => drop(tests.insert((package, test), true)),
@@ -97,10 +114,13 @@ fn go_test(lines: &[Line<'_>]) -> TestCounts {
     let failed = tests.values().filter(|well| !**well).count() as u64;
     // A package that failed without a failing test did not build, or died.
     let silent = broken.iter().filter(|package| !tests.iter().any(|((of, _), well)| of == *package && !well)).count() as u64;
-    counts(passed, failed.saturating_add(silent))
+    let open = begun.difference(&ended).next();
+    let missing = open.map(|package| format!("is cut off: package `{}` never ended", text::excerpt(package, 80)));
+    (counts(passed, failed.saturating_add(silent)), missing)
 }
 
-fn libtest(lines: &[Line<'_>]) -> TestCounts {
+fn libtest(lines: &[Line<'_>]) -> Counted {
+    let mut told = 0_u64;
     let (mut passed, mut failed, mut open_tests, mut open_suites, mut broken) = (0_u64, 0_u64, 0_u64, 0_u64, 0_u64);
     for line in lines {
         match (line.kind.as_deref(), line.event.as_deref()) {
@@ -117,19 +137,21 @@ fn libtest(lines: &[Line<'_>]) -> TestCounts {
             (Some("suite"), Some(event)) => {
                 open_suites = open_suites.saturating_sub(1);
                 broken += u64::from(event == "failed");
+                told = told.saturating_add(line.passed.unwrap_or_default());
             }
             _ => {}
         }
     }
     let lost = open_tests.max(open_suites);
     let failed = failed.saturating_add(lost);
-    counts(passed, if failed == 0 { broken } else { failed })
+    let missing = (told > passed).then(|| format!("is incomplete: it speaks of {told} tests that passed and lists {passed}"));
+    (counts(passed, if failed == 0 { broken } else { failed }), missing)
 }
 
-fn pytest_log(lines: &[Line<'_>]) -> TestCounts {
+fn pytest_log(lines: &[Line<'_>]) -> Counted {
     // Setup, call and teardown are told apart: the worst of the three counts.
     let mut tests: BTreeMap<&str, bool> = BTreeMap::new();
-    let mut broken = 0_u64;
+    let (mut broken, mut finished, mut broke_off) = (0_u64, false, false);
     for line in lines {
         let outcome = line.outcome.as_deref().unwrap_or_default();
         match (line.report_type.as_deref(), line.nodeid.as_deref()) {
@@ -138,10 +160,16 @@ fn pytest_log(lines: &[Line<'_>]) -> TestCounts {
                 (Some("call"), "passed") => drop(tests.entry(test).or_insert(true)),
                 _ => {}
             },
+            (Some("SessionFinish"), _) => {
+                finished = true;
+                broke_off |= line.exit_status.is_some_and(pytest::broke_off);
+            }
             (Some("CollectReport"), _) => broken += u64::from(outcome == "failed"),
             _ => {}
         }
     }
     let passed = tests.values().filter(|well| **well).count() as u64;
-    counts(passed, (tests.len() as u64 - passed).saturating_add(broken))
+    let failed = (tests.len() as u64 - passed).saturating_add(broken);
+    let missing = (!finished).then(|| "is cut off: it has no `SessionFinish`".to_owned());
+    (counts(passed, if failed == 0 { u64::from(broke_off) } else { failed }), missing)
 }

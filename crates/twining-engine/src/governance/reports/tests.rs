@@ -1,3 +1,4 @@
+use std::fs;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
@@ -94,6 +95,7 @@ fn lcov_counts_a_line_once_however_often_it_is_listed() {
     let report = "TN:\nSF:src/a.rs\nFN:1,a\nDA:1,3\nDA:2,0\nDA:3,0\nLF:3\nLH:1\nend_of_record\nSF:src/a.rs\nDA:2,1\nend_of_record\nSF:src/b.rs\nLF:5\nLH:5\nend_of_record\n";
     assert_eq!(lines(report), (Format::Lcov, 7, 8));
     assert_eq!(problem("SF:a\nDA:x,1\nend_of_record\n"), "has no number where one is wanted, in line 2");
+    assert_eq!(problem("SF:a\nLF:10\nLH:20\nend_of_record\n"), "says that more lines ran than there are");
     assert_eq!(problem("TN:\nDA:1,1\n"), "names no file before line 2");
 }
 
@@ -173,6 +175,49 @@ fn what_is_no_report_is_said_to_be_none() {
     ] {
         assert!(problem(text).starts_with(starts), "{text}: {}", problem(text));
     }
+}
+
+#[test]
+fn what_is_left_out_of_a_report_is_no_test_that_passed() {
+    let go = "{\"Action\":\"start\",\"Package\":\"p\"}\n{\"Action\":\"run\",\"Package\":\"p\",\"Test\":\"A\"}\n{\"Action\":\"pass\",\"Package\":\"p\",\"Test\":\"A\"}\n";
+    assert_eq!(problem(go), "is cut off: package `p` never ended");
+    let begun = format!("{go}{{\"Action\":\"pass\",\"Package\":\"p\"}}\n{{\"Action\":\"start\",\"Package\":\"q\"}}\n");
+    assert_eq!(problem(&begun), "is cut off: package `q` never ended");
+    let log = "{\"$report_type\":\"SessionStart\"}\n{\"nodeid\":\"t::a\",\"when\":\"call\",\"outcome\":\"passed\",\"$report_type\":\"TestReport\"}\n";
+    assert_eq!(problem(log), "is cut off: it has no `SessionFinish`");
+    let finished = |status: u8| format!("{log}{{\"exitstatus\":{status},\"$report_type\":\"SessionFinish\"}}\n");
+    assert_eq!(tests(&finished(0)), (Format::Pytest, 1, 1, 0));
+    assert_eq!(tests(&finished(2)), (Format::Pytest, 2, 1, 1), "it was interrupted");
+    let rust = "{\"type\":\"suite\",\"event\":\"started\"}\n{\"type\":\"test\",\"event\":\"ok\",\"name\":\"a\"}\n{\"type\":\"suite\",\"event\":\"ok\",\"passed\":3}\n";
+    assert_eq!(problem(rust), "is incomplete: it speaks of 3 tests that passed and lists 1");
+    assert_eq!(problem(r#"{"summary":{"passed":2,"total":5,"collected":5}}"#), "speaks of 5 tests and tells how 2 of them ended");
+    assert_eq!(
+        problem(r#"{"summary":{"passed":2,"total":2,"collected":5,"deselected":1}}"#),
+        "is incomplete: 5 tests were collected, and of 2 it tells how they ended"
+    );
+    assert_eq!(tests(r#"{"summary":{"passed":2,"total":2,"collected":5,"deselected":3}}"#), (Format::Pytest, 2, 2, 0));
+}
+
+#[test]
+fn a_junit_report_lists_every_test_it_speaks_of() {
+    let short = r#"<testsuites tests="5"><testsuite tests="5"><testcase name="x"/></testsuite></testsuites>"#;
+    assert_eq!(problem(short), "is incomplete: it speaks of 5 tests and lists 1");
+    let inner =
+        r#"<testsuites><testsuite><testsuite tests="2"><testcase name="x"/></testsuite><testcase name="y"/></testsuite></testsuites>"#;
+    assert_eq!(problem(inner), "is incomplete: it speaks of 2 tests and lists 1");
+    let idle = r#"<testsuite tests="2"><testcase name="x"/><testcase name="y"><skipped/></testcase></testsuite>"#;
+    assert_eq!(tests(idle), (Format::Junit, 1, 1, 0));
+    assert_eq!(tests(r#"<testsuite tests="1"><testcase name="y"><skipped/></testcase></testsuite>"#), (Format::Junit, 0, 0, 0));
+}
+
+#[test]
+fn a_file_that_is_named_twice_is_read_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("j.xml"), r#"<testsuite tests="1"><testcase name="x"/></testsuite>"#).expect("is written");
+    let named = ["j.xml", "./j.xml", "./././j.xml"].map(str::to_owned);
+    let read = read(&named, folder.path(), folder.path(), &Root::new([folder.path()])).expect("is read");
+    assert_eq!(read.len(), 1, "{read:?}");
+    assert_eq!(read[0].tests.map(|tests| tests.run), Some(1));
 }
 
 proptest! {

@@ -119,6 +119,9 @@ impl TurnDraft {
         }
         fields.extend(numbers(input)?);
         if let Some(results) = &input.quality_gate_results {
+            if !results.is_object() {
+                return Err(Refused::new("quality_gate_results", "must be an object"));
+            }
             words::fits("quality_gate_results", results, limits::TEXT_BYTES)?;
             fields.push(("quality_gate_results", results.clone()));
         }

@@ -15,4 +15,4 @@ pub(crate) use draft::{TurnDraft, key};
 pub use record::TurnRecorded;
 pub(crate) use record::plan_record;
 pub use shown::{TurnsInput, TurnsOutcome, UnreadableTurn};
-pub(crate) use shown::{before, turns};
+pub(crate) use shown::{before, turns, why_unreadable};

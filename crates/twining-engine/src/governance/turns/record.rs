@@ -47,7 +47,8 @@ pub(crate) fn plan_record(shelf: &Shelf, draft: &TurnDraft, stamp: &Stamp<'_>) -
     };
     let existing = before.as_deref().and_then(|bytes| Document::parse(bytes).ok());
     if before.is_some() && existing.is_none() {
-        notes.push(format!("`{}` was there and could not be read; it is replaced", slot.path()));
+        let kept = shelf.keep(&slot)?.map_or_else(String::new, |path| format!(", and what it held is kept as `{path}`"));
+        notes.push(format!("`{}` was there and could not be read; it is replaced{kept}", slot.path()));
     }
     let updated = existing.is_some();
     let text = written(existing, draft, stamp)?;

@@ -90,6 +90,11 @@ pub(crate) fn before(shelf: &Shelf, key: &TurnKey, most: usize) -> Vec<Turn> {
     earlier.filter_map(|slot| read(shelf, slot).ok().flatten()).take(most).collect()
 }
 
+/// Why a turn cannot be read; nothing where it can.
+pub(crate) fn why_unreadable(shelf: &Shelf, slot: &Slot) -> Option<String> {
+    read(shelf, slot).err()
+}
+
 /// Reads one turn, and refuses one that lies where another belongs.
 fn read(shelf: &Shelf, slot: &Slot) -> Result<Option<Turn>, String> {
     let Some(bytes) = shelf.read(slot).map_err(|error| error.to_string())? else { return Ok(None) };

@@ -46,7 +46,14 @@ fn what_differs_by_a_number_a_denial_an_order_or_a_place_is_something_else() {
     assert_eq!(repeated(&project, &elsewhere), None);
     assert_eq!(repeated(&project, &say("warning", "worker 1 is slow")), None, "another type");
     let wider = PostInput { scope: None, ..say("finding", "worker 1 is slow") };
-    assert!(repeated(&project, &wider).is_some(), "a scope that covers it overlaps");
+    assert_eq!(repeated(&project, &wider), None, "who looks elsewhere has not been told");
+    assert!(repeated(&project, &say("finding", "worker 1 is slow")).is_some());
+    let narrower = PostInput { scope: Some("src/auth/token.rs".into()), ..say("finding", "worker 1 is slow") };
+    assert!(repeated(&project, &narrower).is_some(), "what covers it was said");
+    let tagged = PostInput { tags: vec!["load".into()], ..say("finding", "worker 1 is slow") };
+    assert_eq!(repeated(&project, &tagged), None, "a new tag is news");
+    assert!(repeated(&project, &tagged).is_some());
+    assert!(repeated(&project, &say("finding", "worker 1 is slow")).is_some(), "fewer tags are none");
 }
 
 #[test]

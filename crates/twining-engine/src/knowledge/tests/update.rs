@@ -54,6 +54,18 @@ fn only_the_touched_statements_change() {
 }
 
 #[test]
+fn a_path_that_leads_out_of_the_project_is_refused() {
+    let project = Project::new();
+    project.write("knowledge.dot", FILE);
+    for path in ["../../etc/passwd", "/etc/passwd", "src/../../other", "..\\\\other", "src/a, ../b"] {
+        let refused = update(&project, &serde_json::json!([{"op": "update_node", "id": "a", "path": path}])).expect_err(path).to_string();
+        assert!(refused.contains("must lie inside the project"), "{refused}");
+    }
+    assert_eq!(text(&project), FILE);
+    update(&project, &serde_json::json!([{"op": "update_node", "id": "a", "path": "src/..hidden/"}])).expect("is done");
+}
+
+#[test]
 fn one_wrong_operation_undoes_all() {
     let project = Project::new();
     project.write("knowledge.dot", FILE);

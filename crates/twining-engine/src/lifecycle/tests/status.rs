@@ -94,6 +94,24 @@ fn what_cannot_be_read_is_named_and_stops_nothing() {
 }
 
 #[test]
+fn turns_handoffs_and_a_feature_list_that_cannot_be_read_are_named() {
+    let project = Project::new();
+    project.post("finding", "found");
+    assert!(status(&project).summary.starts_with("Healthy."));
+    project.write("turns/FEAT-1/TASK-1/T1.json", "{\"id\": ");
+    project.write("handoffs/01M7EB3QWY4C5CPJF6982ZJQ18.json", "{ torn");
+    project.write("features.json", "{ torn");
+    let report = status(&project);
+    assert_eq!(codes(&report), ["unreadable_files"]);
+    let mut files: Vec<&str> = report.unreadable.iter().map(|bad| bad.file.as_str()).collect();
+    files.sort_unstable();
+    assert_eq!(files, ["features.json", "handoffs/01M7EB3QWY4C5CPJF6982ZJQ18.json", "turns/FEAT-1/TASK-1/T1.json"]);
+    assert_eq!(report.summary, "Needs attention: 3 files or lines could not be read.");
+    project.write("decisions/01M7EB3QWY4C5CPJF6982ZJQ18.json", "{ torn");
+    assert_eq!(status(&project).summary, "Needs attention: 4 files or lines could not be read.");
+}
+
+#[test]
 fn a_lone_entity_is_told_and_is_no_illness() {
     let project = Project::new();
     project.add_entity("lonely", "module");

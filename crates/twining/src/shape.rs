@@ -1,0 +1,58 @@
+//! Objects where the schema says object. serde also reads a struct from a list of
+//! its fields in order, which nobody means and which hides what is missing.
+
+use schemars::JsonSchema;
+use serde_json::{Map, Value};
+use twining_model::{Refused, text};
+
+use crate::schema;
+
+/// Refuses a list, a number or a truth where `T` wants an object.
+pub fn check<T: JsonSchema>(fields: &Value) -> Result<(), Refused> {
+    let Value::Object(fields) = fields else { return Ok(()) };
+    // Most calls hold nothing but text and lists of it, and need no schema.
+    if fields.values().all(is_plain) {
+        return Ok(());
+    }
+    let schema = schema::of_input::<T>();
+    let Some(Value::Object(known)) = schema.get("properties") else { return Ok(()) };
+    each(fields, known, "")
+}
+
+fn is_plain(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::String(_) => true,
+        Value::Array(items) => items.iter().all(Value::is_string),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+    }
+}
+
+fn each(fields: &Map<String, Value>, known: &Map<String, Value>, above: &str) -> Result<(), Refused> {
+    fields.iter().try_for_each(|(name, value)| match known.get(name) {
+        Some(schema) => fits(value, schema, &format!("{above}{name}")),
+        None => Ok(()),
+    })
+}
+
+fn fits(value: &Value, schema: &Value, path: &str) -> Result<(), Refused> {
+    let wants_object = schema.get("type").is_some_and(|name| name == "object");
+    match value {
+        Value::Object(fields) => match schema.get("properties") {
+            Some(Value::Object(known)) => each(fields, known, &format!("{path}.")),
+            _ => Ok(()),
+        },
+        Value::Array(_) if wants_object => Err(refused(path, "a list")),
+        Value::Number(_) if wants_object => Err(refused(path, "a number")),
+        Value::Bool(_) if wants_object => Err(refused(path, "true or false")),
+        Value::Array(items) => match schema.get("items") {
+            Some(schema) => items.iter().enumerate().try_for_each(|(at, item)| fits(item, schema, &format!("{path}[{at}]"))),
+            None => Ok(()),
+        },
+        // Text is left to serde, which refuses it wherever it cannot mean an object.
+        _ => Ok(()),
+    }
+}
+
+fn refused(path: &str, given: &str) -> Refused {
+    Refused::new(text::excerpt(path, 80), "must be an object").because(format!("{given} was given"))
+}
