@@ -122,10 +122,13 @@ fn a_hook_that_the_host_overlooks_is_no_hook() {
     assert_eq!(shop.run(&["doctor"]).code, 0);
 }
 
+/// What somebody does to an installation.
+type Harm<'a> = &'a dyn Fn(&Repository);
+
 #[test]
 fn what_git_no_longer_does_is_an_error_and_is_mended() {
     let all = ["decision", "lines", "array", "features", "knowledge"];
-    let broken: [(&str, &dyn Fn(&Repository)); 7] = [
+    let broken: [(&str, Harm); 7] = [
         ("merge driver of twining-lines", &|shop| drop(shop.git(&["config", "--remove-section", "merge.twining-lines"]))),
         ("merge driver of twining-knowledge", &|shop| drop(shop.git(&["config", "--remove-section", "merge.twining-knowledge"]))),
         ("merge driver of twining-decision", &|shop| {
