@@ -2,7 +2,7 @@
 
 use twining_model::{IdSource, Origin, Refused, Time, text};
 
-use crate::hygiene::secrets_in;
+use crate::hygiene::redact_name;
 
 /// Who calls: what they call themselves, beside what the server knows of them.
 #[derive(Clone, Debug)]
@@ -16,19 +16,33 @@ pub struct Caller {
 impl Caller {
     /// This caller under the name it gives itself in one call.
     pub fn called(&self, agent_id: Option<&str>) -> Result<Self, Refused> {
-        let agent = agent_id.map_or_else(|| Ok(self.agent.clone()), |name| Self::name("agent_id", name))?;
+        let agent = match agent_id {
+            Some(name) => Self::name("agent_id", name)?,
+            None => without_secret("agent", &self.agent)?.to_owned(),
+        };
         Ok(Self { agent, origin: self.origin.clone() })
+    }
+
+    /// This caller, unless the name it came with holds a secret.
+    pub fn fit(self) -> Result<Self, Refused> {
+        without_secret("agent", &self.agent)?;
+        Ok(self)
     }
 
     /// Takes an agent's name. What cannot be seen in it is spelled out: two names
     /// that differ by nothing a person can see would be one agent to everybody.
     pub(crate) fn name(field: &'static str, given: &str) -> Result<String, Refused> {
         let name = text::name(field, given).map(|name| text::visible(&name))?;
-        if !secrets_in(&name).is_empty() {
-            return Err(Refused::new(field, "must not hold a secret").because("it would stand in every record of this agent"));
-        }
+        without_secret(field, &name)?;
         Ok(name)
     }
+}
+
+fn without_secret<'a>(field: &'static str, name: &'a str) -> Result<&'a str, Refused> {
+    if redact_name(name).1.is_empty() {
+        return Ok(name);
+    }
+    Err(Refused::new(field, "must not hold a secret").because("it would stand in every record of this agent"))
 }
 
 /// What a plan may know of the world: the time, a source of ids, and who asks.

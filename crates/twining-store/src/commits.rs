@@ -16,8 +16,13 @@ use twining_model::Id;
 
 use crate::layout::FOLDER;
 
-/// How far back the positions of HEAD are looked at.
-const POSITIONS: &str = "4";
+/// How far back the positions of HEAD are looked at: a script may switch between
+/// many branches in the seconds for which a record counts as recent.
+const POSITIONS: &str = "256";
+/// Branches whose newest commit is looked at, wherever HEAD was.
+const BRANCHES: &str = "--count=64";
+/// Commits of which the files are read at once; the newest nearly always suffice.
+const AT_ONCE: usize = 8;
 /// The files in which a record may stand, beside a decision's own.
 const SHARED: [&str; 4] = ["blackboard.jsonl", "traces.jsonl", "graph/entities.json", "graph/relations.json"];
 
@@ -26,24 +31,41 @@ const OWN: [&[u8]; 3] = [b"id", b"at", b"linked_at"];
 /// How long an id or a time is, in its longest and its shortest spelling.
 const QUOTED: RangeInclusive<usize> = 20..=36;
 
-/// Which of these texts stand in a recent commit or in the stash: in the shared
+/// Which of these texts stand in a commit where HEAD lately was, in the newest of a
+/// branch, or in the stash: in the shared
 /// files, or in the file of one of these decisions. If git cannot be asked,
 /// none: bringing a record back twice is better than losing it.
 pub fn holding(project: &Path, texts: &HashSet<String>, decisions: &BTreeSet<Id>) -> HashSet<String> {
     if texts.is_empty() {
         return HashSet::new();
     }
-    let mut commits = lines(project, &["log", "-g", "-n", POSITIONS, "--format=%H", "HEAD", "--"]);
+    let mut commits = Vec::new();
     // Files that git did not know when it stashed them are in a third parent.
     for stashed in ["refs/stash", "refs/stash^3"] {
         commits.extend(lines(project, &["rev-parse", "--verify", "--quiet", stashed]));
     }
-    commits.sort();
-    commits.dedup();
-    found(project, &commits, texts, decisions).unwrap_or_default()
+    commits.extend(lines(project, &["log", "-g", "-n", POSITIONS, "--format=%H", "HEAD", "--"]));
+    commits.extend(lines(project, &["for-each-ref", "--sort=-committerdate", BRANCHES, "--format=%(objectname)", "refs/heads"]));
+    let mut seen = HashSet::new();
+    commits.retain(|commit| seen.insert(commit.clone()));
+
+    let (mut held, mut read) = (HashSet::new(), BTreeSet::new());
+    for some in commits.chunks(AT_ONCE) {
+        held.extend(found(project, some, texts, decisions, &mut read).unwrap_or_default());
+        if held.len() == texts.len() {
+            break;
+        }
+    }
+    held
 }
 
-fn found(project: &Path, commits: &[String], texts: &HashSet<String>, decisions: &BTreeSet<Id>) -> Option<HashSet<String>> {
+fn found(
+    project: &Path,
+    commits: &[String],
+    texts: &HashSet<String>,
+    decisions: &BTreeSet<Id>,
+    read: &mut BTreeSet<String>,
+) -> Option<HashSet<String>> {
     let mut names = String::new();
     for commit in commits {
         let own = decisions.iter().map(|id| format!("decisions/{id}.json"));
@@ -53,8 +75,11 @@ fn found(project: &Path, commits: &[String], texts: &HashSet<String>, decisions:
     }
     // Neighbouring commits share most of their files: each content is read once.
     let known = fed(project, &["cat-file", "--batch-check=%(objectname) %(objecttype)"], names)?;
-    let contents: BTreeSet<&str> = std::str::from_utf8(&known).ok()?.lines().filter_map(|line| line.strip_suffix(" blob")).collect();
-    let wanted = contents.iter().map(|object| format!("{object}\n")).collect();
+    let contents = std::str::from_utf8(&known).ok()?.lines().filter_map(|line| line.strip_suffix(" blob"));
+    let wanted: String = contents.filter(|object| read.insert((*object).to_owned())).map(|object| format!("{object}\n")).collect();
+    if wanted.is_empty() {
+        return None;
+    }
     let bytes = fed(project, &["cat-file", "--batch"], wanted)?;
 
     let mut found = HashSet::new();

@@ -59,6 +59,27 @@ fn a_decision_committed_on_one_branch_does_not_follow_to_the_next() {
 }
 
 #[test]
+fn a_record_of_one_branch_stays_there_however_many_follow() {
+    let project = TestProject::with_git();
+    let store = store(&project);
+    note(&store, "on all");
+    store.housekeep().expect("works");
+    commit_all(&project, "all");
+    for branch in 1..=9 {
+        project.git(["checkout", "-q", "-b", &format!("b{branch}"), "main"]);
+        decide(&store, &format!("decided on branch {branch}"));
+        note(&store, &format!("noted on branch {branch}"));
+        store.housekeep().expect("works");
+        // The common one, the one of this branch and the announcement of its decision.
+        assert_eq!(board_ids(&project.path()).expect("valid").len(), 3, "branch {branch}");
+        let decisions = std::fs::read_dir(project.path().join(".twining/decisions")).expect("reads").flatten();
+        let own = decisions.filter(|file| file.file_name().to_string_lossy().starts_with("01"));
+        assert_eq!(own.count(), 1, "branch {branch}");
+        commit_all(&project, &format!("branch {branch}"));
+    }
+}
+
+#[test]
 fn what_is_in_the_stash_stays_there_until_it_is_popped() {
     let project = TestProject::with_git();
     let store = store(&project);

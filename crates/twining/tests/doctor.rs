@@ -107,6 +107,69 @@ fn a_hook_that_does_not_stop_anything_is_found_out() {
 }
 
 #[test]
+fn a_hook_that_the_host_overlooks_is_no_hook() {
+    let shop = wired("claude");
+    // Without the list of groups around it Claude Code never calls it.
+    let flat = r#"{"hooks":{"PreToolUse":[{"type":"command","command":"twining hook --agent claude PreToolUse"}]}}"#;
+    shop.write(".claude/settings.json", flat);
+    let told = examined(&shop, &[]);
+    assert_eq!(said(&told, "hook", "not in a shape the host reads").0, "fail");
+    assert_eq!(said(&told, "hook", "nothing asks us").0, "fail");
+    let tested = shop.run(&["guard", "test"]);
+    assert!(tested.code == 3 && tested.stdout.contains("not in a shape the host reads"), "{tested:?}");
+    let told = examined(&shop, &["--fix"]);
+    assert_eq!(said(&told, "hook", "claude").0, "ok", "{told:#}");
+    assert_eq!(shop.run(&["doctor"]).code, 0);
+}
+
+/// What somebody does to an installation.
+type Harm<'a> = &'a dyn Fn(&Repository);
+
+#[test]
+fn what_git_no_longer_does_is_an_error_and_is_mended() {
+    let all = ["decision", "lines", "array", "features", "knowledge"];
+    let broken: [(&str, Harm); 7] = [
+        ("merge driver of twining-lines", &|shop| drop(shop.git(&["config", "--remove-section", "merge.twining-lines"]))),
+        ("merge driver of twining-knowledge", &|shop| drop(shop.git(&["config", "--remove-section", "merge.twining-knowledge"]))),
+        ("merge driver of twining-decision", &|shop| {
+            all.iter().for_each(|kind| drop(shop.git(&["config", "--remove-section", &format!("merge.twining-{kind}")])));
+        }),
+        ("merge driver of twining-array", &|shop| drop(shop.git(&["config", "merge.twining-array.driver", "true"]))),
+        ("info/attributes", &|shop| fs::remove_file(shop.file(".git/info/attributes")).expect("removes")),
+        ("no longer asks twining", &|shop| shop.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n")),
+        ("not executable", &|shop| {
+            fs::set_permissions(shop.file(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o644)).expect("sets");
+        }),
+    ];
+    for (says, harm) in broken {
+        let shop = wired("none");
+        harm(&shop);
+        let ran = shop.run(&["doctor"]);
+        assert!(ran.code == 3 && ran.stdout.contains(says), "{says}: {ran:?}");
+        let told = examined(&shop, &["--fix"]);
+        assert_eq!(said(&told, "git", "trial merges came out right").0, "ok", "{says}: {told:#}");
+        assert_eq!(shop.run(&["doctor"]).code, 0, "{says}");
+        shop.told(&["uninstall", "--purge", "--yes"]);
+        assert!(!shop.read(".git/config").contains("twining"), "{says}: nothing is left");
+    }
+    // What nobody ever set up is only told.
+    let bare = Repository::new();
+    bare.run(&["post", "finding", "hello"]);
+    let told = examined(&bare, &[]);
+    assert_eq!(said(&told, "git", "knows no hooks of ours").0, "warn");
+}
+
+#[test]
+fn a_memory_that_is_gone_is_not_one_that_was_never_there() {
+    let shop = Repository::new();
+    shop.twining_on_path();
+    assert_eq!(said(&examined(&shop, &[]), "folder", "no memory yet").0, "ok");
+    shop.told(&["init", "--agent", "none"]);
+    fs::remove_dir_all(shop.file(".twining")).expect("removes");
+    assert_eq!(said(&examined(&shop, &[]), "folder", "its memory is gone").0, "fail");
+}
+
+#[test]
 fn a_host_without_hooks_is_told() {
     let shop = wired("claude,opencode");
     fs::remove_file(shop.file(".claude/settings.json")).expect("removes");

@@ -185,6 +185,16 @@ fn hooks_go_where_git_looks_for_them() {
     husky.told(&["init", "--agent", "none"]);
     assert!(husky.file(".husky/pre-commit").exists() && !husky.file(".husky/_").exists());
 
+    // Husky hands its files to a shell, executable or not.
+    let asleep = Repository::new();
+    asleep.git(&["config", "core.hooksPath", ".husky/_"]);
+    asleep.write(".husky/pre-commit", "npm test\n");
+    asleep.told(&["init", "--agent", "none"]);
+    let script = asleep.read(".husky/pre-commit");
+    assert!(script.contains("hook --agent git pre-commit") && script.ends_with("npm test\n"), "{script}");
+    asleep.told(&["uninstall", "--purge", "--yes"]);
+    assert_eq!(asleep.read(".husky/pre-commit"), "npm test\n");
+
     let shared = Repository::new();
     let everywhere = shared.path("home/hooks");
     shared.git(&["config", "core.hooksPath", &everywhere.display().to_string()]);

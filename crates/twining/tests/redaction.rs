@@ -220,3 +220,27 @@ fn s29_no_verb_writes_a_secret_and_each_says_what_it_took_out() {
     project.run(&["status"]);
     assert_eq!(holds(&folder, secret().as_bytes()), [""; 0]);
 }
+
+#[test]
+fn a_name_that_holds_a_secret_is_refused() {
+    let project = Project::new();
+    for name in [secret(), format!("agent-{}", secret())] {
+        let flag = project.run(&["--agent", &name, "post", "finding", "hello"]);
+        let set = project.command(&["post", "finding", "hello"]).env("TWINING_AGENT", &name).output().expect("starts");
+        assert!(flag.code != 0 && !set.status.success() && flag.stderr.contains("secret"), "{flag:?}");
+    }
+    let task = format!("T-{}", secret());
+    let turn = project.run(&[
+        "record-turn",
+        &task,
+        "1",
+        "--player-decision",
+        "did it",
+        "--coach-decision",
+        "approve",
+        "--progress-summary",
+        "all",
+    ]);
+    assert!(turn.code != 0 && !turn.stderr.contains(&secret()), "{turn:?}");
+    assert!(!project.path().join(".twining/turns").exists(), "{turn:?}");
+}

@@ -13,4 +13,4 @@ mod tests;
 pub use redact::{Redaction, Told, clean};
 pub(crate) use repeats::{Recent, Saying};
 pub use scan::{SecretFound, SecretsScan};
-pub use secrets::{Secret, redact, secrets_in};
+pub use secrets::{Secret, redact, redact_name, secrets_in};

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::hygiene::secrets::redact;
+use crate::hygiene::secrets::{redact, redact_name};
 
 /// A secret that was taken out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -21,12 +21,15 @@ pub trait Told: Clone {
     fn each(&mut self, tell: &mut dyn FnMut(&'static str, &mut String));
 }
 
+/// Fields that name something, and become part of paths and of other records.
+const NAMES: [&str; 6] = ["id", "feature", "task", "agent_id", "source_agent", "target_agent"];
+
 /// The same words without secrets, and what was taken out.
 #[must_use]
 pub fn clean<T: Told>(input: &T) -> (T, Vec<Redaction>) {
     let (mut told, mut taken) = (input.clone(), Vec::new());
     told.each(&mut |field, text| {
-        let (clean, kinds) = redact(text);
+        let (clean, kinds) = if NAMES.contains(&field) { redact_name(text) } else { redact(text) };
         if !kinds.is_empty() {
             *text = clean;
             taken.extend(kinds.into_iter().map(|kind| Redaction { field: field.to_owned(), kind: kind.to_owned() }));

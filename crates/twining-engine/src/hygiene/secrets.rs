@@ -13,6 +13,9 @@ use crate::hygiene::formats::{FORMATS, Format, base64, word};
 /// Bytes of a part of a web token that are looked at.
 const LONGEST: usize = 4096;
 
+/// Places in a name where a secret is looked for; names are short.
+const MOST_PARTS: usize = 64;
+
 /// A secret: where it stands, and what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secret {
@@ -46,6 +49,20 @@ pub fn redact(text: &str) -> (String, Vec<&'static str>) {
     }
     clean.push_str(&text[at..]);
     (clean, secrets.into_iter().map(|secret| secret.kind).collect())
+}
+
+/// The same for a name or an id, where words are glued by `-`, `_` and the like: a
+/// secret may begin behind any of them.
+#[must_use]
+pub fn redact_name(name: &str) -> (String, Vec<&'static str>) {
+    let whole = redact(name);
+    if !whole.1.is_empty() {
+        return whole;
+    }
+    let glue = |(_, c): &(usize, char)| !c.is_alphanumeric();
+    let parts = name.char_indices().filter(glue).take(MOST_PARTS).map(|(at, c)| name.split_at(at + c.len_utf8()));
+    let mut held = parts.map(|(front, rest)| (front, redact(rest))).filter(|(_, (_, kinds))| !kinds.is_empty());
+    held.next().map_or(whole, |(front, (rest, kinds))| (format!("{front}{rest}"), kinds))
 }
 
 fn known_formats(text: &str, found: &mut Vec<Secret>) {

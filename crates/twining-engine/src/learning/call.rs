@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use twining_model::{Time, limits, text};
 
 use crate::guards::{Action, Event, Files, Judgement, Level, Moment, Replacement, inside, normal};
+use crate::hygiene::redact;
 use crate::learning::masked;
 
 /// One recorded call, or the place where a person spoke.
@@ -55,7 +56,7 @@ impl Call {
             agent_id: event.agent_id.as_deref().map(short),
             agent_type: event.agent_type.as_deref().map(short),
             tool: short(&event.tool),
-            action: Some(event.action.clone()),
+            action: Some(without_secrets(&event.action)),
             verdict: judgement.verdict.as_str().to_owned(),
             guards: judgement.spoken().take(8).map(|finding| finding.guard.clone()).collect(),
             cut: false,
@@ -134,21 +135,40 @@ impl Files for Call {
 }
 
 fn shortened(action: &Action, most: usize) -> Action {
-    let cut = |text: &str| text.chars().take(most / 4).collect::<String>();
+    let first = match action {
+        Action::Edit { path, replacements } => {
+            Action::Edit { path: path.clone(), replacements: replacements.iter().take(1).cloned().collect() }
+        }
+        Action::Touches(paths) => Action::Touches(paths.iter().take(4).cloned().collect()),
+        other => other.clone(),
+    };
+    each_text(&first, |text| text.chars().take(most / 4).collect())
+}
+
+/// A recorded call may hold what an agent typed: a token in a header, a password in
+/// a file. More of a text than a record holds is not kept anyway.
+fn without_secrets(action: &Action) -> Action {
+    each_text(action, |text| {
+        let end = text.floor_char_boundary(limits::CALL_BYTES.saturating_mul(2));
+        let (clean, kinds) = redact(&text[..end]);
+        if kinds.is_empty() && end == text.len() { text.to_owned() } else { clean }
+    })
+}
+
+fn each_text(action: &Action, cut: impl Fn(&str) -> String) -> Action {
     match action {
         Action::Write { path, content } => Action::Write { path: cut(path), content: cut(content) },
         Action::Edit { path, replacements } => Action::Edit {
             path: cut(path),
             replacements: replacements
                 .iter()
-                .take(1)
                 .map(|one| Replacement { old: cut(&one.old), new: cut(&one.new), everywhere: one.everywhere })
                 .collect(),
         },
         Action::Patch(patch) => Action::Patch(cut(patch)),
         Action::Shell(line) => Action::Shell(cut(line)),
         Action::Read(path) => Action::Read(cut(path)),
-        Action::Touches(paths) => Action::Touches(paths.iter().take(4).map(|path| cut(path)).collect()),
+        Action::Touches(paths) => Action::Touches(paths.iter().map(|path| cut(path)).collect()),
         Action::Nothing => Action::Nothing,
     }
 }

@@ -75,6 +75,10 @@ pub fn checks(project: &Project) -> Vec<Check> {
         Ok(told) => told,
         Err(problem) => return vec![Check::failed("git", &problem)],
     };
+    if !told.faults.is_empty() {
+        let fault = |words: &String| Check::new("git", Finding::Fail, words.clone()).hinted(MENDED);
+        return told.faults.iter().map(fault).collect();
+    }
     let Some(program) = told.program else {
         let message = format!("git merges our files line by line and knows no hooks of ours: {} would change", told.drift.join(", "));
         return vec![Check::new("git", Finding::Warn, message).hinted(MENDED)];

@@ -36,6 +36,7 @@ pub fn checks(project: &Project) -> Vec<Check> {
     let mut checks = Vec::new();
     for wiring in &wired {
         checks.push(settings(wiring));
+        checks.extend(overlooked(wiring));
         checks.push(match (&wiring.gate, wiring.host) {
             (Some(words), host) => hook(host, words),
             (None, Host::OpenCode) => Check::new("hook", Finding::NotChecked, "opencode: its plugin runs inside of it and was not tried"),
@@ -64,6 +65,14 @@ fn settings(wiring: &Wired) -> Check {
     }
     let message = format!("{name}: {} differ from what is written today", wiring.drift.join(", "));
     Check::new("agents", Finding::Warn, message).hinted("twining doctor --fix, or twining init, brings them up to date")
+}
+
+/// A hook that its host does not see is worse than none: somebody relies on it.
+fn overlooked(wiring: &Wired) -> Option<Check> {
+    let (name, files) = (wiring.host.name(), wiring.overlooked.join(", "));
+    let message = format!("{name}: a hook in {files} is not in a shape the host reads, so it never fires");
+    let hint = "twining doctor --fix, or twining init, writes the hooks as the host takes them";
+    (!wiring.overlooked.is_empty()).then(|| Check::new("hook", Finding::Fail, message).hinted(hint))
 }
 
 /// Runs the configured hook with a call that must be stopped, and one that must not.

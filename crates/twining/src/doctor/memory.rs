@@ -15,6 +15,7 @@ use twining_store::{SCAFFOLD, StoreError};
 
 use super::{Check, Finding};
 use crate::desk::Project;
+use crate::init;
 use crate::locate::FOLDER;
 use crate::page::count;
 use crate::problem::Problem;
@@ -36,8 +37,7 @@ pub fn checks(project: &Project) -> (Vec<Check>, bool) {
     let folder = root.join(FOLDER);
     // Of the thing itself, not of what a link leads to.
     let Ok(found) = fs::symlink_metadata(&folder) else {
-        let message = format!("{} has no memory yet; the first write makes it", root.display());
-        return (vec![Check::new("folder", Finding::Ok, message)], false);
+        return (vec![absent(project)], false);
     };
     if !found.is_dir() {
         let what = if found.is_symlink() { "a link" } else { "a file" };
@@ -186,6 +186,19 @@ fn decision_ids(folder: &Path) -> BTreeSet<Id> {
     });
     let stem = |entry: fs::DirEntry| entry.path().file_stem().map(|stem| stem.to_string_lossy().into_owned());
     readable.filter_map(stem).filter_map(|stem| Id::read(&stem)).collect()
+}
+
+/// No memory: none was made yet, or what was there is gone.
+fn absent(project: &Project) -> Check {
+    let root = project.located.place.project.display();
+    let git_knows_us = init::git_told(project).is_ok_and(|told| told.program.is_some());
+    if !git_knows_us && init::wired(project).map_or(true, |hosts| hosts.is_empty()) {
+        return Check::new("folder", Finding::Ok, format!("{root} has no memory yet; the first write makes it"));
+    }
+    // Git's settings never come with a clone: an installation here made them, and a memory.
+    let finding = if git_knows_us { Finding::Fail } else { Finding::Warn };
+    Check::new("folder", finding, format!("{root} is wired up, and its memory is gone: there is no {FOLDER}/"))
+        .hinted(format!("git checkout -- {FOLDER} brings back what was committed; twining init begins a new one"))
 }
 
 /// Who holds the write lock right now, and locks that nobody will ever let go.

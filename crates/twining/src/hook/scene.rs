@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use twining_engine::guards::{Accepted, Actor, ClaimsOfOthers, Facts, Guards, Heard, Judgement, Look, Notes};
+use twining_engine::hygiene::redact_name;
 use twining_engine::{Caller, PostInput};
 use twining_model::{Channel, Origin, Trust, text};
 
@@ -40,7 +41,8 @@ impl Scene {
     pub fn caller(&self) -> Caller {
         let session = Some(self.heard.session.clone());
         let origin = Origin { client: None, session, via: Channel::Hook, trust: Trust::Agent };
-        Caller { agent: self.heard.event.agent_type.clone().unwrap_or_else(|| "main".to_owned()), origin }
+        let named = self.heard.event.agent_type.as_deref().unwrap_or("main");
+        Caller { agent: redact_name(named).0, origin }
     }
 
     /// What proves that features work.

@@ -44,7 +44,7 @@ pub struct Torn;
 pub enum Spot {
     /// Behind everything, after an empty line.
     Last,
-    /// Right below the first line.
+    /// Right below the line that names the interpreter; where none does, first.
     Second,
 }
 
@@ -64,8 +64,10 @@ pub fn put(text: &str, marks: Marks, spot: Spot, body: &str) -> Result<String, T
             format!("{text}{gap}{block}")
         }
         Spot::Second => {
-            let first = text.find('\n').map_or(text.len(), |end| end + 1);
-            let gap = if text[..first].ends_with('\n') { "" } else { newline };
+            // Without a line that names its interpreter, nothing stands before ours.
+            let named = text.starts_with("#!");
+            let first = if named { text.find('\n').map_or(text.len(), |end| end + 1) } else { 0 };
+            let gap = if !named || text[..first].ends_with('\n') { "" } else { newline };
             format!("{}{gap}{block}{}", &text[..first], &text[first..])
         }
     })
@@ -83,6 +85,28 @@ pub fn take(text: &str, marks: Marks) -> Result<Option<String>, Torn> {
     }
     let rest = format!("{before}{after}");
     Ok((!rest.trim().is_empty()).then_some(rest))
+}
+
+/// The text without what is left of our markers where one of them is gone, and
+/// without the lines between that are known to be ours; a whole block stays.
+pub fn untorn(text: &str, marks: Marks, is_ours: impl Fn(&str) -> bool) -> String {
+    if find(text, marks).is_ok() {
+        return text.to_owned();
+    }
+    let is_marker = |line: &str| line.starts_with(marks.start()) || line == marks.end();
+    text.split_inclusive('\n').filter(|line| !is_marker(line.trim_end()) && !is_ours(line.trim_end())).collect()
+}
+
+/// What stands before the block, the block, and what stands behind it.
+pub fn around(text: &str, marks: Marks) -> Option<(&str, &str, &str)> {
+    let (from, to) = find(text, marks).ok().flatten()?;
+    Some((&text[..from], &text[from..to], &text[to..]))
+}
+
+/// Whether any marker of ours is there, with the other or without.
+pub fn has_marker(text: &str) -> bool {
+    let is_one = |line: &str, marks: Marks| line.starts_with(marks.start()) || line == marks.end();
+    text.lines().any(|line| [Marks::Markdown, Marks::Hash].into_iter().any(|marks| is_one(line.trim_end(), marks)))
 }
 
 /// Whether there is a block.
@@ -139,6 +163,14 @@ mod tests {
     fn a_file_of_nothing_but_the_block_goes() {
         let with = put("", Marks::Markdown, Spot::Last, "body").expect("is whole");
         assert_eq!(take(&with, Marks::Markdown), Ok(None));
+    }
+
+    #[test]
+    fn half_a_block_goes_where_its_lines_are_known() {
+        let torn = "theirs\n# >>> twining >>> x\nours\nmine\n";
+        assert_eq!(untorn(torn, Marks::Hash, |line| line == "ours"), "theirs\nmine\n");
+        let whole = put("theirs\n", Marks::Hash, Spot::Last, "ours").expect("is whole");
+        assert_eq!(untorn(&whole, Marks::Hash, |line| line == "ours"), whole);
     }
 
     #[test]

@@ -45,20 +45,26 @@ impl GitGround {
     /// Puts only the drivers in.
     pub fn put_drivers(&self, sheet: &mut Sheet) -> Result<(), Problem> {
         let common = &self.shape.common;
+        // Git's own commands move and remove sections, and never know of a marker.
+        sheet.edit(&common.join("config"), common, |text| Ok(text.map(without_strays)))?;
         put_block(sheet, &common.join("config"), common, &drivers(&self.program))?;
-        put_block(sheet, &common.join("info/attributes"), common, &self.attributes())
+        let attributes = common.join("info/attributes");
+        sheet.edit(&attributes, common, |text| Ok(text.map(|text| block::untorn(text, Marks::Hash, is_attribute_of_ours))))?;
+        put_block(sheet, &attributes, common, &self.attributes())
     }
 
     /// The program that git starts now to merge, if it was told by us.
     pub fn told(&self, sheet: &mut Sheet) -> Option<String> {
         let text = sheet.text(&self.shape.common.join("config"), &self.shape.common).ok().flatten()?;
-        let values = text.lines().filter_map(|line| line.trim_start().strip_prefix("driver = ")).map(from_config);
-        values.into_iter().find_map(|value| DRIVERS.iter().find_map(|driver| driver.program_in(&value)))
+        DRIVERS.iter().find_map(|driver| driver.program_in(&driver_in(&text, &driver.name())?))
     }
 
     /// Takes them out.
     pub fn take(&self, sheet: &mut Sheet) -> Result<(), Problem> {
         let common = &self.shape.common;
+        sheet.edit(&common.join("config"), common, |text| Ok(text.map(without_strays)))?;
+        let attributes = common.join("info/attributes");
+        sheet.edit(&attributes, common, |text| Ok(text.map(|text| block::untorn(text, Marks::Hash, is_attribute_of_ours))))?;
         for file in ["config", "info/attributes", "info/exclude"] {
             take_block(sheet, &common.join(file), common)?;
         }
@@ -89,6 +95,41 @@ impl GitGround {
 
     fn exclude(&self) -> PathBuf {
         self.shape.common.join("info/exclude")
+    }
+
+    /// What was told git before and is no longer so: each loses data in a merge or
+    /// switches off a check.
+    pub fn faults(&self, sheet: &mut Sheet, was_told: impl Fn(&Path) -> bool) -> Vec<String> {
+        let common = &self.shape.common;
+        let mut text = |file: &Path, within: &Path| sheet.text(file, within).ok().flatten().unwrap_or_default();
+        let (settings, places) = (common.join("config"), common.join("info/attributes"));
+        let config = text(&settings, common);
+        let is_wrong = |driver: &&Driver| driver_in(&config, &driver.name()).and_then(|told| driver.program_in(&told)).is_none();
+        let wrong: Vec<String> = DRIVERS.iter().filter(is_wrong).map(Driver::name).collect();
+        let mut faults = Vec::new();
+        if !wrong.is_empty() && was_told(&settings) {
+            faults.push(format!("the merge driver of {} is gone or another", wrong.join(", ")));
+        }
+        let attributes = text(&places, common);
+        let missing = self.attributes().lines().filter(|line| !attributes.lines().any(|there| there.trim_end() == *line)).count();
+        if missing > 0 && was_told(&places) {
+            faults.push(format!("{missing} lines of info/attributes are gone, so git merges those files line by line"));
+        }
+        let (name, _) = HOOKS[0];
+        let hook = self.hooks().map(|(folder, within)| (folder.join(name), within));
+        if let Some((file, within)) = hook.filter(|(file, _)| was_told(file)) {
+            if !text(&file, &within).contains(&format!("hook --agent git {name}")) {
+                faults.push(format!("{name} no longer asks twining, so commits are not looked at"));
+            } else if !self.is_husky() && !starts(&file) {
+                faults.push(format!("{name} is not executable, so git never starts it and commits are not looked at"));
+            }
+        }
+        faults
+    }
+
+    /// Husky hands its files to a shell, whether they can be started or not.
+    fn is_husky(&self) -> bool {
+        self.shape.hooks.ends_with(HUSKY)
     }
 
     fn attributes(&self) -> String {
@@ -127,8 +168,9 @@ impl GitGround {
             sheet.note(format!("`{}` is a link; add `{call}` to what it leads to yourself", sheet.shown(&file)));
             return Ok(());
         }
-        let starts = std::fs::metadata(&file).map(|found| found.permissions().mode() & 0o111 != 0);
-        if starts.is_ok_and(|starts| !starts) {
+        // One with our block could be started when that was put in.
+        let had_ours = matches!(sheet.text(&file, &within), Ok(Some(script)) if block::is_there(&script, Marks::Hash));
+        if file.exists() && !starts(&file) && !had_ours && !self.is_husky() {
             // To make it start would wake whatever else stands in it.
             sheet.note(format!("`{}` is not executable, so git never starts it; it was left as it is", sheet.shown(&file)));
             return Ok(());
@@ -147,13 +189,16 @@ impl GitGround {
         let torn = |torn: block::Torn| unfit(&file.display().to_string(), &torn.to_string());
         let text = match there.as_deref() {
             None => block::put("#!/bin/sh\n", Marks::Hash, Spot::Second, &body).map_err(torn)?,
-            Some(script) if is_shell(script) => block::put(script, Marks::Hash, Spot::Second, &body).map_err(torn)?,
+            Some(script) if is_shell(script) || self.is_husky() => block::put(script, Marks::Hash, Spot::Second, &body).map_err(torn)?,
             Some(program) => {
                 sheet.edit_program(&chained(&file), &within, Some(program.to_owned()))?;
                 let ours = block::put("#!/bin/sh\n", Marks::Hash, Spot::Second, &body).map_err(torn)?;
                 format!("{ours}exec \"$(dirname \"$0\")/{name}.{CHAINED}\" \"$@\"\n")
             }
         };
+        if self.is_husky() {
+            return sheet.edit(&file, &within, |_| Ok(Some(text)));
+        }
         sheet.edit_program(&file, &within, Some(text))
     }
 
@@ -174,12 +219,72 @@ impl GitGround {
                 .map_err(|torn| unfit(&file.display().to_string(), &torn.to_string()))?
                 .filter(|rest| rest.trim() != "#!/bin/sh"),
         };
-        sheet.edit_program(&file, &within, rest)?;
+        sheet.edit(&file, &within, |_| Ok(rest))?;
         if chained(&file).exists() {
             sheet.edit_program(&chained(&file), &within, None)?;
         }
         Ok(())
     }
+}
+
+/// Whether the system would start a file.
+fn starts(file: &Path) -> bool {
+    std::fs::metadata(file).is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
+}
+
+fn is_attribute_of_ours(line: &str) -> bool {
+    DRIVERS.iter().any(|driver| line.ends_with(&format!(" merge={} -text", driver.name())))
+}
+
+/// The section of git's settings a line opens, as we write it and as git does.
+fn opened(line: &str) -> Option<&str> {
+    line.trim_start().strip_prefix('[')
+}
+
+fn is_section_of_ours(section: &str) -> bool {
+    DRIVERS.iter().any(|driver| section.starts_with(&format!("merge \"{}\"]", driver.name())))
+}
+
+/// Whether settings hold a driver of ours.
+pub fn has_driver(config: &str) -> bool {
+    config.lines().filter_map(opened).any(is_section_of_ours)
+}
+
+/// The command of a driver that counts: of several, git takes the last.
+fn driver_in(config: &str, name: &str) -> Option<String> {
+    let (mut inside, mut told) = (false, None);
+    for line in config.lines() {
+        if let Some(section) = opened(line) {
+            inside = section.starts_with(&format!("merge \"{name}\"]"));
+        } else if let Some((key, value)) = line.split_once('=')
+            && inside
+            && key.trim().eq_ignore_ascii_case("driver")
+        {
+            told = Some(from_config(value.trim()));
+        }
+    }
+    told
+}
+
+/// Settings without sections of our name outside of our block, and without half a
+/// block: both are what git's own commands leave of it.
+fn without_strays(config: &str) -> String {
+    match block::around(config, Marks::Hash) {
+        Some((before, block, behind)) => format!("{}{block}{}", without_ours(before), without_ours(behind)),
+        None => without_ours(&block::untorn(config, Marks::Hash, |_| false)),
+    }
+}
+
+fn without_ours(settings: &str) -> String {
+    let mut inside = false;
+    let stays = |line: &&str| {
+        if let Some(section) = opened(line) {
+            inside = is_section_of_ours(section);
+        }
+        // What people noted there is theirs.
+        !inside || line.trim_start().starts_with(['#', ';'])
+    };
+    settings.split_inclusive('\n').filter(stays).collect()
 }
 
 fn chained(hook: &Path) -> PathBuf {
@@ -247,6 +352,17 @@ mod tests {
     fn a_pattern_with_a_space_is_still_one_pattern() {
         assert_eq!(quoted("my app/.twining/x.json"), "\"my app/.twining/x.json\"");
         assert_eq!(quoted(".twining/*.json"), ".twining/*.json");
+    }
+
+    #[test]
+    fn sections_that_git_moved_out_of_the_block_go() {
+        let whole = format!("[core]\n\tbare = false\n\n# >>> twining >>> x\n{}\n# <<< twining <<<\n", drivers("/usr/bin/twining"));
+        assert_eq!(without_strays(&whole), whole);
+        let moved = format!("{whole}[merge \"twining-lines\"]\n\tdriver = true\n[user]\n\tname = x\n");
+        assert_eq!(driver_in(&moved, "twining-lines").as_deref(), Some("true"), "git takes the last");
+        assert_eq!(without_strays(&moved), format!("{whole}[user]\n\tname = x\n"));
+        let torn = whole.replace("# <<< twining <<<\n", "");
+        assert_eq!(without_strays(&torn), "[core]\n\tbare = false\n\n");
     }
 
     #[test]

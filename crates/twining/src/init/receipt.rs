@@ -72,6 +72,11 @@ impl Receipt {
         }
     }
 
+    /// Whether we wrote the file, whatever became of it.
+    pub fn knows(&self, path: &Path) -> bool {
+        self.files.iter().any(|item| item.path == path)
+    }
+
     /// Whether the file was there before us.
     pub fn was_there(&self, path: &Path) -> bool {
         self.files.iter().any(|item| item.path == path && item.undo != Undo::Remove)

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
@@ -30,6 +31,12 @@ pub struct Edit {
 }
 
 impl Edit {
+    /// Whether all it changes is that the file can be started.
+    fn wakes(&self) -> bool {
+        let sleeps = || fs::metadata(&self.path).is_ok_and(|found| found.permissions().mode() & 0o111 == 0);
+        self.executable && self.before.is_some() && self.after.is_some() && sleeps()
+    }
+
     /// In one word.
     pub fn what(&self) -> &'static str {
         match (&self.before, &self.after) {
@@ -105,7 +112,7 @@ impl Sheet {
 
     /// The edits that change something, each only of a file that may be written.
     pub fn edits(&self) -> Result<Vec<Edit>, Problem> {
-        let changed: Vec<Edit> = self.drafts.values().filter(|edit| edit.before != edit.after).cloned().collect();
+        let changed: Vec<Edit> = self.drafts.values().filter(|edit| edit.before != edit.after || edit.wakes()).cloned().collect();
         for edit in &changed {
             let read_only = edit.before.is_some() && fs::metadata(&edit.path).is_ok_and(|found| found.permissions().readonly());
             if read_only {

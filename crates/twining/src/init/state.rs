@@ -2,16 +2,19 @@
 //! and what differs from what `init` would write today.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::git::GitGround;
-use super::jsonc::{Settings, handlers, is_hook_of_ours};
+use super::jsonc::Settings;
 use super::piece::{Part, Piece};
+use super::receipt::Receipt;
 use super::sheet::Sheet;
 use super::{Ground, Host, Reach, carry_out, codex_toml, git_ground, ground, home};
 use crate::desk::Project;
 use crate::problem::Problem;
+use crate::wiring::{Wire, wires};
 
 /// A host that calls us.
 #[derive(Clone, Debug)]
@@ -22,6 +25,8 @@ pub struct Wired {
     pub drift: Vec<String>,
     /// The words it runs before a tool does, if it runs any.
     pub gate: Option<Vec<String>>,
+    /// Files with hooks of ours that stand where the host does not look.
+    pub overlooked: Vec<String>,
     /// The words that start its server, if it starts ours.
     pub server: Option<Vec<String>>,
     pieces: Vec<Piece>,
@@ -41,11 +46,15 @@ pub fn wired(project: &Project) -> Result<Vec<Wired>, Problem> {
             continue;
         }
         let gate = there.iter().find_map(|piece| gate_in(&text(piece), host));
+        let overlooks = |piece: &&&Piece| hooks_in(&text(piece), host).iter().any(|hook| hook.is_stray);
+        let overlooked: Vec<PathBuf> = there.iter().filter(overlooks).map(|piece| piece.file.clone()).collect();
         let server = there.iter().find_map(|piece| server_in(&piece.part, &text(piece)));
         let mut sheet = Sheet::new(&ground.checkout, ground.home.as_deref());
         pieces.iter().try_for_each(|piece| piece.put(&mut sheet))?;
         let drift = sheet.edits()?.into_iter().map(|edit| edit.shown).collect();
-        found.push(Wired { host, drift, gate, server, pieces });
+        let mut overlooked: Vec<String> = overlooked.iter().map(|file| sheet.shown(file)).collect();
+        overlooked.dedup();
+        found.push(Wired { host, drift, gate, overlooked, server, pieces });
     }
     Ok(found)
 }
@@ -57,18 +66,29 @@ pub struct Told {
     pub program: Option<String>,
     /// Files that differ from what is written today, which program aside.
     pub drift: Vec<String>,
+    /// What was in place once and is not, where data is lost or a check is off.
+    pub faults: Vec<String>,
 }
 
 /// What git was told of us, as far as it can be asked.
 pub fn git_told(project: &Project) -> Result<Told, Problem> {
     let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
-    let Some(mut git) = git_ground(project, &mut sheet) else { return Ok(Told { program: None, drift: Vec::new() }) };
+    let Some(mut git) = git_ground(project, &mut sheet) else { return Ok(Told { program: None, drift: Vec::new(), faults: Vec::new() }) };
     let program = git.told(&mut sheet);
     if let Some(told) = &program {
         git.program.clone_from(told);
     }
+    // What nobody ever set up is missing, not broken.
+    let receipt = Receipt::read(project.engine.store().receipt().ok().flatten().as_deref());
+    let faults = git.faults(&mut sheet, |file| was_written(&receipt, file));
     put_git(&git, &mut sheet)?;
-    Ok(Told { program, drift: sheet.edits()?.into_iter().map(|edit| edit.shown).collect() })
+    Ok(Told { program, faults, drift: sheet.edits()?.into_iter().map(|edit| edit.shown).collect() })
+}
+
+/// Whether an installation on this machine wrote a file, which may be gone by now.
+fn was_written(receipt: &Receipt, file: &Path) -> bool {
+    let real = file.parent().and_then(|folder| fs::canonicalize(folder).ok()).zip(file.file_name());
+    receipt.knows(file) || real.is_some_and(|(folder, name)| receipt.knows(&folder.join(name)))
 }
 
 /// Brings every host that is wired up, and git, up to date; the files that changed.
@@ -112,10 +132,13 @@ fn gate_in(text: &str, host: Host) -> Option<Vec<String>> {
         Host::Cursor => "preToolUse",
         Host::Claude | Host::Codex | Host::OpenCode => "PreToolUse",
     };
-    let groups = Settings::read(Some(text)).ok()?.get(&["hooks", event])?;
-    let handler = groups.as_array()?.iter().flat_map(handlers).find(|handler| is_hook_of_ours(handler))?.clone();
-    let line = handler["command"].as_str()?.split_whitespace().map(str::to_owned);
-    Some(line.chain(strings(&handler["args"])).collect())
+    hooks_in(text, host).into_iter().filter(|hook| hook.event == event).find_map(|hook| hook.words.ok())
+}
+
+/// What a file says of hooks, read as this host does.
+fn hooks_in(text: &str, host: Host) -> Vec<Wire> {
+    let hooks = Settings::read(Some(text)).ok().and_then(|settings| settings.get(&["hooks"]));
+    hooks.map_or_else(Vec::new, |hooks| wires(host.name(), &json!({ "hooks": hooks })))
 }
 
 fn server_in(part: &Part, text: &str) -> Option<Vec<String>> {

@@ -38,6 +38,8 @@ pub struct Options {
 
 /// Serves until the client closes our input.
 pub fn serve(options: Options) -> Result<(), Problem> {
+    let caller = crate::desk::caller_over_mcp(options.agent.clone(), None, String::new());
+    caller.fit().map_err(|refused| Problem::refused(&refused))?;
     // One thread for the wire; calls run on a few others, so that a slow one
     // does not hold up the next line.
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -17,7 +17,8 @@ use twining_engine::guards::{Guard, Guards, Level, Moment, Standing};
 
 use crate::desk::Project;
 use crate::hook::{HOSTS, Host};
-use settings::{Settings, Wire, matches_tool};
+use settings::{Settings, matches_tool};
+pub use settings::{Wire, wires};
 use trial::{Throwaway, run};
 
 /// Calls that are tried through one host.
@@ -43,7 +44,8 @@ pub struct Wiring {
 /// Tries every host that is wired in this project.
 pub fn check(project: &Project, guards: &Guards) -> Vec<Wiring> {
     let found = settings::found(&project.located.checkout);
-    let wires: Vec<Vec<Wire>> = found.iter().map(|file| file.said.as_ref().map(settings::wires).unwrap_or_default()).collect();
+    let wires: Vec<Vec<Wire>> =
+        found.iter().map(|file| file.said.as_ref().map(|said| settings::wires(file.host, said)).unwrap_or_default()).collect();
     // A host takes together what all of its files say.
     let is_gated =
         |name: &str| found.iter().zip(&wires).any(|(file, wires)| file.host == name && wires.iter().any(|wire| gate(file.host, wire)));

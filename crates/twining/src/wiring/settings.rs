@@ -63,7 +63,7 @@ fn at(host: &'static str, path: &Path, shown: &str) -> Option<Settings> {
     let is_toml = shown.ends_with(".toml");
     let said = if is_toml { codex_toml::as_json(&text) } else { serde_json::from_str(&text).map_err(|error| error.to_string()) };
     // Our server stands in the same file, and is no hook.
-    if is_toml && said.as_ref().is_ok_and(|said| wires(said).is_empty()) {
+    if is_toml && said.as_ref().is_ok_and(|said| wires(host, said).is_empty()) {
         return None;
     }
     Some(Settings { host, shown: shown.to_owned(), said })
@@ -90,26 +90,85 @@ pub(super) fn read_small(path: &Path) -> Option<String> {
 
 /// A hook as settings name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wire {
-    pub(super) event: String,
-    pub(super) matcher: String,
-    pub(super) words: Result<Vec<String>, String>,
-    pub(super) fails_closed: bool,
+pub struct Wire {
+    /// The event it stands under.
+    pub event: String,
+    /// The tools it is called for.
+    pub matcher: String,
+    /// What is started, or why nothing of ours is.
+    pub words: Result<Vec<String>, String>,
+    /// Whether it stands where its host does not look.
+    pub is_stray: bool,
+    /// Whether the tool is stopped where the hook cannot be started.
+    pub fails_closed: bool,
 }
 
-/// Every hook in a settings file that speaks of us, whatever the host's shape.
-pub(super) fn wires(settings: &Value) -> Vec<Wire> {
+/// Every hook in a settings file that speaks of us. One that does not stand where
+/// this host looks is told too, and never run: the host overlooks it in silence.
+pub fn wires(host: &str, settings: &Value) -> Vec<Wire> {
+    let Some(hooks) = settings.get("hooks") else { return Vec::new() };
+    let Some(events) = hooks.as_object() else { return strays(host, "hooks", hooks) };
     let mut found = Vec::new();
-    let Some(events) = settings.get("hooks").and_then(Value::as_object) else { return found };
     for (event, entries) in events {
-        for entry in entries.as_array().into_iter().flatten() {
-            let matcher = entry.get("matcher").and_then(Value::as_str).unwrap_or_default();
-            match entry.get("hooks").and_then(Value::as_array) {
-                Some(inner) => found.extend(inner.iter().filter_map(|hook| wire(event, matcher, hook))),
-                None => found.extend(wire(event, matcher, entry)),
-            }
+        let Some(entries) = entries.as_array() else {
+            found.extend(strays(host, event, entries));
+            continue;
+        };
+        for entry in entries {
+            found.extend(if is_grouped(host) { of_group(host, event, entry) } else { of_handler(host, event, entry, entry) });
         }
     }
+    found
+}
+
+/// Whether a host takes a list of groups, each of a matcher and its hooks, under an
+/// event; the others take the hooks themselves.
+fn is_grouped(host: &str) -> bool {
+    matches!(host, "claude" | "codex" | "gemini")
+}
+
+fn of_group(host: &str, event: &str, group: &Value) -> Vec<Wire> {
+    let has_matcher = group.get("matcher").is_none_or(Value::is_string);
+    match group.get("hooks").and_then(Value::as_array) {
+        Some(inner) if has_matcher && group.get("command").is_none() => {
+            inner.iter().flat_map(|hook| of_handler(host, event, group, hook)).collect()
+        }
+        _ => strays(host, event, group),
+    }
+}
+
+fn of_handler(host: &str, event: &str, group: &Value, hook: &Value) -> Vec<Wire> {
+    let kind = hook.get("type").and_then(Value::as_str);
+    let is_command = kind == Some("command") || (host == "cursor" && hook.get("type").is_none());
+    let named = if host == "copilot" { "bash" } else { "command" };
+    let args_fit = match hook.get("args") {
+        None => true,
+        // Elsewhere the command is a line for a shell, and words beside it are lost.
+        Some(args) => host == "claude" && args.as_array().is_some_and(|args| args.iter().all(Value::is_string)),
+    };
+    let matcher = group.get("matcher").map_or(Some(""), Value::as_str);
+    match matcher {
+        Some(matcher) if is_command && args_fit && hook.get(named).is_some_and(Value::is_string) => {
+            wire(event, matcher, hook).into_iter().collect()
+        }
+        _ => strays(host, event, hook),
+    }
+}
+
+/// Commands of ours anywhere in a part of the settings where the host sees none.
+fn strays(host: &str, event: &str, part: &Value) -> Vec<Wire> {
+    let mut found = Vec::new();
+    if let Some(mut wire) = wire(event, "", part) {
+        wire.is_stray = true;
+        wire.words = Err(format!("not in a shape the host reads: {host} overlooks this hook, and it never fires"));
+        found.push(wire);
+    }
+    let inner: Box<dyn Iterator<Item = &Value>> = match part {
+        Value::Array(list) => Box::new(list.iter()),
+        Value::Object(fields) => Box::new(fields.values()),
+        _ => Box::new(std::iter::empty()),
+    };
+    found.extend(inner.flat_map(|inner| strays(host, event, inner)));
     found
 }
 
@@ -133,7 +192,7 @@ fn wire(event: &str, matcher: &str, hook: &Value) -> Option<Wire> {
     });
     let fails_closed =
         hook.get("onFailure").and_then(Value::as_str) == Some("block") || hook.get("failClosed").and_then(Value::as_bool) == Some(true);
-    Some(Wire { event: event.to_owned(), matcher: matcher.to_owned(), words, fails_closed })
+    Some(Wire { event: event.to_owned(), matcher: matcher.to_owned(), words, is_stray: false, fails_closed })
 }
 
 /// The words of a command line that needs no shell.
@@ -203,6 +262,35 @@ mod tests {
             assert!(words(hostile).expect("speaks of us").is_err(), "{hostile}");
         }
         assert_eq!(words("prettier --write"), None);
+    }
+
+    #[test]
+    fn a_hook_counts_only_in_the_shape_its_host_reads() {
+        let line = "twining hook PreToolUse";
+        let handler = serde_json::json!({"type": "command", "command": line});
+        let bash = serde_json::json!({"type": "command", "bash": line});
+        let bare = serde_json::json!({"command": line});
+        let group = |hooks: Value| serde_json::json!([{"matcher": "*", "hooks": hooks}]);
+        let fires = |host: &str, entries: Value| {
+            let found = wires(host, &serde_json::json!({"hooks": {"PreToolUse": entries}}));
+            assert_eq!(found.len(), 1, "{host}: it is seen either way");
+            found[0].words.is_ok()
+        };
+        for host in ["claude", "codex", "gemini"] {
+            assert!(fires(host, group(serde_json::json!([handler]))), "{host}");
+            assert!(!fires(host, serde_json::json!([handler])), "{host}: no group");
+            assert!(!fires(host, group(handler.clone())), "{host}: no list in the group");
+            assert!(!fires(host, group(serde_json::json!([bare]))), "{host}: no type");
+            assert!(!fires(host, serde_json::json!({"matcher": "", "hooks": [handler]})), "{host}: no list of groups");
+            assert!(!fires(host, serde_json::json!([{"matcher": ["Bash"], "hooks": [handler]}])), "{host}: a list as matcher");
+            assert!(!fires(host, group(serde_json::json!([bash]))), "{host}: another host's field");
+        }
+        assert!(fires("cursor", serde_json::json!([bare])) && !fires("cursor", group(serde_json::json!([bare]))));
+        assert!(fires("copilot", serde_json::json!([bash])) && !fires("copilot", serde_json::json!([handler])));
+        let apart = serde_json::json!({"type": "command", "command": "twining", "args": ["hook", "PreToolUse"]});
+        assert!(fires("claude", group(serde_json::json!([apart]))) && !fires("codex", group(serde_json::json!([apart]))));
+        assert_eq!(wires("claude", &serde_json::json!({"hooks": [handler]})).len(), 1, "a list of hooks is told");
+        assert_eq!(wires("codex", &serde_json::json!({"hooks": {"state": {"/twining/hooks.json:0": {"trusted_hash": "x"}}}})), []);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use serde_json::Value;
 use twining_model::{Refused, Root, Scope, Time, TurnKey, TurnName, limits, text};
 
 use crate::governance::gates::Percent;
+use crate::hygiene::redact_name;
 use crate::words;
 
 /// A turn, in the caller's words.
@@ -135,6 +136,11 @@ impl TurnDraft {
 
 /// Which turn is meant.
 pub(crate) fn key(feature: Option<&str>, task: &str, number: u64) -> Result<TurnKey, Refused> {
+    for (field, name) in [("task", Some(task)), ("feature", feature)] {
+        if name.is_some_and(|name| name.contains("[redacted") || !redact_name(name).1.is_empty()) {
+            return Err(Refused::new(field, "must not hold a secret").because("it would stand in the name of a file"));
+        }
+    }
     let task = TurnName::parse("task", task)?;
     let feature = match feature.filter(|feature| !feature.trim().is_empty()) {
         Some(feature) => TurnName::parse("feature", feature)?,

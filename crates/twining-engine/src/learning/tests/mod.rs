@@ -66,3 +66,14 @@ fn call(project: &Project, tool: &str, input: &serde_json::Value) -> String {
     store.record_call(&line).expect("records");
     id
 }
+
+#[test]
+fn a_recorded_call_keeps_no_secret() {
+    let token = format!("{}{}", "gh", "p_0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX");
+    let project = Project::new();
+    project.engine.store().prepare().expect("makes the folder");
+    call(&project, "Bash", &serde_json::json!({"command": format!("curl -H 'Authorization: Bearer {token}' https://x")}));
+    call(&project, "Write", &serde_json::json!({"file_path": "a", "content": format!("{token}{}", " x".repeat(200_000))}));
+    let lines = project.engine.store().calls().expect("reads");
+    assert!(lines.len() == 2 && lines[0].contains("curl -H") && !lines.concat().contains(&token), "{lines:?}");
+}
