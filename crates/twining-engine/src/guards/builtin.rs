@@ -64,7 +64,7 @@ pub(crate) fn guards() -> Vec<Guard> {
             Kind::Person,
             &[],
             Level::Block,
-            "lifting, promoting and trusting guards is a person's to do, at their own terminal",
+            "lifting, promoting and trusting guards, and uninstalling them, is a person's to do, at their own terminal",
             "tell the person what stopped you, and let them decide",
         ),
         guard(
@@ -138,6 +138,18 @@ pub(crate) fn guards() -> Vec<Guard> {
         guard.examples = examples(&guard.id);
     }
     guards
+}
+
+/// What holds while the project's policy cannot be read: its guards are not known,
+/// so nothing is changed but the policy, and a person is asked about commands.
+pub(crate) fn instead_of_unread() -> [Guard; 2] {
+    let say = "the project's policy.yml cannot be read, so nobody knows which guards hold";
+    let next_step = "have policy.yml put right first: `twining guard list` says what is wrong with it";
+    let mut changes = guard("policy-is-read", Kind::Declared, &["**"], Level::Block, say, next_step);
+    changes.except = paths(&[".twining/policy.yml"]);
+    let mut commands = guard("policy-is-read-for-commands", Kind::Declared, &[], Level::Ask, say, next_step);
+    commands.tools = vec!["Bash".to_owned()];
+    [changes, commands]
 }
 
 /// Calls that show what a guard stops and what it lets through, so that its wiring

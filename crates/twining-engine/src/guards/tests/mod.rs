@@ -1,6 +1,7 @@
 //! What must not slip through, and what must not be stopped.
 
 mod bounds;
+mod found;
 mod lazily;
 mod nasty;
 

@@ -1,0 +1,54 @@
+//! Ways around the guards, and false alarms, that were found from outside.
+
+use super::*;
+
+fn stopped(guards: &Guards, (tool, input): &(&str, Value)) -> Level {
+    judge_with(guards, tool, input, &NoEvidence).verdict
+}
+
+#[test]
+fn a_policy_that_is_too_large_to_be_read_takes_no_guard_away() {
+    let policy = files().0["/p/.twining/policy.yml"].clone();
+    let padded = format!("{policy}{}", "# nothing to see here\n".repeat(20_000));
+    assert!(padded.len() > twining_model::limits::POLICY_BYTES);
+    let guards = loaded("", &policy);
+    assert_eq!(stopped(&guards, &write(".twining/policy.yml", &padded)), Level::Ask);
+    // Written behind our back, it is told at the end of the turn and at the commit.
+    let accepted = Accepted::now(&|path: &str| (path == ".twining/policy.yml").then(|| policy.clone()));
+    let told = accepted.slipped(&guards, &|path: &str| (path == ".twining/policy.yml").then(|| padded.clone()), &NoEvidence);
+    assert!(told.len() == 1 && told[0].contains("larger than 262144 bytes"), "{told:?}");
+}
+
+#[test]
+fn while_the_policy_cannot_be_read_nothing_changes_but_the_policy() {
+    let unread = PolicyFile::Unusable("it is larger than 262144 bytes".into());
+    let guards = Guards::load(&UserPolicy::default(), &unread, &NoClauses, Trial::Tried);
+    let kept = Guards::from_compiled(&guards.to_compiled(), &UserPolicy::default()).expect("reads");
+    for guards in [guards, kept] {
+        assert_eq!(stopped(&guards, &write("src/a.rs", "fn b() {}\n")), Level::Block);
+        assert_eq!(stopped(&guards, &bash("git push")), Level::Ask);
+        assert_eq!(stopped(&guards, &bash("echo x > src/a.rs")), Level::Block);
+        let mended = files().0["/p/.twining/policy.yml"].clone() + "# mended\n";
+        assert_eq!(stopped(&guards, &write(".twining/policy.yml", &mended)), Level::Off);
+        assert_eq!(stopped(&guards, &("Read", json!({"file_path": "/p/src/a.rs"}))), Level::Off);
+    }
+}
+
+#[test]
+fn an_agent_does_not_take_twining_away() {
+    let guards = loaded("", "");
+    for line in [
+        "twining uninstall",
+        "twining uninstall -y",
+        "twining --project . uninstall --purge --yes",
+        "./target/debug/twining uninstall --purge -y",
+        "bash -c 'twining uninstall -y'",
+        "script -qc 'twining uninstall' /elsewhere/log",
+        "python3 -c \"import os; os.system('twining uninstall -y')\"",
+    ] {
+        assert_eq!(stopped(&guards, &bash(line)), Level::Block, "{line}");
+    }
+    for line in ["twining uninstall --dry-run", "twining uninstall --help", "npm uninstall left-pad", "grep -r 'twining uninstall' docs"] {
+        assert_eq!(stopped(&guards, &bash(line)), Level::Off, "{line}");
+    }
+}
