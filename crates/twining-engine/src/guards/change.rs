@@ -177,6 +177,7 @@ impl Touched {
             contents += usize::from(write.content.is_some());
             for path in bases.iter().map(|base| normal(base, &path)) {
                 let becomes = match &write.content {
+                    None if write.by == shell::TOUCH => replaced(files, &path, |before| Some(before.unwrap_or_default().to_owned())),
                     Some(content) if contents <= MOST_CONTENTS => replaced(files, &path, |_| Some(content.clone())),
                     _ => unknown(),
                 };

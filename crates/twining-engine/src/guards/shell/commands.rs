@@ -4,6 +4,9 @@ use crate::guards::shell::lists::{EDITORS, INTERPRETERS, READERS, SHELLS, WRAPPE
 use crate::guards::shell::tree::{self, made_of};
 use crate::guards::shell::{Certainty, Effects, Piece, ShellWrite, Target, Unreadable, Word, code, word};
 
+/// Makes a file where there is none, and leaves what stands in one.
+pub(crate) const TOUCH: &str = "touch";
+
 /// What a command gets besides its arguments.
 pub(super) struct Surroundings<'a> {
     /// A here-document or here-string.
@@ -79,6 +82,7 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
         "cp" | "install" | "rsync" | "scp" | "ln" | "mv" => doing.copies(),
         "rm" | "unlink" | "rmdir" => doing.removes(),
         "dd" => doing.prefixed("of="),
+        TOUCH => doing.all_operands(TOUCH),
         "truncate" => doing.all_operands("truncate"),
         "curl" | "wget" | "sort" | "openssl" | "gcc" | "cc" | "pandoc" => doing.outputs(),
         "tar" | "bsdtar" | "unzip" | "cpio" | "7z" | "bsdcpio" => doing.unpacks(),
@@ -200,7 +204,11 @@ impl Doing<'_> {
     }
 
     fn all_operands(&mut self, by: &str) {
-        let valued: &[&str] = if self.program == "truncate" { &["-s", "-r"] } else { &[] };
+        let valued: &[&str] = match self.program {
+            "truncate" => &["-s", "-r"],
+            TOUCH => &["-t", "-d", "-r", "--date", "--reference"],
+            _ => &[],
+        };
         for operand in self.operands(valued) {
             self.write(Target::Path(operand), Certainty::Certain, by);
         }

@@ -20,6 +20,7 @@ mod word;
 mod tests;
 
 pub(crate) use code::squeezed;
+pub(crate) use commands::TOUCH;
 pub use steps::Patience;
 pub use testing::{TestCommand, test_command};
 pub(crate) use word::{Piece, UNTOLD, Word};
