@@ -37,6 +37,17 @@ const OURS: [&str; 11] = [
 /// The guards that nothing lifts: they keep what lifts the others.
 pub const KEEPERS: [&str; 2] = ["protect-twining-state", "people-lift-guards"];
 
+/// Where feature lists are: ours, that of another tool, and at the root. Elsewhere
+/// a file of such a name is anybody's.
+const LISTS: [&str; 6] = [
+    "**/.twining/features.json",
+    "**/.claude/progress/feature-list.json",
+    "**/.claude/progress/feature_list.json",
+    "feature-list.json",
+    "feature_list.json",
+    "features.json",
+];
+
 /// Where hosts are told to call us.
 pub(crate) const WIRING: [&str; 7] = [
     "**/.claude/settings.json",
@@ -70,7 +81,7 @@ pub(crate) fn guards() -> Vec<Guard> {
         guard(
             "tested-needs-evidence",
             Kind::Tested,
-            &["**/feature-list.json", "**/feature_list.json", "**/features.json"],
+            &LISTS,
             Level::Block,
             "a feature is tested when a recorded run says so, not when the list does",
             "run the feature's tests and report them with twining_report, then mark it tested; leave `tested` as it is until then",

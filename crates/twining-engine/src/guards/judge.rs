@@ -309,6 +309,7 @@ impl Guards {
     fn of_change(&self, guard: &Guard, proposal: &Proposal, facts: &Facts<'_>) -> Option<Said> {
         let (before, after) = match &proposal.becomes {
             Becomes::Text { before, after } => (before.as_deref().unwrap_or_default(), after.as_deref()),
+            Becomes::Unknown(_) if guard.kind == Kind::Tested && features::is_of_none(proposal, facts) => return None,
             Becomes::Unknown(why) => {
                 return Some(
                     guard.sure(proposal, format!("what becomes of `{}` cannot be judged: {why}; change it with an edit", proposal.place())),

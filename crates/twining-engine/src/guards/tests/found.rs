@@ -52,3 +52,46 @@ fn an_agent_does_not_take_twining_away() {
         assert_eq!(stopped(&guards, &bash(line)), Level::Off, "{line}");
     }
 }
+
+#[test]
+fn an_empty_file_that_was_not_there_is_a_change() {
+    let guards = loaded("", "guards:\n  - {id: final, paths: ['migrations/**'], say: written by hand}\n");
+    for call in [
+        write(".twining/features.json", ""),
+        write("migrations/002.sql", ""),
+        bash("touch .twining/features.json"),
+        bash("touch -d yesterday migrations/002.sql"),
+        bash("cd migrations && touch 002.sql"),
+    ] {
+        assert_eq!(stopped(&guards, &call), Level::Block, "{call:?}");
+    }
+    for line in ["touch src/b.rs", "touch .twining/blackboard.jsonl"] {
+        assert_eq!(stopped(&guards, &bash(line)), Level::Off, "{line}: nothing of anybody's changes");
+    }
+}
+
+#[test]
+fn only_a_list_is_taken_for_one() {
+    let guards = loaded("", "");
+    let geo = r#"{"type": "FeatureCollection", "features": []}"#;
+    let judged = |held: &Held, (tool, input): (&str, Value)| {
+        let event = Event::of_tool(tool, action(tool, &input), "/p");
+        guards.judge(&event, &Facts { root: "/p", files: held, evidence: &NoEvidence, claims: &NoClaims }).verdict
+    };
+    let globs = ["sed -i 's/1/2/' *.json", "rm *.json", "mv *.json data/"];
+    let none = Held([("/p/features.json".to_owned(), geo.to_owned())].into());
+    for line in globs.into_iter().chain([
+        "sed -i 's/1/2/' data/features.json",
+        "echo '{}' > node_modules/foo/features.json",
+        "cp a.json tests/fixtures/feature_list.json",
+        "sed -i s/a/b/ features.json",
+    ]) {
+        // A map's features are nobody's features.
+        assert!(judged(&none, bash(line)) < Level::Ask, "{line}");
+    }
+    assert!(judged(&none, write("data/features.json", r#"[{"id": "F", "tested": true}]"#)) < Level::Ask);
+    let some = Held([("/p/feature-list.json".to_owned(), BEFORE.to_owned())].into());
+    for line in globs {
+        assert_eq!(judged(&some, bash(line)), Level::Block, "{line}");
+    }
+}
