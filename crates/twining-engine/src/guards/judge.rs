@@ -294,7 +294,7 @@ impl Guards {
             Kind::Claimed => claimed(guard, touched, facts.claims),
             Kind::Clause => {
                 let used = guard.concerned(touched).find_map(|proposal| {
-                    let item = clause::brought_in(&guard.when.adds, proposal)?;
+                    let item = clause::brought_in(&guard.when.adds, proposal, &touched.texts)?;
                     Some(guard.sure(proposal, format!("`{}` would use `{}`", proposal.place(), twining_model::text::excerpt(item, 80))))
                 });
                 used.unwrap_or_else(|| Said::nothing("nothing that is ruled out is brought in"))

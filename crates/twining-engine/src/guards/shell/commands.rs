@@ -50,6 +50,7 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
     let Some(program) = words.first().map(name_of) else { return Ok(()) };
     let is_guessed = words.first().is_some_and(|word| word.known().is_none()) || effects.defines.contains(&program);
     let arguments = words.get(1..).unwrap_or_default().to_vec();
+    effects.texts.extend(text_of(&program, &arguments, around));
     effects.runs.push(words);
     let mut doing = Doing { program: &program, arguments: &arguments, effects };
     match program.as_str() {
@@ -127,6 +128,24 @@ fn fill_in(words: &mut Vec<Word>, given: &[String]) {
     if !is_filled {
         words.push(made_of(given));
     }
+}
+
+/// What a command prints, passes on or puts into a file, as far as the line says it.
+fn text_of(program: &str, arguments: &[Word], around: &Surroundings<'_>) -> Option<String> {
+    let words = || arguments.iter().map(Word::gist);
+    match program {
+        "echo" | "printf" => Some(words().collect::<Vec<_>>().join(" ").replace("\\n", "\n")),
+        "cat" | "tee" => around.fed.map(str::to_owned),
+        // Of `s/old/new/` only the new comes in.
+        "sed" | "gsed" => Some(words().map(|word| substitute(&word).unwrap_or(word)).collect::<Vec<_>>().join("\n")),
+        _ => None,
+    }
+}
+
+fn substitute(script: &str) -> Option<String> {
+    let rest = script.strip_prefix('s')?;
+    let sign = rest.chars().next().filter(|sign| !sign.is_alphanumeric())?;
+    rest.split(sign).nth(2).map(str::to_owned)
 }
 
 /// A program's name without its folder.

@@ -84,6 +84,8 @@ pub(crate) struct Effects {
     pub(crate) runs: Vec<Vec<Word>>,
     /// Directories the line changes into.
     pub(crate) enters: Vec<Word>,
+    /// Text that it prints or feeds somewhere.
+    pub(crate) texts: Vec<String>,
     /// Functions and aliases it makes.
     pub(crate) defines: BTreeSet<String>,
     /// Places whose whole new content is known already.

@@ -95,3 +95,32 @@ fn only_a_list_is_taken_for_one() {
         assert_eq!(judged(&some, bash(line)), Level::Block, "{line}");
     }
 }
+
+#[test]
+fn what_is_ruled_out_does_not_come_in_by_a_command_line() {
+    let clause = Clause {
+        id: "01D".into(),
+        paths: vec!["src/**".into()],
+        must_not_use: vec!["moment".into()],
+        say: "dates stay plain".into(),
+        is_contested: false,
+    };
+    let guards = Guards::load(&UserPolicy::default(), &PolicyFile::Missing, &vec![clause], Trial::Tried);
+    for line in [
+        "echo 'import moment' > src/b.py",
+        "cat >> src/a.rs <<E\nimport moment\nE",
+        "printf 'x\\nimport moment\\n' | tee src/b.py",
+        "sed -i '1i import moment' src/a.rs",
+        "sed -i 's/import dayjs/import moment/' src/a.rs",
+    ] {
+        assert_eq!(stopped(&guards, &bash(line)), Level::Block, "{line}");
+    }
+    for line in [
+        "echo 'import moment' > notes/b.py",
+        "sed -i 's/import moment/import dayjs/' src/a.rs",
+        "echo 'at this moment' > src/b.py",
+        "grep -r 'import moment' . > src/found.txt",
+    ] {
+        assert_eq!(stopped(&guards, &bash(line)), Level::Off, "{line}");
+    }
+}
