@@ -9,8 +9,9 @@ use twining_model::{Entry, limits};
 
 use crate::disk::Dir;
 use crate::error::StoreError;
-use crate::layout::{FEATURES, FOLDER, LOCAL, Layout};
+use crate::layout::{FEATURES, FOLDER, Layout};
 use crate::store::Store;
+use crate::traces::{nook, nook_if_there};
 
 /// Where other tools keep their list, the likeliest first.
 const ELSEWHERE: [Elsewhere; 5] = [
@@ -20,7 +21,8 @@ const ELSEWHERE: [Elsewhere; 5] = [
     Elsewhere { folders: &[], file: "feature_list.json" },
     Elsewhere { folders: &[], file: "features.json" },
 ];
-/// Runs and reports, one JSON line each; of this machine only.
+/// Runs and reports, one JSON line each; of this machine only, so they lie in the
+/// folder that no clone can bring.
 const RUNS: &str = "runs.jsonl";
 
 struct Elsewhere {
@@ -170,7 +172,7 @@ fn read(dir: &Dir, name: &str) -> Result<FeatureFile, StoreError> {
 
 /// The newest lines about runs, as many as are kept.
 fn remembered(layout: &Layout) -> Result<String, StoreError> {
-    let Some(handle) = layout.local.open(RUNS)? else { return Ok(String::new()) };
+    let Some(handle) = nook_if_there(layout)?.map(|nook| nook.open(RUNS)).transpose()?.flatten() else { return Ok(String::new()) };
     let size = handle.fingerprint()?.size;
     let from = size.saturating_sub(limits::RUNS_BYTES as u64);
     let mut bytes = vec![0; limits::RUNS_BYTES.min(usize::try_from(size).unwrap_or(limits::RUNS_BYTES))];
@@ -187,7 +189,8 @@ fn remember(layout: &Layout, lines: &[String]) -> Result<(), StoreError> {
     if added.len() > limits::RUN_BYTES {
         return Err(StoreError::TooLarge { bytes: added.len(), most: limits::RUN_BYTES });
     }
-    let handle = layout.local.make_append(RUNS)?;
+    let nook = nook(layout)?;
+    let handle = nook.make_append(RUNS)?;
     let size = handle.fingerprint()?.size;
     if size + added.len() as u64 <= limits::RUNS_BYTES as u64 {
         let mut last = [b'\n'];
@@ -198,11 +201,5 @@ fn remember(layout: &Layout, lines: &[String]) -> Result<(), StoreError> {
     let kept = remembered(layout)?;
     let half = kept.len().saturating_sub(limits::RUNS_BYTES / 2);
     let newest = kept.as_bytes()[half..].iter().position(|&byte| byte == b'\n').map_or("", |at| &kept[half + at + 1..]);
-    layout.replace(&layout.local, RUNS, format!("{newest}{added}").as_bytes(), false)
-}
-
-/// The path of the memory of runs, for whoever protects it.
-#[must_use]
-pub fn runs_path() -> String {
-    format!("{FOLDER}/{LOCAL}/{RUNS}")
+    layout.replace(&nook, RUNS, format!("{newest}{added}").as_bytes(), false)
 }

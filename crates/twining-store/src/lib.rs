@@ -48,7 +48,7 @@ pub use agents::{AgentChange, AgentShelf, claims_path};
 pub use archive::{Archival, Archived};
 pub use config::Config;
 pub use error::StoreError;
-pub use features::{FeatureChange, FeatureFile, FeatureShelf, runs_path};
+pub use features::{FeatureChange, FeatureFile, FeatureShelf};
 pub use files::{Array, Checkpointed, DataFile, DecisionNames, DecisionsChanged, Files, Fingerprint};
 pub use index::*;
 pub use journal::JournalLine;

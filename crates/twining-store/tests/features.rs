@@ -59,12 +59,35 @@ fn a_list_that_is_too_large_or_no_text_is_told_and_not_written_over() {
     assert!(write(&store(&project), &" ".repeat(limits::FEATURES_BYTES + 1)).is_err());
 }
 
+/// Where runs are kept: in the folder named after this very `local/`.
+fn runs_of(project: &TestProject) -> std::path::PathBuf {
+    let folders = fs::read_dir(project.file("local")).expect("a folder").filter_map(Result::ok);
+    let own = folders.map(|entry| entry.path()).find(|path| path.join("runs.jsonl").is_file());
+    own.expect("runs are kept").join("runs.jsonl")
+}
+
+#[test]
+fn runs_that_came_with_a_clone_are_nobodys() {
+    let project = TestProject::new();
+    let store = store(&project);
+    write(&store, "[]").expect("writes");
+    let own = runs_of(&project);
+    let elsewhere = project.file("local/own-0123456789abcdef");
+    fs::create_dir(&elsewhere).expect("makes it");
+    for forged in [project.file("local/runs.jsonl"), elsewhere.join("runs.jsonl")] {
+        fs::write(forged, "{\"forged\":1}\n").expect("writes");
+    }
+    assert_eq!(store.features().expect("reads").runs, "{}\n");
+    fs::remove_file(own).expect("removes");
+    assert_eq!(store.features().expect("reads").runs, "");
+}
+
 #[test]
 fn a_torn_line_takes_no_other_with_it() {
     let project = TestProject::new();
     let store = store(&project);
     write(&store, "[]").expect("writes");
-    fs::write(project.file("local/runs.jsonl"), "{\"a\":1}\n{\"b\":").expect("writes");
+    fs::write(runs_of(&project), "{\"a\":1}\n{\"b\":").expect("writes");
     write(&store, "[]").expect("writes");
     assert_eq!(store.features().expect("reads").runs, "{\"a\":1}\n{\"b\":\n{}\n");
 }

@@ -43,12 +43,21 @@ fn caller() -> Caller {
     Caller { agent, origin: Origin { client: None, session: None, via: Channel::Cli, trust: Trust::Human } }
 }
 
+/// What tells that a host opened this shell for its agent.
+pub fn host_of_shell() -> Option<&'static str> {
+    host_of(|name| std::env::var_os(name))
+}
+
+fn host_of(variable: impl Fn(&str) -> Option<OsString>) -> Option<&'static str> {
+    HOSTS.into_iter().find(|name| variable(name).is_some_and(|value| !value.is_empty()))
+}
+
 /// Why whoever asks is taken for no person.
 fn not_a_person(terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
     if !terminal {
         return Some("this is no terminal".to_owned());
     }
-    let host = HOSTS.iter().find(|name| variable(name).is_some_and(|value| !value.is_empty()))?;
+    let host = host_of(variable)?;
     Some(format!("this shell belongs to an agent ({host} is set)"))
 }
 

@@ -48,6 +48,20 @@ const FIXTURES: [&[(&str, &str)]; 6] = [
 ];
 
 #[test]
+fn an_agent_in_its_own_shell_takes_nothing_away() {
+    let shop = Repository::new();
+    shop.run(&["init", "--agent", "claude", "--yes"]);
+    let before = shop.tree();
+    for purge in [&[][..], &["--purge"]] {
+        let arguments: Vec<&str> = ["uninstall", "--yes"].into_iter().chain(purge.iter().copied()).collect();
+        let ran = shop.command_in(&shop.path("shop"), &arguments).env("CLAUDECODE", "1").output().expect("runs");
+        assert!(!ran.status.success(), "{ran:?}");
+        assert!(String::from_utf8_lossy(&ran.stderr).contains("a person's to do"), "{ran:?}");
+        assert_eq!(changed(&before, &shop.tree()), Vec::<String>::new());
+    }
+}
+
+#[test]
 fn uninstall_restores_every_byte() {
     for fixture in FIXTURES {
         for reach in [&[][..], &["--stealth"]] {

@@ -56,6 +56,9 @@ pub(crate) enum ClaimDraft {
     Release { paths: Vec<Scope>, feature: Option<String> },
 }
 
+/// Signs of a pattern.
+const PATTERNS: [char; 6] = ['*', '?', '[', ']', '{', '}'];
+
 const ACTIONS: [(&str, u8); 3] = [("claim", 0), ("release", 1), ("list", 2)];
 
 impl ClaimDraft {
@@ -81,6 +84,10 @@ impl ClaimDraft {
             2 => Ok(Self::List),
             1 => Ok(Self::Release { paths, feature }),
             _ => {
+                if let Some(pattern) = input.paths.iter().find(|given| given.contains(PATTERNS)) {
+                    return Err(Refused::new("paths", "must name files and folders as they are, without * ? [ ] { }")
+                        .because(format!("`{}` is a pattern, and would be held letter by letter", text::excerpt(pattern, 80))));
+                }
                 if let Some(feature) = feature.as_deref().filter(|_| paths.is_empty()) {
                     paths = files_of(feature).iter().filter_map(|file| held_of(file, root)).take(limits::CLAIM_PATHS).collect();
                 }

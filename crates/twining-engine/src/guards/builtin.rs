@@ -37,6 +37,17 @@ const OURS: [&str; 11] = [
 /// The guards that nothing lifts: they keep what lifts the others.
 pub const KEEPERS: [&str; 2] = ["protect-twining-state", "people-lift-guards"];
 
+/// Where feature lists are: ours, that of another tool, and at the root. Elsewhere
+/// a file of such a name is anybody's.
+const LISTS: [&str; 6] = [
+    "**/.twining/features.json",
+    "**/.claude/progress/feature-list.json",
+    "**/.claude/progress/feature_list.json",
+    "feature-list.json",
+    "feature_list.json",
+    "features.json",
+];
+
 /// Where hosts are told to call us.
 pub(crate) const WIRING: [&str; 7] = [
     "**/.claude/settings.json",
@@ -64,13 +75,13 @@ pub(crate) fn guards() -> Vec<Guard> {
             Kind::Person,
             &[],
             Level::Block,
-            "lifting, promoting and trusting guards is a person's to do, at their own terminal",
+            "lifting, promoting and trusting guards, and uninstalling them, is a person's to do, at their own terminal",
             "tell the person what stopped you, and let them decide",
         ),
         guard(
             "tested-needs-evidence",
             Kind::Tested,
-            &["**/feature-list.json", "**/feature_list.json", "**/features.json"],
+            &LISTS,
             Level::Block,
             "a feature is tested when a recorded run says so, not when the list does",
             "run the feature's tests and report them with twining_report, then mark it tested; leave `tested` as it is until then",
@@ -138,6 +149,18 @@ pub(crate) fn guards() -> Vec<Guard> {
         guard.examples = examples(&guard.id);
     }
     guards
+}
+
+/// What holds while the project's policy cannot be read: its guards are not known,
+/// so nothing is changed but the policy, and a person is asked about commands.
+pub(crate) fn instead_of_unread() -> [Guard; 2] {
+    let say = "the project's policy.yml cannot be read, so nobody knows which guards hold";
+    let next_step = "have policy.yml put right first: `twining guard list` says what is wrong with it";
+    let mut changes = guard("policy-is-read", Kind::Declared, &["**"], Level::Block, say, next_step);
+    changes.except = paths(&[".twining/policy.yml"]);
+    let mut commands = guard("policy-is-read-for-commands", Kind::Declared, &[], Level::Ask, say, next_step);
+    commands.tools = vec!["Bash".to_owned()];
+    [changes, commands]
 }
 
 /// Calls that show what a guard stops and what it lets through, so that its wiring

@@ -89,6 +89,8 @@ pub(crate) struct Touched {
     pub(crate) writes: Vec<Proposal>,
     pub(crate) reads: Vec<String>,
     pub(crate) runs: Vec<Vec<Word>>,
+    /// Text on a command line that may come into the files it writes.
+    pub(crate) texts: Vec<String>,
 }
 
 /// Works out what an event would do in the project at `root`.
@@ -126,6 +128,7 @@ pub(crate) fn touched(event: &Event, root: &str, files: &dyn Files) -> Result<To
         Action::Shell(line) => {
             let effects = shell::effects_within(line, files.patience())?;
             touched.shell(&effects, event, root, files)?;
+            touched.texts = effects.texts;
             touched.runs = effects.runs;
         }
     }
@@ -177,6 +180,7 @@ impl Touched {
             contents += usize::from(write.content.is_some());
             for path in bases.iter().map(|base| normal(base, &path)) {
                 let becomes = match &write.content {
+                    None if write.by == shell::TOUCH => replaced(files, &path, |before| Some(before.unwrap_or_default().to_owned())),
                     Some(content) if contents <= MOST_CONTENTS => replaced(files, &path, |_| Some(content.clone())),
                     _ => unknown(),
                 };

@@ -3,9 +3,9 @@
 //! holds nobody for long.
 
 use serde::Deserialize;
-use twining_model::{Time, limits, text};
+use twining_model::{Time, limits, scope, text};
 
-use crate::guards::path::Paths;
+use crate::guards::path::normal;
 use crate::guards::seams::{Claim, Claims};
 
 /// Claims that are looked at.
@@ -22,7 +22,7 @@ pub struct Actor {
 
 /// Claims of others that hold now.
 #[derive(Clone, Debug, Default)]
-pub struct ClaimsOfOthers(Vec<(Paths, Claim)>);
+pub struct ClaimsOfOthers(Vec<(Vec<String>, Claim)>);
 
 #[derive(Deserialize)]
 struct File {
@@ -57,10 +57,10 @@ impl ClaimsOfOthers {
             if line.is_of(actor) {
                 return None;
             }
-            let globs: Vec<String> = line.paths.iter().flat_map(|path| crate::guards::clause::globs_of(path)).collect();
+            let held: Vec<String> = line.paths.iter().filter_map(|path| plain(path)).collect();
             let by = line.agent_id.or(line.session_id).unwrap_or_else(|| "somebody".to_owned());
             let claim = Claim { by: told(&by), until, reason: told(line.reason.as_deref().unwrap_or_default()) };
-            Some((Paths::compile(&globs).ok()?, claim))
+            Some((held, claim))
         });
         Self(others.collect())
     }
@@ -79,12 +79,31 @@ impl Line {
 
 impl Claims for ClaimsOfOthers {
     fn held(&self, path: &str) -> Option<Claim> {
-        self.0.iter().find(|(paths, _)| paths.name(path)).map(|(_, claim)| claim.clone())
+        let path = path.to_lowercase();
+        self.find(|held| is_within(&path, held))
     }
 
     fn held_below(&self, folder: &str) -> Option<Claim> {
-        self.0.iter().find(|(paths, _)| paths.lie_below(folder)).map(|(_, claim)| claim.clone())
+        let folder = folder.trim_matches('/').to_lowercase();
+        self.find(|held| folder.is_empty() || is_within(&folder, held) || is_within(held, &folder))
     }
+}
+
+impl ClaimsOfOthers {
+    fn find(&self, is_meant: impl Fn(&str) -> bool) -> Option<Claim> {
+        self.0.iter().find(|(paths, _)| paths.iter().any(|held| is_meant(held))).map(|(_, claim)| claim.clone())
+    }
+}
+
+/// A path that is held, letter by letter and with its case folded, as guards see
+/// paths. Nobody holds the whole project.
+fn plain(path: &str) -> Option<String> {
+    let path = normal("", path.trim()).to_lowercase();
+    (!path.is_empty() && path != scope::PROJECT).then_some(path)
+}
+
+fn is_within(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn told(stored: &str) -> String {
@@ -101,6 +120,7 @@ mod tests {
         {"id":"3","agent_id":"carol","paths":["x"]},
         {"id":"4","agent_id":"mallory","paths":["lib"],"until":"2026-01-02T02:00:00Z"},
         {"id":"5","agent_id":"mallory","paths":["app"],"until":"9999-12-31T23:59:59Z"},
+        {"id":"7","agent_id":"eve","paths":["**","s*","project","."],"until":"2026-01-01T02:00:00Z"},
         {"id":"6","agent_id":"dave","paths":["bin"],"until":"2026-01-02T01:00:00Z"}]}"#;
 
     fn held(actor: &Actor, path: &str) -> Option<String> {
@@ -117,6 +137,8 @@ mod tests {
         assert_eq!(held(&me, "x"), None, "it never began to end");
         assert_eq!((held(&me, "lib/a"), held(&me, "app/a")), (None, None), "nobody may claim for longer than a day");
         assert_eq!(held(&me, "bin/a").as_deref(), Some("dave"), "a day is as long as it may be");
+        assert_eq!((held(&me, "src/b.rs"), held(&me, "setup.py")), (None, None), "a claim names places, not patterns");
+        assert_eq!(held(&me, "s*/a").as_deref(), Some("eve"), "letter by letter");
         assert_eq!(held(&Actor { session: "s-a".into(), names: Vec::new() }, "src/auth/jwt.rs"), None);
         assert_eq!(held(&Actor { session: "s-c".into(), names: vec!["alice".into()] }, "src/auth/jwt.rs"), None);
         assert!(ClaimsOfOthers::read(b"{", &me, Time::from_ms(0)).held("src/auth/jwt.rs").is_none());

@@ -84,9 +84,16 @@ pub fn ruled_out(constraint: &str) -> Vec<String> {
 }
 
 /// What a change brings in that is ruled out.
-pub(super) fn brought_in<'i>(items: &'i [String], proposal: &Proposal) -> Option<&'i str> {
-    let Becomes::Text { before, after: Some(after) } = &proposal.becomes else { return None };
+pub(super) fn brought_in<'i>(items: &'i [String], proposal: &Proposal, texts: &[String]) -> Option<&'i str> {
     let Where::Known(path) = &proposal.at else { return None };
+    let (before, after) = match &proposal.becomes {
+        Becomes::Text { before, after: Some(after) } => (before, after),
+        Becomes::Text { .. } => return None,
+        // What becomes of the file is not known; what the line puts in is.
+        Becomes::Unknown(_) => {
+            return items.iter().map(String::as_str).find(|item| texts.iter().any(|text| uses(text, item, path)));
+        }
+    };
     let before = before.as_deref().unwrap_or_default();
     items.iter().map(String::as_str).find(|item| uses(after, item, path) && !uses(before, item, path))
 }

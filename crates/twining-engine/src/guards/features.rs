@@ -8,6 +8,10 @@ use std::collections::BTreeSet;
 
 use memchr::{memchr, memchr2_iter};
 
+use crate::guards::change::{Proposal, Where};
+use crate::guards::judge::Facts;
+use crate::guards::path::{Paths, normal};
+use crate::guards::stop::Accepted;
 use crate::guards::told_tested;
 use crate::workflow::FeatureList;
 
@@ -39,6 +43,27 @@ pub(crate) fn newly_tested(before: &str, after: &str) -> Result<BTreeSet<String>
         will.ask_the_workflow();
     }
     Ok(will.tested.difference(&was.tested).cloned().collect())
+}
+
+/// Whether a write of which nobody knows what it leaves is about no list: a pattern
+/// that no list there is could be meant by, or a file of a list's name that is
+/// something else.
+pub(crate) fn is_of_none(proposal: &Proposal, facts: &Facts<'_>) -> bool {
+    let there = |path: &str| facts.files.read(&normal(facts.root, path));
+    // Only this name is also a name for other things.
+    let is_other = |path: &str| {
+        let speaks = |text: &str| ["\"tested\"", "\"passes\""].iter().any(|word| text.contains(word));
+        path == "features.json" && matches!(there(path), Ok(Some(text)) if !text.trim().is_empty() && !speaks(&text))
+    };
+    match &proposal.at {
+        Where::Holes(holes) if !holes.is_made_of_words() => {
+            let is_there = |path: &&&str| !matches!(there(path), Ok(None)) && !is_other(path);
+            let lists: Vec<String> = Accepted::LISTS.iter().filter(is_there).map(|path| (*path).to_owned()).collect();
+            Paths::compile(&lists).is_ok_and(|lists| !lists.could_be(holes))
+        }
+        Where::Known(path) | Where::Below(path) => is_other(path),
+        _ => false,
+    }
 }
 
 /// What a list says by itself.

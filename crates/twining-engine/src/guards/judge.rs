@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use twining_model::limits;
 use twining_store::PolicyFile;
 
 use crate::governance::UserPolicy;
@@ -199,7 +200,12 @@ impl Guards {
     fn lay(&mut self, layer: Layer, name: &str, file: &PolicyFile, trial: Trial) {
         let text = match file {
             PolicyFile::Missing => return,
-            PolicyFile::Unusable(why) => return self.mistakes.push(Mistake::whole(name, why)),
+            PolicyFile::Unusable(why) => {
+                if layer == Layer::Project {
+                    self.guards.extend(builtin::instead_of_unread());
+                }
+                return self.mistakes.push(Mistake::whole(name, why));
+            }
             PolicyFile::Text(text) => text,
         };
         for written in reader::read(text, name, &mut self.mistakes) {
@@ -288,7 +294,7 @@ impl Guards {
             Kind::Claimed => claimed(guard, touched, facts.claims),
             Kind::Clause => {
                 let used = guard.concerned(touched).find_map(|proposal| {
-                    let item = clause::brought_in(&guard.when.adds, proposal)?;
+                    let item = clause::brought_in(&guard.when.adds, proposal, &touched.texts)?;
                     Some(guard.sure(proposal, format!("`{}` would use `{}`", proposal.place(), twining_model::text::excerpt(item, 80))))
                 });
                 used.unwrap_or_else(|| Said::nothing("nothing that is ruled out is brought in"))
@@ -303,6 +309,7 @@ impl Guards {
     fn of_change(&self, guard: &Guard, proposal: &Proposal, facts: &Facts<'_>) -> Option<Said> {
         let (before, after) = match &proposal.becomes {
             Becomes::Text { before, after } => (before.as_deref().unwrap_or_default(), after.as_deref()),
+            Becomes::Unknown(_) if guard.kind == Kind::Tested && features::is_of_none(proposal, facts) => return None,
             Becomes::Unknown(why) => {
                 return Some(
                     guard.sure(proposal, format!("what becomes of `{}` cannot be judged: {why}; change it with an edit", proposal.place())),
@@ -333,6 +340,10 @@ impl Guards {
     /// What a new policy would no longer stop.
     fn milder(&self, before: &str, after: &str) -> Option<String> {
         let load = |text: &str| Self::load(&self.user, &PolicyFile::Text(text.to_owned()), &super::seams::NoClauses, Trial::Tried);
+        let most = limits::POLICY_BYTES;
+        if after.len() > most && after != before {
+            return Some(format!("it would be larger than {most} bytes, and none of its guards would be read"));
+        }
         let (was, will) = (load(before), load(after));
         let of_project =
             |guard: &&Guard| guard.source.layer == Layer::Project && guard.action > Level::Off && guard.standing == Standing::Alive;

@@ -71,6 +71,11 @@ pub(crate) struct Holes {
 }
 
 impl Holes {
+    /// Whether something on the line tells what stands in the holes.
+    pub(crate) fn is_made_of_words(&self) -> bool {
+        self.is_untold || !self.made_of.is_empty()
+    }
+
     pub(crate) fn of(word: &Word, root: &str, bases: &[String]) -> Self {
         let mut text = String::new();
         for piece in &word.0 {

@@ -249,10 +249,11 @@ impl Guard {
 
     fn of_proposal(&self, proposal: &Proposal) -> Option<Said> {
         if let Becomes::Text { before, after } = &proposal.becomes {
-            let (before, after) = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
+            // An empty file that was not there is a change.
             if before == after {
                 return None;
             }
+            let (before, after) = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
             let comes = |text: &String| after.contains(text.as_str()) && !before.contains(text.as_str());
             let goes = |text: &String| before.contains(text.as_str()) && !after.contains(text.as_str());
             let conditional = !(self.when.adds.is_empty() && self.when.removes.is_empty());

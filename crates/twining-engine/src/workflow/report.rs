@@ -20,6 +20,7 @@ use crate::workflow::list::FeatureList;
 use crate::workflow::list_on;
 use crate::workflow::machine::{Effect, Event, Standing, advance};
 use crate::workflow::next::next;
+use crate::workflow::order;
 use crate::workflow::prompt::NextBrief;
 use crate::workflow::run::{AttemptReport, FileStates, Remembered, Run};
 
@@ -302,6 +303,17 @@ pub(crate) fn plan_report(
 ) -> Result<(FeatureChange, ReportOutcome), Failure> {
     let list = list_on(shelf)?.ok_or_else(|| no_feature(&draft.feature))?;
     let before = list.get(&draft.feature).ok_or_else(|| no_feature(&draft.feature))?;
+    if matches!(draft.event, Event::Completed | Event::Passed) {
+        let by_id = list.features.iter().map(|feature| (feature.id.as_str(), feature)).collect();
+        // What is in no list cannot be waited for; `next` tells of it.
+        let waits: Vec<&str> = order::held_by(before, &by_id).into_iter().filter(|id| by_id.contains_key(id)).collect();
+        if !waits.is_empty() {
+            let why = format!("`{}` depends on it", before.id);
+            return Err(Refused::new("feature", format!("must wait until {} is tested", words::some_names(waits.into_iter())))
+                .because(why)
+                .into());
+        }
+    }
     let mut feature = before.clone();
     let new_files = draft.files.iter().filter(|file| !before.files.contains(file));
     feature.files.extend(new_files.take(limits::LIST.saturating_sub(before.files.len())).cloned());

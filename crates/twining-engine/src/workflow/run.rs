@@ -1,6 +1,6 @@
 //! What is remembered of the loop between calls: runs, which are evidence, and
 //! reports, which say how an attempt went. One JSON line each in
-//! `local/runs.jsonl`: both belong to this working tree and this moment, a clone
+//! `local/own-…/runs.jsonl`: both belong to this working tree and this moment, a clone
 //! has neither, and what must outlive them stands in the list itself.
 
 use std::collections::BTreeMap;

@@ -37,6 +37,7 @@ use crate::desk::Project;
 use crate::installed;
 use crate::locate::FOLDER;
 use crate::out::Style;
+use crate::person;
 use crate::problem::{Ending, Problem};
 
 /// What is asked for.
@@ -149,6 +150,10 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     let outcome = Outcome { edits, memory, hosts: Vec::new(), notes: sheet.notes, advice: Vec::new(), close };
     if nothing || wish.dry_run {
         return Ok(tell(wish, &outcome));
+    }
+    if let Some(host) = person::host_of_shell() {
+        let why = format!("taking Twining away is a person's to do: this shell belongs to an agent ({host} is set)");
+        return Err(Problem::unavailable("NEEDS_PERSON", why).with_hint("a person types the command at their own terminal"));
     }
     if wish.purge && !wish.yes && !std::io::stdin().is_terminal() {
         let problem = Problem::misuse("--purge removes every record, and nobody is there to be asked");

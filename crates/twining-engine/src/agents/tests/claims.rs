@@ -37,6 +37,18 @@ fn a_directory_that_is_held_keeps_others_from_its_files_and_not_from_its_namesak
 }
 
 #[test]
+fn a_claim_names_places_and_no_patterns() {
+    let project = Project::new();
+    project.engine.claim(&caller("ada"), &paths(&["src/auth"])).expect("claims");
+    for pattern in ["**", "*", "s*", "src/*", "{src,lib}", "src/?uth", "src/[a]uth"] {
+        let refused = project.engine.claim(&caller("bob"), &paths(&["docs", pattern])).expect_err("a pattern");
+        assert!(refused.to_string().contains("paths") && refused.to_string().contains(pattern), "{refused}");
+    }
+    assert_eq!(held(&project), 1);
+    project.engine.claim(&caller("bob"), &release(&["old/*"])).expect("what was claimed before is let go by its name");
+}
+
+#[test]
 fn a_claim_ends_by_itself_and_leaves_the_file() {
     let project = Project::new();
     let input = ClaimInput { ttl: Some("90s".into()), ..paths(&["src/auth"]) };

@@ -4,6 +4,9 @@ use crate::guards::shell::lists::{EDITORS, INTERPRETERS, READERS, SHELLS, WRAPPE
 use crate::guards::shell::tree::{self, made_of};
 use crate::guards::shell::{Certainty, Effects, Piece, ShellWrite, Target, Unreadable, Word, code, word};
 
+/// Makes a file where there is none, and leaves what stands in one.
+pub(crate) const TOUCH: &str = "touch";
+
 /// What a command gets besides its arguments.
 pub(super) struct Surroundings<'a> {
     /// A here-document or here-string.
@@ -47,6 +50,7 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
     let Some(program) = words.first().map(name_of) else { return Ok(()) };
     let is_guessed = words.first().is_some_and(|word| word.known().is_none()) || effects.defines.contains(&program);
     let arguments = words.get(1..).unwrap_or_default().to_vec();
+    effects.texts.extend(text_of(&program, &arguments, around));
     effects.runs.push(words);
     let mut doing = Doing { program: &program, arguments: &arguments, effects };
     match program.as_str() {
@@ -79,6 +83,7 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
         "cp" | "install" | "rsync" | "scp" | "ln" | "mv" => doing.copies(),
         "rm" | "unlink" | "rmdir" => doing.removes(),
         "dd" => doing.prefixed("of="),
+        TOUCH => doing.all_operands(TOUCH),
         "truncate" => doing.all_operands("truncate"),
         "curl" | "wget" | "sort" | "openssl" | "gcc" | "cc" | "pandoc" => doing.outputs(),
         "tar" | "bsdtar" | "unzip" | "cpio" | "7z" | "bsdcpio" => doing.unpacks(),
@@ -123,6 +128,24 @@ fn fill_in(words: &mut Vec<Word>, given: &[String]) {
     if !is_filled {
         words.push(made_of(given));
     }
+}
+
+/// What a command prints, passes on or puts into a file, as far as the line says it.
+fn text_of(program: &str, arguments: &[Word], around: &Surroundings<'_>) -> Option<String> {
+    let words = || arguments.iter().map(Word::gist);
+    match program {
+        "echo" | "printf" => Some(words().collect::<Vec<_>>().join(" ").replace("\\n", "\n")),
+        "cat" | "tee" => around.fed.map(str::to_owned),
+        // Of `s/old/new/` only the new comes in.
+        "sed" | "gsed" => Some(words().map(|word| substitute(&word).unwrap_or(word)).collect::<Vec<_>>().join("\n")),
+        _ => None,
+    }
+}
+
+fn substitute(script: &str) -> Option<String> {
+    let rest = script.strip_prefix('s')?;
+    let sign = rest.chars().next().filter(|sign| !sign.is_alphanumeric())?;
+    rest.split(sign).nth(2).map(str::to_owned)
 }
 
 /// A program's name without its folder.
@@ -200,7 +223,11 @@ impl Doing<'_> {
     }
 
     fn all_operands(&mut self, by: &str) {
-        let valued: &[&str] = if self.program == "truncate" { &["-s", "-r"] } else { &[] };
+        let valued: &[&str] = match self.program {
+            "truncate" => &["-s", "-r"],
+            TOUCH => &["-t", "-d", "-r", "--date", "--reference"],
+            _ => &[],
+        };
         for operand in self.operands(valued) {
             self.write(Target::Path(operand), Certainty::Certain, by);
         }

@@ -20,6 +20,7 @@ mod word;
 mod tests;
 
 pub(crate) use code::squeezed;
+pub(crate) use commands::TOUCH;
 pub use steps::Patience;
 pub use testing::{TestCommand, test_command};
 pub(crate) use word::{Piece, UNTOLD, Word};
@@ -83,6 +84,8 @@ pub(crate) struct Effects {
     pub(crate) runs: Vec<Vec<Word>>,
     /// Directories the line changes into.
     pub(crate) enters: Vec<Word>,
+    /// Text that it prints or feeds somewhere.
+    pub(crate) texts: Vec<String>,
     /// Functions and aliases it makes.
     pub(crate) defines: BTreeSet<String>,
     /// Places whose whole new content is known already.

@@ -1,6 +1,7 @@
 //! What must not slip through, and what must not be stopped.
 
 mod bounds;
+mod found;
 mod lazily;
 mod nasty;
 
@@ -102,7 +103,7 @@ fn bypasses() -> Vec<(&'static str, Value)> {
         ),
         (
             "apply_patch",
-            json!({"input": format!("*** Begin Patch\n*** Add File: new/feature-list.json\n+[{{\"id\":\"X\",\"tested\":true}}]\n*** End Patch\n")}),
+            json!({"input": format!("*** Begin Patch\n*** Add File: feature-list.json\n+[{{\"id\":\"X\",\"tested\":true}}]\n*** End Patch\n")}),
         ),
         ("mcp__filesystem__write_file", json!({"path": LIST, "content": BEFORE.replace("false", "true")})),
         ("mcp__filesystem__move_file", json!({"source": "/elsewhere/x", "destination": format!("/p/{LIST}")})),

@@ -236,6 +236,17 @@ fn agents_that_report_at_once_lose_nothing() {
 }
 
 #[test]
+fn what_waits_for_an_untested_feature_is_not_reported_done() {
+    let project = Project::new();
+    let text = r#"[{"id": "F1", "status": "blocked"}, {"id": "F3", "depends_on": ["F1"], "status": "in_progress"}]"#;
+    fs::write(project.path().join("feature-list.json"), text).expect("writes");
+    for (role, outcome, evidence) in [("coder", "completed", none()), ("tester", "passed", run_of(1))] {
+        let refused = report(&project, "F3", role, outcome, evidence).expect_err("it waits");
+        assert!(refused.to_string().contains("F1"), "{refused}");
+    }
+}
+
+#[test]
 fn what_is_remembered_of_runs_stays_bounded() {
     let project = Project::new();
     let run = |n: usize| Run { id: format!("run-{n}"), command: "x".repeat(100_000), ..Run::default() };
@@ -243,7 +254,9 @@ fn what_is_remembered_of_runs_stays_bounded() {
     let kept = project.engine.remembered().expect("reads").runs;
     assert!((4..=10).contains(&kept.len()), "{}", kept.len());
     assert_eq!(kept.last().map(|run| run.id.as_str()), Some("run-29"));
-    let size = fs::metadata(project.path().join(".twining/local/runs.jsonl")).expect("is there").len();
+    let own = fs::read_dir(project.path().join(".twining/local")).expect("a folder").filter_map(Result::ok);
+    let runs = own.map(|entry| entry.path().join("runs.jsonl")).find(|path| path.is_file()).expect("is there");
+    let size = fs::metadata(runs).expect("is there").len();
     assert!(size <= twining_model::limits::RUNS_BYTES as u64);
 }
 

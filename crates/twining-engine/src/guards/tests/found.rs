@@ -1,0 +1,126 @@
+//! Ways around the guards, and false alarms, that were found from outside.
+
+use super::*;
+
+fn stopped(guards: &Guards, (tool, input): &(&str, Value)) -> Level {
+    judge_with(guards, tool, input, &NoEvidence).verdict
+}
+
+#[test]
+fn a_policy_that_is_too_large_to_be_read_takes_no_guard_away() {
+    let policy = files().0["/p/.twining/policy.yml"].clone();
+    let padded = format!("{policy}{}", "# nothing to see here\n".repeat(20_000));
+    assert!(padded.len() > twining_model::limits::POLICY_BYTES);
+    let guards = loaded("", &policy);
+    assert_eq!(stopped(&guards, &write(".twining/policy.yml", &padded)), Level::Ask);
+    // Written behind our back, it is told at the end of the turn and at the commit.
+    let accepted = Accepted::now(&|path: &str| (path == ".twining/policy.yml").then(|| policy.clone()));
+    let told = accepted.slipped(&guards, &|path: &str| (path == ".twining/policy.yml").then(|| padded.clone()), &NoEvidence);
+    assert!(told.len() == 1 && told[0].contains("larger than 262144 bytes"), "{told:?}");
+}
+
+#[test]
+fn while_the_policy_cannot_be_read_nothing_changes_but_the_policy() {
+    let unread = PolicyFile::Unusable("it is larger than 262144 bytes".into());
+    let guards = Guards::load(&UserPolicy::default(), &unread, &NoClauses, Trial::Tried);
+    let kept = Guards::from_compiled(&guards.to_compiled(), &UserPolicy::default()).expect("reads");
+    for guards in [guards, kept] {
+        assert_eq!(stopped(&guards, &write("src/a.rs", "fn b() {}\n")), Level::Block);
+        assert_eq!(stopped(&guards, &bash("git push")), Level::Ask);
+        assert_eq!(stopped(&guards, &bash("echo x > src/a.rs")), Level::Block);
+        let mended = files().0["/p/.twining/policy.yml"].clone() + "# mended\n";
+        assert_eq!(stopped(&guards, &write(".twining/policy.yml", &mended)), Level::Off);
+        assert_eq!(stopped(&guards, &("Read", json!({"file_path": "/p/src/a.rs"}))), Level::Off);
+    }
+}
+
+#[test]
+fn an_agent_does_not_take_twining_away() {
+    let guards = loaded("", "");
+    for line in [
+        "twining uninstall",
+        "twining uninstall -y",
+        "twining --project . uninstall --purge --yes",
+        "./target/debug/twining uninstall --purge -y",
+        "bash -c 'twining uninstall -y'",
+        "script -qc 'twining uninstall' /elsewhere/log",
+        "python3 -c \"import os; os.system('twining uninstall -y')\"",
+    ] {
+        assert_eq!(stopped(&guards, &bash(line)), Level::Block, "{line}");
+    }
+    for line in ["twining uninstall --dry-run", "twining uninstall --help", "npm uninstall left-pad", "grep -r 'twining uninstall' docs"] {
+        assert_eq!(stopped(&guards, &bash(line)), Level::Off, "{line}");
+    }
+}
+
+#[test]
+fn an_empty_file_that_was_not_there_is_a_change() {
+    let guards = loaded("", "guards:\n  - {id: final, paths: ['migrations/**'], say: written by hand}\n");
+    for call in [
+        write(".twining/features.json", ""),
+        write("migrations/002.sql", ""),
+        bash("touch .twining/features.json"),
+        bash("touch -d yesterday migrations/002.sql"),
+        bash("cd migrations && touch 002.sql"),
+    ] {
+        assert_eq!(stopped(&guards, &call), Level::Block, "{call:?}");
+    }
+    for line in ["touch src/b.rs", "touch .twining/blackboard.jsonl"] {
+        assert_eq!(stopped(&guards, &bash(line)), Level::Off, "{line}: nothing of anybody's changes");
+    }
+}
+
+#[test]
+fn only_a_list_is_taken_for_one() {
+    let guards = loaded("", "");
+    let geo = r#"{"type": "FeatureCollection", "features": []}"#;
+    let judged = |held: &Held, (tool, input): (&str, Value)| {
+        let event = Event::of_tool(tool, action(tool, &input), "/p");
+        guards.judge(&event, &Facts { root: "/p", files: held, evidence: &NoEvidence, claims: &NoClaims }).verdict
+    };
+    let globs = ["sed -i 's/1/2/' *.json", "rm *.json", "mv *.json data/"];
+    let none = Held([("/p/features.json".to_owned(), geo.to_owned())].into());
+    for line in globs.into_iter().chain([
+        "sed -i 's/1/2/' data/features.json",
+        "echo '{}' > node_modules/foo/features.json",
+        "cp a.json tests/fixtures/feature_list.json",
+        "sed -i s/a/b/ features.json",
+    ]) {
+        // A map's features are nobody's features.
+        assert!(judged(&none, bash(line)) < Level::Ask, "{line}");
+    }
+    assert!(judged(&none, write("data/features.json", r#"[{"id": "F", "tested": true}]"#)) < Level::Ask);
+    let some = Held([("/p/feature-list.json".to_owned(), BEFORE.to_owned())].into());
+    for line in globs {
+        assert_eq!(judged(&some, bash(line)), Level::Block, "{line}");
+    }
+}
+
+#[test]
+fn what_is_ruled_out_does_not_come_in_by_a_command_line() {
+    let clause = Clause {
+        id: "01D".into(),
+        paths: vec!["src/**".into()],
+        must_not_use: vec!["moment".into()],
+        say: "dates stay plain".into(),
+        is_contested: false,
+    };
+    let guards = Guards::load(&UserPolicy::default(), &PolicyFile::Missing, &vec![clause], Trial::Tried);
+    for line in [
+        "echo 'import moment' > src/b.py",
+        "cat >> src/a.rs <<E\nimport moment\nE",
+        "printf 'x\\nimport moment\\n' | tee src/b.py",
+        "sed -i '1i import moment' src/a.rs",
+        "sed -i 's/import dayjs/import moment/' src/a.rs",
+    ] {
+        assert_eq!(stopped(&guards, &bash(line)), Level::Block, "{line}");
+    }
+    for line in [
+        "echo 'import moment' > notes/b.py",
+        "sed -i 's/import moment/import dayjs/' src/a.rs",
+        "echo 'at this moment' > src/b.py",
+        "grep -r 'import moment' . > src/found.txt",
+    ] {
+        assert_eq!(stopped(&guards, &bash(line)), Level::Off, "{line}");
+    }
+}
