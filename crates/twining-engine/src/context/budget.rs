@@ -61,7 +61,11 @@ pub(super) fn fill(
     filling.context.claims = filling.take_some(others.claims, &mut share);
     filling.context.handoffs = filling.take_some(others.handoffs, &mut share);
     let mut waiting = gathered.candidates;
-    for (share, wanted) in [(BINDING, binds as fn(&Candidate) -> bool), (WARNINGS, warns), (ASKED, asks)] {
+    // Stable: what was decided for just this place comes before all else that binds here.
+    waiting.sort_by_key(|candidate| !candidate.is_exact);
+    waiting = filling.take_share(waiting, room * BINDING / 100, binds);
+    waiting.sort_by(Candidate::order);
+    for (share, wanted) in [(WARNINGS, warns as fn(&Candidate) -> bool), (ASKED, asks)] {
         waiting = filling.take_share(waiting, room * share / 100, wanted);
     }
     let mut share = room * ENTITIES / 100;

@@ -41,6 +41,8 @@ pub(super) struct Candidate {
     pub(super) binds: bool,
     /// Whether it is one that speaks of this very place, and not of the project.
     pub(super) governs: bool,
+    /// Whether it was decided for just this place.
+    pub(super) is_exact: bool,
     /// Whether it was taken for where it stands, whatever it speaks of.
     pub(super) in_scope: bool,
     /// Decisions in force that say otherwise.
@@ -101,8 +103,7 @@ pub(super) fn gather(
     candidates.extend(gathering.entries(entries, std::mem::take(&mut here.entries))?);
     let best = candidates.iter().map(|candidate| candidate.why.worth()).fold(0.0, f64::max);
     candidates.retain(|candidate| candidate.in_scope || mode == SearchMode::Keyword || candidate.why.worth() >= FLOOR * best);
-    // The order is total, so that the same question gets the same answer.
-    candidates.sort_by(|a, b| b.why.worth().total_cmp(&a.why.worth()).then_with(|| b.id().cmp(a.id())));
+    candidates.sort_by(Candidate::order);
     // Not of all that were found: of more than these the budget can tell nothing.
     let told = if draft.rules_only { most } else { TOLD.max(most / 4) };
     for binds in [true, false] {
@@ -199,6 +200,7 @@ impl Gathering<'_, '_> {
             if let Some(candidate) = found.get_mut(row.id.as_str()) {
                 (candidate.binds, candidate.in_scope) = (true, true);
                 candidate.governs = row.via != Via::Project;
+                candidate.is_exact = row.via == Via::Exact && self.draft.scope != Scope::project();
             }
         }
         Ok(found.into_values().collect())
@@ -330,7 +332,12 @@ fn entities(view: &View<'_>, scope: &Scope) -> Result<(Vec<ContextEntity>, HashS
 
 impl Candidate {
     fn new(record: Record, why: Why, meaning: u64) -> Self {
-        Self { record, why, meaning, binds: false, governs: false, in_scope: false, contested_by: Vec::new() }
+        Self { record, why, meaning, binds: false, governs: false, is_exact: false, in_scope: false, contested_by: Vec::new() }
+    }
+
+    /// The best first. The order is total, so that the same question gets the same answer.
+    pub(super) fn order(&self, other: &Self) -> std::cmp::Ordering {
+        other.why.worth().total_cmp(&self.why.worth()).then_with(|| other.id().cmp(self.id()))
     }
 
     /// The record's id.

@@ -358,3 +358,20 @@ fn nothing_open_in_scope_is_lost_because_it_speaks_a_little_of_the_task() {
     let context = assemble(&project, "make card retries safe", "src/pay/gateway/charge.rs", None);
     assert_eq!(context.active_warnings.len(), warnings.len(), "{context:?}");
 }
+
+#[test]
+fn what_was_decided_for_just_this_file_is_told_before_what_only_names_it() {
+    let project = Project::new();
+    for n in 0..12 {
+        let names_it = DecideInput {
+            affected_files: vec!["src/auth/jwt.rs".into()],
+            ..choice(&format!("d{n}"), "payments/", &format!("retry the token change {n} times"))
+        };
+        project.decide(&names_it);
+    }
+    let own = project.decide(&choice("keys", "src/auth/jwt.rs", "sign with one algorithm"));
+    for budget in [300, 600, 1500, 4000] {
+        let context = assemble(&project, "change the token retry", "src/auth/jwt.rs", Some(budget));
+        assert_eq!(context.active_decisions.first().map(|told| &told.id), Some(&own.id), "at {budget}");
+    }
+}
