@@ -15,6 +15,8 @@ use crate::words;
 /// Candidates taken by scope, of each kind: at least so many, and at most.
 const BY_SCOPE: usize = 40;
 const MOST_BY_SCOPE: usize = 1000;
+/// Characters of the budget for each of them: a small one is left to what speaks of the task.
+const CHARS_BY_SCOPE: usize = 400;
 /// Decisions in scope that are counted beyond those that are looked at.
 const COUNTED: usize = 1000;
 /// Characters of the budget for each candidate that is looked at.
@@ -134,8 +136,8 @@ struct Here {
 
 impl Here {
     fn look(view: &View<'_>, draft: &AssembleDraft) -> Result<Self, StoreError> {
-        // As many as the budget could name. Of entries there are several kinds to share it.
-        let most = (draft.max_tokens * 4 / CHARS_PER_CANDIDATE).clamp(BY_SCOPE, MOST_BY_SCOPE);
+        // Of entries there are several kinds to share the budget.
+        let most = (draft.max_tokens * 4 / CHARS_BY_SCOPE).clamp(BY_SCOPE, MOST_BY_SCOPE);
         let most_entries = (most / 2).max(BY_SCOPE);
         let decisions = view.decisions().nearest(&draft.scope, most)?;
         // By kind, so that many of one leave room for the others.
