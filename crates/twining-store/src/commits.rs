@@ -23,6 +23,9 @@ const POSITIONS: &str = "256";
 const BRANCHES: &str = "--count=64";
 /// Commits of which the files are read at once; the newest nearly always suffice.
 const AT_ONCE: usize = 8;
+/// Bytes after which no older commit is asked: a writer waits for this. What stands
+/// in one all the same is brought back twice, which loses nothing.
+const ENOUGH: usize = 64 * 1024 * 1024;
 /// The files in which a record may stand, beside a decision's own.
 const SHARED: [&str; 4] = ["blackboard.jsonl", "traces.jsonl", "graph/entities.json", "graph/relations.json"];
 
@@ -32,9 +35,9 @@ const OWN: [&[u8]; 3] = [b"id", b"at", b"linked_at"];
 const QUOTED: RangeInclusive<usize> = 20..=36;
 
 /// Which of these texts stand in a commit where HEAD lately was, in the newest of a
-/// branch, or in the stash: in the shared
-/// files, or in the file of one of these decisions. If git cannot be asked,
-/// none: bringing a record back twice is better than losing it.
+/// branch, or in the stash: in the shared files, or in the file of one of these
+/// decisions. If git cannot be asked, none: bringing a record back twice is better
+/// than losing it.
 pub fn holding(project: &Path, texts: &HashSet<String>, decisions: &BTreeSet<Id>) -> HashSet<String> {
     if texts.is_empty() {
         return HashSet::new();
@@ -49,23 +52,26 @@ pub fn holding(project: &Path, texts: &HashSet<String>, decisions: &BTreeSet<Id>
     let mut seen = HashSet::new();
     commits.retain(|commit| seen.insert(commit.clone()));
 
-    let (mut held, mut read) = (HashSet::new(), BTreeSet::new());
+    let (mut held, mut read, mut bytes) = (HashSet::new(), BTreeSet::new(), 0);
     for some in commits.chunks(AT_ONCE) {
-        held.extend(found(project, some, texts, decisions, &mut read).unwrap_or_default());
-        if held.len() == texts.len() {
+        let (found, size) = found(project, some, texts, decisions, &mut read).unwrap_or_default();
+        held.extend(found);
+        bytes += size;
+        if held.len() == texts.len() || bytes > ENOUGH {
             break;
         }
     }
     held
 }
 
+/// Those that stand in these commits, and how many bytes were read for it.
 fn found(
     project: &Path,
     commits: &[String],
     texts: &HashSet<String>,
     decisions: &BTreeSet<Id>,
     read: &mut BTreeSet<String>,
-) -> Option<HashSet<String>> {
+) -> Option<(HashSet<String>, usize)> {
     let mut names = String::new();
     for commit in commits {
         let own = decisions.iter().map(|id| format!("decisions/{id}.json"));
@@ -90,7 +96,7 @@ fn found(
         strike(rest.get(end + 1..end + 1 + size)?, texts, &mut found);
         rest = rest.get(end + 2 + size..).unwrap_or_default();
     }
-    Some(found)
+    Some((found, bytes.len()))
 }
 
 /// Notes which of the texts stand in a file: as an element on a line of its own,

@@ -88,18 +88,15 @@ impl Store {
 
     /// Stores traces, waiting for the lock as every writer does.
     pub fn store_traces(&self, traces: &[Trace]) -> Result<(), StoreError> {
-        let lines = lines_of(traces)?;
-        let room = self.writing_room()?;
-        let _held = room.lock.take()?;
-        let now = self.ids().now();
-        let lost = trace_ring::lost(&room, now)?;
-        append_lines(&room.layout, &lost, now)?;
-        drain(&room.layout, now)?;
-        append(&room.layout, &lines, now)
+        self.put_traces(traces, append)
     }
 
     /// Stores traces that came from elsewhere: nobody here vouches for them.
     pub fn import_traces(&self, traces: &[Trace]) -> Result<(), StoreError> {
+        self.put_traces(traces, append_lines)
+    }
+
+    fn put_traces(&self, traces: &[Trace], put: fn(&Layout, &[u8], Time) -> Result<(), StoreError>) -> Result<(), StoreError> {
         let lines = lines_of(traces)?;
         let room = self.writing_room()?;
         let _held = room.lock.take()?;
@@ -107,7 +104,7 @@ impl Store {
         let lost = trace_ring::lost(&room, now)?;
         append_lines(&room.layout, &lost, now)?;
         drain(&room.layout, now)?;
-        append_lines(&room.layout, &lines, now)
+        put(&room.layout, &lines, now)
     }
 
     /// Brings in what hooks left, if nobody has the lock; how many there were.

@@ -10,7 +10,8 @@ use crate::schema;
 /// Refuses a list, a number or a truth where `T` wants an object.
 pub fn check<T: JsonSchema>(fields: &Value) -> Result<(), Refused> {
     let Value::Object(fields) = fields else { return Ok(()) };
-    // Most calls hold nothing but text and lists of it, and need no schema.
+    // Most calls hold no list of anything but text and no object, and need no schema:
+    // a number in place of an object, serde refuses by itself.
     if fields.values().all(is_plain) {
         return Ok(());
     }
@@ -21,9 +22,9 @@ pub fn check<T: JsonSchema>(fields: &Value) -> Result<(), Refused> {
 
 fn is_plain(value: &Value) -> bool {
     match value {
-        Value::Null | Value::String(_) => true,
-        Value::Array(items) => items.iter().all(Value::is_string),
-        Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+        Value::Null | Value::String(_) | Value::Bool(_) | Value::Number(_) => true,
+        Value::Array(items) => !items.is_empty() && items.iter().all(Value::is_string),
+        Value::Object(_) => false,
     }
 }
 
