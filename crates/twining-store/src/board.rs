@@ -134,6 +134,11 @@ impl Board {
         if self.git.is_some() { commits::holding(&self.project, texts, decisions) } else { HashSet::new() }
     }
 
+    /// The folder that holds the memory.
+    pub fn project(&self) -> &Path {
+        &self.project
+    }
+
     /// Whether git is in the middle of something.
     pub fn git_is_busy(&self) -> bool {
         self.git.as_ref().is_some_and(|git| matches!(git.stat("index.lock"), Ok(Some(_))))
