@@ -115,13 +115,13 @@ impl GitGround {
         if missing > 0 && was_told(&places) {
             faults.push(format!("{missing} lines of info/attributes are gone, so git merges those files line by line"));
         }
-        let (name, _) = HOOKS[0];
-        let hook = self.hooks().map(|(folder, within)| (folder.join(name), within));
-        if let Some((file, within)) = hook.filter(|(file, _)| was_told(file)) {
+        for (name, lost) in [(HOOKS[0].0, "commits are not looked at"), (HOOKS[1].0, "commits are not linked with decisions")] {
+            let hook = self.hooks().map(|(folder, within)| (folder.join(name), within));
+            let Some((file, within)) = hook.filter(|(file, _)| was_told(file)) else { continue };
             if !text(&file, &within).contains(&format!("hook --agent git {name}")) {
-                faults.push(format!("{name} no longer asks twining, so commits are not looked at"));
+                faults.push(format!("{name} no longer asks twining, so {lost}"));
             } else if !self.is_husky() && !starts(&file) {
-                faults.push(format!("{name} is not executable, so git never starts it and commits are not looked at"));
+                faults.push(format!("{name} is not executable, so git never starts it and {lost}"));
             }
         }
         faults
