@@ -1,19 +1,22 @@
 //! Putting right what git leaves where no driver is installed: both sides of a
-//! merge between markers, in the board, in a decision, in the feature list or in
-//! the graph.
+//! merge between markers, in the board, in an array, in a decision, in the feature
+//! list or in the graph.
 //!
 //! Readers make sense of such files at once. Here they are written anew, off
 //! everybody's way, so that other programs and the next commit find them whole.
 
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::PoisonError;
 
 use memchr::memmem;
 use twining_model::{Id, Time};
 
+use crate::array;
 use crate::commits;
 use crate::error::StoreError;
 use crate::features::{FeatureChange, FeatureFile};
+use crate::files::Array;
 use crate::layout::{BOARD, DECISIONS, FOLDER};
 use crate::merge::{DECISION, Joining, LEFT_BY_GIT, has_markers, is_marker, untangle};
 use crate::record::Record;
@@ -46,6 +49,10 @@ pub fn after_git(room: &Room, now: Time) -> Result<(), StoreError> {
     }
     if files.iter().any(|file| file == BOARD) {
         mend_board(room, &mut record)?;
+    }
+    // The list of decisions is derived and no part of the index: it is looked at where another file was left so.
+    for which in [Array::Entities, Array::Relations, Array::DecisionIndex] {
+        mend_array(room, which)?;
     }
     record.write(held.file())?;
     drop(held);
@@ -83,6 +90,7 @@ impl Store {
         if room.board.git_is_busy() || self.looked.lock().unwrap_or_else(PoisonError::into_inner).replace(print) == Some(print) {
             return Ok(());
         }
+        self.mend_registry(room)?;
         let graph = self.knowledge()?;
         let left = graph.bytes.as_deref().filter(|bytes| has_markers(bytes));
         if let Some(whole) = left.and_then(|bytes| one(&self.place().project, &graph.path, bytes, &joiners.knowledge)) {
@@ -103,6 +111,18 @@ impl Store {
     }
 }
 
+/// Writes an array anew in which both sides stand, each element once.
+fn mend_array(room: &Room, which: Array) -> Result<(), StoreError> {
+    let Some((_, bytes)) = room.files.array(which)? else { return Ok(()) };
+    let scanned = array::scan(&bytes);
+    if !has_markers(&bytes) || !scanned.unreadable.is_empty() {
+        return Ok(());
+    }
+    let dir = if which == Array::DecisionIndex { &room.layout.decisions } else { &room.layout.graph };
+    let whole = array::splice(&scanned, &BTreeMap::new(), &HashSet::new());
+    room.layout.replace(dir, which.name(), whole.as_bytes(), true)
+}
+
 /// Takes git's markers off the board; every other line stays as it is.
 fn mend_board(room: &Room, record: &mut Record) -> Result<(), StoreError> {
     let Some(board) = room.layout.top.open(BOARD)? else { return Ok(()) };
@@ -114,7 +134,7 @@ fn mend_board(room: &Room, record: &mut Record) -> Result<(), StoreError> {
     let lines = bytes.split_inclusive(|&byte| byte == b'\n').filter(|line| !is_marker(line.trim_ascii_end()));
     lines.for_each(|line| kept.extend_from_slice(line));
     room.layout.replace(&room.layout.top, BOARD, &kept, true)?;
-    let known = room.board.replaced(record, &std::collections::HashSet::new());
+    let known = room.board.replaced(record, &HashSet::new());
     record.epoch = record.epoch.saturating_add(1);
     known
 }

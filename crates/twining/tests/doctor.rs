@@ -244,6 +244,22 @@ fn a_memory_of_another_program_is_completed_and_dead_locks_go() {
 }
 
 #[test]
+fn hooks_that_only_a_person_can_put_in_place_are_not_called_so() {
+    let shop = Repository::new();
+    shop.twining_on_path();
+    fs::create_dir(shop.path("home/hooks")).expect("makes a folder");
+    shop.git(&["config", "core.hooksPath", shop.path("home/hooks").to_str().expect("is UTF-8")]);
+    shop.told(&["init", "--agent", "none"]);
+    let told = examined(&shop, &[]);
+    assert_eq!(said(&told, "git", "add `twining hook --agent git post-commit`").0, "warn", "{told:#}");
+    assert_eq!(said(&told, "git", "drivers are in place").0, "ok");
+    for name in ["pre-commit", "post-commit"] {
+        fs::write(shop.path(&format!("home/hooks/{name}")), format!("#!/bin/sh\ntwining hook --agent git {name}\n")).expect("writes");
+    }
+    assert_eq!(said(&examined(&shop, &[]), "git", "drivers and hooks are in place").0, "ok", "who did so is not told again");
+}
+
+#[test]
 fn lines_that_somebody_took_out_of_what_git_is_told_are_found_and_added() {
     let shop = wired("none");
     let attributes = shop.read(".twining/.gitattributes");

@@ -79,6 +79,8 @@ fn base(shop: &Repository) {
         "summary": "Use JWT", "context": "c", "rationale": "r", "status": "active", "affected_files": ["src/a.rs"], "commit_hashes": ["0base"]});
     shop.write(&format!(".twining/decisions/{DECISION}.json"), &pretty(&decision));
     shop.write(".twining/blackboard.jsonl", &entry("base"));
+    shop.write(".twining/graph/entities.json", "[\n]\n");
+    shop.write(".twining/agents/registry.json", "[\n]\n");
     shop.commit("base");
 }
 
@@ -122,6 +124,19 @@ fn carry_out(shop: &Repository, branch: &str, work: &Work) {
         decision["rationale"] = json!(format!("because of {branch}"));
     }
     shop.write(&file, &pretty(&decision));
+    for (file, element) in [
+        (
+            "graph/entities.json",
+            json!({"id": branch, "name": branch, "type": "concept", "properties": {}, "created_at": "", "updated_at": ""}),
+        ),
+        ("agents/registry.json", json!({"agent_id": branch, "capabilities": [branch]})),
+    ] {
+        let file = format!(".twining/{file}");
+        let mut elements: Vec<Value> = serde_json::from_str(&shop.read(&file)).expect("is JSON");
+        elements.push(element);
+        let lines: Vec<String> = elements.iter().map(Value::to_string).collect();
+        shop.write(&file, &format!("[\n{}\n]\n", lines.join("\n,")));
+    }
     let board = shop.read(".twining/blackboard.jsonl") + &entry(branch);
     shop.write(".twining/blackboard.jsonl", &board);
 }
@@ -174,6 +189,12 @@ fn story(works: &[Work], style: &str, how: How) {
         .map(|file| shop.read(&format!(".twining/{file}")));
     for text in &text {
         assert!(!text.contains("<<<<<<<") && !text.contains(">>>>>>>") && !text.contains("|||||||"), "{text}");
+    }
+    for (file, key) in [("graph/entities.json", "id"), ("agents/registry.json", "agent_id")] {
+        let elements: Vec<Value> =
+            serde_json::from_str(&shop.read(&format!(".twining/{file}"))).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let found: BTreeSet<&str> = elements.iter().filter_map(|element| element[key].as_str()).collect();
+        assert!(branches.iter().all(|branch| found.contains(branch.as_str())), "{file}: {found:?}");
     }
     let list = shop.json(".twining/features.json");
     let features = list["features"].as_array().expect("a list");

@@ -48,6 +48,16 @@ const FIXTURES: [&[(&str, &str)]; 6] = [
 ];
 
 #[test]
+fn settings_that_git_wrote_behind_ours_leave_no_empty_line() {
+    let shop = Repository::new();
+    let before = shop.read(".git/config");
+    shop.told(&["init", "--agent", "none"]);
+    shop.git(&["config", "shop.open", "true"]);
+    shop.told(&["uninstall", "--yes"]);
+    assert_eq!(shop.read(".git/config"), format!("{before}[shop]\n\topen = true\n"));
+}
+
+#[test]
 fn what_people_write_around_our_block_stays_to_the_byte() {
     for (own, before, after) in [
         ("# Rules\n\nBe kind.\n", "", "\n## More\n\nOf it.\n"),

@@ -101,6 +101,12 @@ pub fn take_with_gap(text: &str, marks: Marks, put_in: usize) -> Result<Option<S
     Ok((!rest.trim().is_empty()).then_some(rest))
 }
 
+/// The same in a file in which nobody else leaves empty lines: the one in front is ours.
+pub fn take_with_line(text: &str, marks: Marks) -> Result<Option<String>, Torn> {
+    let length = find(text, marks)?.map_or(0, |(from, to)| to - from);
+    take_with_gap(text, marks, length + 1)
+}
+
 /// The text without the empty line at its end.
 fn without_gap(text: &str) -> &str {
     let shorter = text.strip_suffix('\n').map(|text| text.strip_suffix('\r').unwrap_or(text));

@@ -157,6 +157,10 @@ impl GitGround {
     fn put_hook(&self, sheet: &mut Sheet, name: &str, refused: &str) -> Result<(), Problem> {
         let call = format!("{NAME} hook --agent git {name}");
         let Some((folder, within)) = self.hooks() else {
+            let there = std::fs::read_to_string(self.shape.hooks.join(name)).unwrap_or_default();
+            if there.contains(&format!("hook --agent git {name}")) {
+                return Ok(());
+            }
             sheet.note(format!(
                 "core.hooksPath leads to `{}`, which other repositories use too; add `{call}` to its {name} yourself",
                 self.shape.hooks.display()
@@ -339,7 +343,7 @@ fn put_block(sheet: &mut Sheet, file: &Path, within: &Path, body: &str) -> Resul
 fn take_block(sheet: &mut Sheet, file: &Path, within: &Path) -> Result<(), Problem> {
     let shown = sheet.shown(file);
     sheet.edit(file, within, |text| match text {
-        Some(text) => block::take(text, Marks::Hash).map_err(|torn| unfit(&shown, &torn.to_string())),
+        Some(text) => block::take_with_line(text, Marks::Hash).map_err(|torn| unfit(&shown, &torn.to_string())),
         None => Ok(None),
     })
 }
