@@ -41,9 +41,9 @@ pub use reconsider::{ReconsiderDraft, ReconsiderInput, Reconsidered, plan_recons
 pub(crate) use search::search_decisions;
 pub use search::{DecisionHit, SearchDecisionsDraft, SearchDecisionsInput, SearchDecisionsOutcome};
 pub use trace::{TraceInput, TraceLink, TraceOutcome, trace};
+pub(crate) use why::contesting;
 pub(crate) use why::why_commit;
 pub use why::{MergeClash, WhyDecision, WhyInput, WhyOutcome, why};
-pub(crate) use why::{contesting, nearest};
 
 use crate::failure::Failure;
 use crate::words;

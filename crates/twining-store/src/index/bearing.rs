@@ -45,6 +45,52 @@ pub enum Via {
     Project,
 }
 
+/// Which decisions are asked for, by where they stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Active and provisional ones.
+    InForce,
+    /// Superseded and overridden ones.
+    Retired,
+}
+
+impl Standing {
+    fn holds(self, status: Status) -> bool {
+        status.binds() == (self == Self::InForce)
+    }
+}
+
+/// How many decisions bear on a scope.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bearing {
+    /// Active ones.
+    pub active: u64,
+    /// Provisional ones.
+    pub provisional: u64,
+    /// Superseded and overridden ones.
+    pub retired: u64,
+}
+
+impl Bearing {
+    /// All of these.
+    pub fn of(statuses: impl Iterator<Item = Status>) -> Self {
+        statuses.fold(Self::default(), |mut told, status| {
+            match status {
+                Status::Active => told.active += 1,
+                Status::Provisional => told.provisional += 1,
+                Status::Superseded | Status::Overridden => told.retired += 1,
+            }
+            told
+        })
+    }
+
+    /// Of any standing.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.active + self.provisional + self.retired
+    }
+}
+
 impl Affecting {
     /// What comes first where not all can be told. The order is total, so that the
     /// same question gets the same page.
@@ -100,6 +146,15 @@ const MANY_FILES: &str = "SELECT count(*) FROM (SELECT 1 FROM affected_file WHER
 const FEW: i64 = 256;
 /// The surest first.
 const EVERY_CONFIDENCE: [Confidence; 3] = [Confidence::High, Confidence::Medium, Confidence::Low];
+
+const STANDING_UNDER: &str = "SELECT num, status FROM decision INDEXED BY decision_scope WHERE scope_key >= ?1 AND scope_key < ?2";
+const STANDING_AT: &str = "SELECT num, status FROM decision INDEXED BY decision_scope WHERE scope_key = ?1";
+const STANDING_OF_FILES_UNDER: &str =
+    "SELECT d.num, d.status FROM affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key >= ?1 AND f.file_key < ?2";
+const STANDING_OF_FILES_AT: &str =
+    "SELECT d.num, d.status FROM affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key = ?1";
+const STANDING_OF_SYMBOLS: &str =
+    "SELECT d.num, d.status FROM affected_symbol s CROSS JOIN decision d ON d.num = s.num WHERE s.symbol = ?1";
 
 const NUM: &str = "SELECT num FROM decision WHERE id = ?1";
 const NUMS_UNDER: &str =
@@ -158,12 +213,12 @@ impl Decisions<'_> {
         Ok(())
     }
 
-    /// The `limit` decisions in force that bear on a scope most closely, in the
-    /// order of [`Affecting::order`]; of thousands, few are looked at.
-    pub fn nearest(&self, scope: &Scope, limit: usize) -> Result<Vec<Affecting>, StoreError> {
+    /// The `limit` decisions of a standing that bear on a scope most closely, in
+    /// the order of [`Affecting::order`]; of thousands, few are looked at.
+    pub fn nearest(&self, scope: &Scope, standing: Standing, limit: usize) -> Result<Vec<Affecting>, StoreError> {
         let key = scope.key(self.folding);
         let reach = Reach::under(&key);
-        let mut nearest = Nearest { decisions: self, found: HashMap::new(), limit };
+        let mut nearest = Nearest { decisions: self, found: HashMap::new(), standing, limit };
         nearest.newest(NEWEST_AT, &[(":low", &key)], Via::Exact)?;
         if !key.is_empty() && !nearest.is_full() {
             nearest.files(&key, &reach)?;
@@ -186,6 +241,35 @@ impl Decisions<'_> {
         nearest.sort_unstable_by(Affecting::order);
         nearest.truncate(limit);
         Ok(nearest)
+    }
+
+    /// How many decisions bear on a scope, by where they stand.
+    pub fn bearing(&self, scope: &Scope) -> Result<Bearing, StoreError> {
+        let key = scope.key(self.folding);
+        let reach = Reach::under(&key);
+        let mut met: Vec<(i64, Status)> = Vec::new();
+        let mut ask = |sql: &str, params: &[&dyn rusqlite::ToSql]| -> Result<(), StoreError> {
+            let mut statement = self.conn.prepare_cached(sql)?;
+            let mut rows = statement.query(params)?;
+            while let Some(row) = rows.next()? {
+                met.push((row.get(0)?, status_of(text_at(row, 1)?)?));
+            }
+            Ok(())
+        };
+        ask(STANDING_UNDER, params![reach.low, reach.high])?;
+        for covering in covering_keys(&key).skip(1) {
+            ask(STANDING_AT, params![covering])?;
+        }
+        if !key.is_empty() {
+            ask(STANDING_OF_FILES_UNDER, params![reach.low, reach.high])?;
+            for covering in covering_keys(&key).skip(1) {
+                ask(STANDING_OF_FILES_AT, params![covering])?;
+            }
+            ask(STANDING_OF_SYMBOLS, params![scope.as_str()])?;
+        }
+        met.sort_unstable_by_key(|(num, _)| *num);
+        met.dedup_by_key(|(num, _)| *num);
+        Ok(Bearing::of(met.into_iter().map(|(_, status)| status)))
     }
 
     /// How many decisions in force bear on a scope besides these. Counts to `most`.
@@ -220,6 +304,7 @@ impl Decisions<'_> {
 struct Nearest<'n, 'v> {
     decisions: &'n Decisions<'v>,
     found: HashMap<i64, Affecting>,
+    standing: Standing,
     limit: usize,
 }
 
@@ -252,11 +337,11 @@ impl Nearest<'_, '_> {
         Ok(statement.query_row(params![reach.low, reach.high, FEW], |row| row.get(0))?)
     }
 
-    /// Every one in force on this way.
+    /// Every one of the standing on this way.
     fn all(&mut self, sql: &str, params: impl rusqlite::Params, via: Via) -> Result<(), StoreError> {
-        let found = &mut self.found;
+        let (found, standing) = (&mut self.found, self.standing);
         self.decisions.light(sql, params, |_| via, &mut |num, affecting| {
-            if affecting.status.binds() {
+            if standing.holds(affecting.status) {
                 found.entry(num).or_insert(affecting);
             }
         })
@@ -269,7 +354,7 @@ impl Nearest<'_, '_> {
         let most = row_limit(wanted);
         let mut met = 0;
         for confidence in EVERY_CONFIDENCE.map(Confidence::as_str) {
-            for status in EVERY_STATUS.into_iter().filter(|status| status.binds()).map(Status::as_str) {
+            for status in EVERY_STATUS.into_iter().filter(|status| self.standing.holds(*status)).map(Status::as_str) {
                 let standing: [(&str, &dyn rusqlite::ToSql); 3] = [(":status", &status), (":confidence", &confidence), (":most", &most)];
                 let params: Vec<(&str, &dyn rusqlite::ToSql)> = place.iter().copied().chain(standing).collect();
                 let found = &mut self.found;
@@ -287,14 +372,17 @@ impl Nearest<'_, '_> {
 }
 
 fn light_row(row: &SqlRow<'_>, via: Via) -> Result<Affecting, StoreError> {
-    let text = |column: usize| row.get_ref(column)?.as_str().map_err(|_| corrupt("a row with a column that is no text"));
     Ok(Affecting {
-        id: parse_id(text(1)?)?,
-        status: status_of(text(2)?)?,
-        confidence: confidence_of(text(3)?)?,
+        id: parse_id(text_at(row, 1)?)?,
+        status: status_of(text_at(row, 2)?)?,
+        confidence: confidence_of(text_at(row, 3)?)?,
         at: Time::from_ms(row.get(4)?),
         via,
     })
+}
+
+fn text_at<'r>(row: &'r SqlRow<'_>, column: usize) -> Result<&'r str, StoreError> {
+    row.get_ref(column)?.as_str().map_err(|_| corrupt("a row with a column that is no text"))
 }
 
 fn status_of(word: &str) -> Result<Status, StoreError> {
