@@ -31,12 +31,10 @@ SELECT num FROM decision INDEXED BY decision_facets
 WHERE domain_key = ?1 AND status = 'active' AND scope_key = ?2";
 const CONTESTING_UNDER: &str = "
 SELECT id, summary FROM decision INDEXED BY decision_facets
-WHERE domain_key = ?1 AND status IN (?2, ?3) AND scope_key >= ?4 AND scope_key < ?5";
-/// Above a scope are few others, and asking for them one by one takes longer.
+WHERE domain_key = ?1 AND status = ?2 AND scope_key >= ?3 AND scope_key < ?4";
 const CONTESTING_AT: &str = "
 SELECT id, summary FROM decision INDEXED BY decision_facets
-WHERE domain_key = ?1 AND status IN (?2, ?3) AND scope_key IN (?4, ?5, ?6, ?7)";
-const ASKED_AT_ONCE: usize = 4;
+WHERE domain_key = ?1 AND status = ?2 AND scope_key = ?3";
 const DEPENDENTS: &str = "SELECT d.id FROM rests_on r JOIN decision d ON d.num = r.num WHERE r.target = ?1 ORDER BY d.id";
 const SUCCESSORS: &str = "SELECT id FROM decision WHERE supersedes = ?1 ORDER BY id";
 const COMMITS_UNDER: &str = "
@@ -109,35 +107,32 @@ impl<'v> Decisions<'v> {
     /// The first `limit` decisions that contest one of this domain, scope and
     /// summary: in force in the same domain, overlapping in scope, and saying
     /// something else. Ordered by nothing but the index, so a limit is cheap.
-    /// Of one status or of two.
     pub fn contesters(&self, of: &Decision, statuses: &[Status], limit: usize) -> Result<Vec<Id>, StoreError> {
         let (domain, key) = (domain_key(&of.domain), Scope::read(&of.scope).key(self.folding));
         let reach = Reach::under(&key);
         let mut found: Vec<Id> = Vec::new();
-        let (Some(one), Some(other)) = (statuses.first().copied().map(Status::as_str), statuses.last().copied().map(Status::as_str)) else {
-            return Ok(found);
-        };
-        let mut ask = |sql: &str, params: &[&dyn rusqlite::ToSql]| -> Result<(), StoreError> {
-            let mut statement = self.conn.prepare_cached(sql)?;
-            let mut rows = statement.query(params)?;
-            while found.len() < limit
-                && let Some(row) = rows.next()?
-            {
-                let text = |column: usize| row.get_ref(column)?.as_str().map_err(|_| corrupt("a row with a column that is no text"));
-                let id = text(0)?;
-                // Summaries that differ in white space alone say the same.
-                let says_the_same = || Ok::<_, StoreError>(text(1)?.split_whitespace().eq(of.summary.split_whitespace()));
-                if id != of.id.as_str() && !says_the_same()? {
-                    found.push(parse_id(id)?);
+        for status in statuses {
+            let status = status.as_str();
+            let mut ask = |sql: &str, params: &[&dyn rusqlite::ToSql]| -> Result<(), StoreError> {
+                let mut statement = self.conn.prepare_cached(sql)?;
+                let mut rows = statement.query(params)?;
+                while found.len() < limit
+                    && let Some(row) = rows.next()?
+                {
+                    let text = |column: usize| row.get_ref(column)?.as_str().map_err(|_| corrupt("a row with a column that is no text"));
+                    let id = text(0)?;
+                    // Summaries that differ in white space alone say the same.
+                    let says_the_same = || Ok::<_, StoreError>(text(1)?.split_whitespace().eq(of.summary.split_whitespace()));
+                    if id != of.id.as_str() && !says_the_same()? {
+                        found.push(parse_id(id)?);
+                    }
                 }
+                Ok(())
+            };
+            ask(CONTESTING_UNDER, params![domain, status, reach.low, reach.high])?;
+            for covering in covering_keys(&key).skip(1) {
+                ask(CONTESTING_AT, params![domain, status, covering])?;
             }
-            Ok(())
-        };
-        ask(CONTESTING_UNDER, params![domain, one, other, reach.low, reach.high])?;
-        let above: Vec<&str> = covering_keys(&key).skip(1).collect();
-        for asked in above.chunks(ASKED_AT_ONCE) {
-            let at = |n: usize| asked.get(n).or(asked.last());
-            ask(CONTESTING_AT, params![domain, one, other, at(0), at(1), at(2), at(3)])?;
         }
         Ok(found)
     }
