@@ -35,7 +35,7 @@ pub use decide::{Conflict, Decided, plan_decide};
 pub use draft::{DecideInput, Draft};
 pub use impact::{Dependent, Impact, ImpactInput, RelatedEntry, Risk, impact};
 pub use moved::{Move, Moves};
-pub use overriding::{Overridden, OverrideDraft, OverrideInput, plan_override};
+pub use overriding::{Overridden, OverrideDraft, OverrideInput, in_question, plan_override};
 pub use promote::{Contested, PromoteDraft, PromoteInput, PromoteOutcome, PromotionRefused, plan_promote};
 pub use reconsider::{ReconsiderDraft, ReconsiderInput, Reconsidered, plan_reconsider};
 pub(crate) use search::search_decisions;

@@ -20,7 +20,7 @@ pub struct Affecting {
     pub status: Status,
     /// How sure its author is.
     pub confidence: Confidence,
-    /// When it was made.
+    /// When it was made; one dated ahead counts as the oldest of all.
     pub at: Time,
     /// How it bears on the scope.
     pub via: Via,
@@ -116,7 +116,8 @@ macro_rules! in_force {
 /// Those of one standing, the newest first: the order of [`Affecting::order`].
 macro_rules! newest_first {
     () => {
-        " AND d.status = :status AND d.confidence = :confidence ORDER BY d.at DESC, d.id DESC LIMIT :most"
+        " AND d.status = :status AND d.confidence = :confidence AND d.at > :after AND d.at <= :until
+        ORDER BY d.at DESC, d.id DESC LIMIT :most"
     };
 }
 
@@ -144,6 +145,8 @@ const MANY_INSIDE: &str =
 const MANY_FILES: &str = "SELECT count(*) FROM (SELECT 1 FROM affected_file WHERE file_key >= ?1 AND file_key < ?2 LIMIT ?3)";
 /// This many are looked at faster than they are walked by.
 const FEW: i64 = 256;
+/// Before anything that was ever decided, in milliseconds.
+const AGES_AGO: i64 = i64::MAX / 2;
 /// The surest first.
 const EVERY_CONFIDENCE: [Confidence; 3] = [Confidence::High, Confidence::Medium, Confidence::Low];
 
@@ -155,6 +158,8 @@ const STANDING_OF_FILES_AT: &str =
     "SELECT d.num, d.status FROM affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key = ?1";
 const STANDING_OF_SYMBOLS: &str =
     "SELECT d.num, d.status FROM affected_symbol s CROSS JOIN decision d ON d.num = s.num WHERE s.symbol = ?1";
+
+const IS_ANY_AHEAD: &str = "SELECT EXISTS(SELECT 1 FROM decision WHERE at > ?1)";
 
 const NUM: &str = "SELECT num FROM decision WHERE id = ?1";
 const NUMS_UNDER: &str =
@@ -208,7 +213,7 @@ impl Decisions<'_> {
         let mut rows = statement.query(params)?;
         while let Some(row) = rows.next()? {
             let via = via(row.get_ref(5)?.as_str().map_err(|_| corrupt("a row without a scope"))?);
-            meet(row.get(0)?, light_row(row, via)?);
+            meet(row.get(0)?, light_row(row, via, self.horizon())?);
         }
         Ok(())
     }
@@ -218,7 +223,9 @@ impl Decisions<'_> {
     pub fn nearest(&self, scope: &Scope, standing: Standing, limit: usize) -> Result<Vec<Affecting>, StoreError> {
         let key = scope.key(self.folding);
         let reach = Reach::under(&key);
-        let mut nearest = Nearest { decisions: self, found: HashMap::new(), standing, limit };
+        let ahead = self.conn.prepare_cached(IS_ANY_AHEAD)?.query_row([self.horizon()], |row| row.get(0))?;
+        let spans = if ahead { vec![(i64::MIN, self.horizon()), (self.horizon(), i64::MAX)] } else { vec![(i64::MIN, i64::MAX)] };
+        let mut nearest = Nearest { decisions: self, found: HashMap::new(), standing, spans, limit };
         nearest.newest(NEWEST_AT, &[(":low", &key)], Via::Exact)?;
         if !key.is_empty() && !nearest.is_full() {
             nearest.files(&key, &reach)?;
@@ -305,6 +312,8 @@ struct Nearest<'n, 'v> {
     decisions: &'n Decisions<'v>,
     found: HashMap<i64, Affecting>,
     standing: Standing,
+    /// Times after one and up to another, in the order they are told.
+    spans: Vec<(i64, i64)>,
     limit: usize,
 }
 
@@ -355,13 +364,16 @@ impl Nearest<'_, '_> {
         let mut met = 0;
         for confidence in EVERY_CONFIDENCE.map(Confidence::as_str) {
             for status in EVERY_STATUS.into_iter().filter(|status| self.standing.holds(*status)).map(Status::as_str) {
-                let standing: [(&str, &dyn rusqlite::ToSql); 3] = [(":status", &status), (":confidence", &confidence), (":most", &most)];
-                let params: Vec<(&str, &dyn rusqlite::ToSql)> = place.iter().copied().chain(standing).collect();
-                let found = &mut self.found;
-                self.decisions.light(sql, params.as_slice(), |_| via, &mut |num, affecting| {
-                    met += 1;
-                    found.entry(num).or_insert(affecting);
-                })?;
+                for (after, until) in &self.spans {
+                    let standing: [(&str, &dyn rusqlite::ToSql); 5] =
+                        [(":status", &status), (":confidence", &confidence), (":after", after), (":until", until), (":most", &most)];
+                    let params: Vec<(&str, &dyn rusqlite::ToSql)> = place.iter().copied().chain(standing).collect();
+                    let found = &mut self.found;
+                    self.decisions.light(sql, params.as_slice(), |_| via, &mut |num, affecting| {
+                        met += 1;
+                        found.entry(num).or_insert(affecting);
+                    })?;
+                }
             }
             if met >= wanted {
                 break;
@@ -371,12 +383,14 @@ impl Nearest<'_, '_> {
     }
 }
 
-fn light_row(row: &SqlRow<'_>, via: Via) -> Result<Affecting, StoreError> {
+fn light_row(row: &SqlRow<'_>, via: Via, horizon: i64) -> Result<Affecting, StoreError> {
+    // Whoever dates a decision ahead would have it on top for good.
+    let at: i64 = row.get(4)?;
     Ok(Affecting {
         id: parse_id(text_at(row, 1)?)?,
         status: status_of(text_at(row, 2)?)?,
         confidence: confidence_of(text_at(row, 3)?)?,
-        at: Time::from_ms(row.get(4)?),
+        at: Time::from_ms(if at > horizon { at - AGES_AGO } else { at }),
         via,
     })
 }
