@@ -293,7 +293,7 @@ fn an_override_over_mcp_is_a_claim() {
 }
 
 /// Calls `override` for a client that can ask its user, who answers so.
-fn override_asking(answer: Value) -> (Value, Value) {
+fn override_asking(answer: &Value) -> (Value, Value) {
     let project = Project::new();
     let id = project.decide("Use JWT", "src/auth/");
     let mut server = project.server(&[]);
@@ -312,7 +312,7 @@ fn override_asking(answer: Value) -> (Value, Value) {
 
 #[test]
 fn a_client_that_can_ask_its_user_confirms_an_override() {
-    let (asked, result) = override_asking(json!({"action": "accept", "content": {"confirm": true}}));
+    let (asked, result) = override_asking(&json!({"action": "accept", "content": {"confirm": true}}));
     let message = asked["message"].as_str().expect("a question");
     for word in ["Use JWT", "We stay on sessions", "Keep sessions"] {
         assert!(message.contains(word), "{message}");
@@ -323,13 +323,13 @@ fn a_client_that_can_ask_its_user_confirms_an_override() {
 
 #[test]
 fn a_user_who_declines_keeps_the_decision_and_one_who_looks_away_leaves_a_claim() {
-    let (_, declined) = override_asking(json!({"action": "decline"}));
+    let (_, declined) = override_asking(&json!({"action": "decline"}));
     assert_eq!(declined["isError"], true);
     assert!(
         declined["content"][0]["text"].as_str().is_some_and(|text| text.contains("DECLINED") && text.contains("nothing was changed")),
         "{declined}"
     );
-    let (_, cancelled) = override_asking(json!({"action": "cancel"}));
+    let (_, cancelled) = override_asking(&json!({"action": "cancel"}));
     assert_eq!(structured(&cancelled)["authority"], "claimed");
 }
 
