@@ -32,7 +32,7 @@ pub fn commit_check(project: &Project) -> Vec<String> {
         return Vec::new();
     }
     let guards = rules::guards_as_written(project);
-    let evidence = Recorded { engine: &project.engine, checkout: &project.located.checkout };
+    let evidence = Recorded::of(&project.engine, &project.located.checkout);
     let mut slipped = Vec::new();
     for path in staged.iter().filter(|path| guards.compares(path)) {
         let before = project.history.committed_text(path).unwrap_or_default();
