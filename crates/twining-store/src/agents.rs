@@ -11,6 +11,7 @@ use serde::Deserialize;
 use twining_model::{Entry, Id, limits};
 
 use crate::array;
+use crate::audit::{Kind, vouch};
 use crate::disk::Dir;
 use crate::error::StoreError;
 use crate::layout::{AGENTS, FOLDER, HANDOFFS, LOCAL, Layout};
@@ -109,9 +110,11 @@ impl Store {
             }
             let text = array::splice_by(agent_of, &scanned, &change.registry, &HashSet::new());
             put(layout, &layout.top.make_dir(AGENTS)?, REGISTRY, &text)?;
+            vouch(layout, |notes| notes.wrote(&Kind::File.key(&format!("{AGENTS}/{REGISTRY}")), text.as_bytes()))?;
         }
         if let Some(text) = &change.claims {
             put(layout, &layout.local, CLAIMS, text)?;
+            vouch(layout, |notes| notes.wrote(&Kind::File.key(&format!("{LOCAL}/{CLAIMS}")), text.as_bytes()))?;
         }
         if let Some(text) = &change.presence {
             put(layout, &layout.local, PRESENCE, text)?;
@@ -156,6 +159,7 @@ fn put_handoff(layout: &Layout, id: &Id, text: &str, line: &str) -> Result<(), S
     }
     let dir = layout.top.make_dir(HANDOFFS)?;
     layout.replace(&dir, &file_name(id), text.as_bytes(), true)?;
+    vouch(layout, |notes| notes.wrote(&Kind::File.key(&format!("{HANDOFFS}/{}", file_name(id))), text.as_bytes()))?;
     dir.sync()?;
     // A list that is too long or cannot be read is not ours to mend: the files have it all.
     let Ok(known) = read(&dir, HANDOFF_INDEX) else { return Ok(()) };

@@ -211,7 +211,7 @@ fn strike(content: &[u8], texts: &HashSet<String>, found: &mut HashSet<String>) 
 }
 
 /// What git says to this input.
-fn fed(project: &Path, args: &[&str], input: String) -> Option<Vec<u8>> {
+pub(crate) fn fed(project: &Path, args: &[&str], input: String) -> Option<Vec<u8>> {
     let mut child = git(project).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
     let mut stdin = child.stdin.take()?;
     // On its own thread: git answers before it has read everything.
@@ -221,7 +221,7 @@ fn fed(project: &Path, args: &[&str], input: String) -> Option<Vec<u8>> {
     output.status.success().then_some(output.stdout)
 }
 
-fn lines(project: &Path, args: &[&str]) -> Vec<String> {
+pub(crate) fn lines(project: &Path, args: &[&str]) -> Vec<String> {
     let output = git(project).args(args).output();
     output.map_or_else(|_| Vec::new(), |output| String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
 }

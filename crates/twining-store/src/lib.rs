@@ -9,6 +9,7 @@ mod agents;
 mod apply;
 mod archive;
 pub mod array;
+mod audit;
 mod board;
 mod calls;
 mod checkpoint;
@@ -46,6 +47,7 @@ mod watch;
 
 pub use agents::{AgentChange, AgentShelf, claims_path};
 pub use archive::{Archival, Archived};
+pub use audit::{Anchor, Audit, Changed, Difference, Staged};
 pub use config::Config;
 pub use error::StoreError;
 pub use features::{FeatureChange, FeatureFile, FeatureShelf};

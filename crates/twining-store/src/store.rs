@@ -231,9 +231,10 @@ impl Store {
         if archived.moved > 0 {
             let dropped = archival.ids.iter().cloned().collect();
             let known = room.board.replaced(&mut record, &dropped);
+            let vouched = archive::vouch(&room.layout, &archival);
             record.epoch = record.epoch.saturating_add(1);
             record.write(held.file())?;
-            known?;
+            known.and(vouched)?;
         }
         self.work.add();
         Ok(archived)

@@ -17,6 +17,7 @@ use serde::de::IgnoredAny;
 use twining_model::{Time, Trace, limits};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::audit::{Kind, vouch};
 use crate::disk::{Dir, Handle};
 use crate::error::StoreError;
 use crate::layout::{Layout, TRACES, random_bits};
@@ -51,6 +52,8 @@ pub enum Left {
 pub struct TraceSeen<'a> {
     /// Its line, without the newline.
     pub line: &'a [u8],
+    /// Its id.
+    pub id: &'a str,
     /// Where the line begins in the file.
     pub offset: u64,
     /// Whether this machine wrote it.
@@ -137,12 +140,13 @@ impl Store {
             if !known.insert(xxh3_64(id.as_bytes())) {
                 return true;
             }
-            see(&TraceSeen { line, offset, written_here: own.contains(&xxh3_64(line)) })
+            see(&TraceSeen { line, id: &id, offset, written_here: own.contains(&xxh3_64(line)) })
         })
     }
 
-    /// The lines that begin at these places; those that are no longer there are left out.
-    pub fn traces_at(&self, offsets: &[u64]) -> Result<Vec<Trace>, StoreError> {
+    /// The lines that begin at these places, each with its place; those that are no
+    /// longer there are left out.
+    pub fn traces_at(&self, offsets: &[u64]) -> Result<Vec<(u64, Trace)>, StoreError> {
         let Some(room) = self.reading_room()? else { return Ok(Vec::new()) };
         let Some(handle) = room.layout.top.open(TRACES)? else { return Ok(Vec::new()) };
         let mut buffer = vec![0; limits::TRACE_BYTES * 4];
@@ -150,7 +154,7 @@ impl Store {
         for offset in offsets {
             let read = handle.read_at(&mut buffer, *offset)?;
             let line = buffer[..read].split(|byte| *byte == b'\n').next().unwrap_or_default();
-            traces.extend(serde_json::from_slice::<Trace>(line).ok());
+            traces.extend(serde_json::from_slice::<Trace>(line).ok().map(|trace| (*offset, trace)));
         }
         Ok(traces)
     }
@@ -235,11 +239,19 @@ fn append_lines(layout: &Layout, lines: &[u8], now: Time) -> Result<(), StoreErr
     if tail::last_byte(&handle, size)? != b'\n' {
         size = tail::mend(layout, &handle, size)?;
     }
+    vouch(layout, |notes| keys_of(lines).for_each(|(key, line)| notes.wrote(&key, line)))?;
     handle.write(lines).inspect_err(|_| {
         // The disk may be full: the part that was written must not stay.
         drop(handle.set_len(size));
+        drop(vouch(layout, |notes| keys_of(lines).for_each(|(key, _)| notes.took(&key))));
     })?;
     trace_ring::remember(layout, lines, now)
+}
+
+/// The traces in these lines, each by what the ledger knows it by.
+fn keys_of(lines: &[u8]) -> impl Iterator<Item = (String, &[u8])> {
+    let named = |line: &[u8]| tail::id_of(line).or_else(|| id_anywhere(line));
+    lines.split(|byte| *byte == b'\n').filter_map(move |line| Some((Kind::Traces.key(&named(line)?), line)))
 }
 
 fn own_lines(layout: &Layout) -> Result<HashSet<u64>, StoreError> {

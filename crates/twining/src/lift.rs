@@ -1,5 +1,5 @@
-//! What only a person does to a guard: lift it for a while, promote it, and allow
-//! the command it verifies by.
+//! What only a person does to a guard: lift it for a while, promote it, allow the
+//! command it verifies by, and accept what was changed behind its back.
 
 use std::path::PathBuf;
 
@@ -57,6 +57,31 @@ pub fn promote(project: Option<PathBuf>, guard: &str, style: Style) -> Result<En
         style,
         || json!(promoted),
         |page| page.line([good(Level::Block.as_str()), strong(&promoted.id), dim(&promoted.place)]),
+        Ending::Done,
+    ))
+}
+
+/// Takes the records as they are, whoever changed them.
+pub fn accept(project: Option<PathBuf>, style: Style) -> Result<Ending, Problem> {
+    let project = open(project)?;
+    let store = project.engine.store();
+    let failed = |error| Problem::from(twining_engine::Failure::from(error));
+    let found = store.audit().map_err(failed)?.differences;
+    if !found.is_empty() {
+        let told = crate::hook::told_by_hand(&found).unwrap_or_default();
+        let caller = person::confirmed(&told, "accept")?;
+        // Recorded first: nothing is accepted that nobody can read about.
+        project.engine.approve(&caller, "protect-twining-state", "changes by another hand were accepted", &text::excerpt(&told, 300))?;
+        store.accept_records().map_err(failed)?;
+    }
+    crate::hook::accept_lists(&project);
+    Ok(out::answer(
+        style,
+        || json!({"accepted": found.len()}),
+        |page| match found.len() {
+            0 => page.line([dim("nothing was changed by another hand")]),
+            many => page.line([good("accepted"), plain(format!("{many} changed records"))]),
+        },
         Ending::Done,
     ))
 }

@@ -1,5 +1,7 @@
 //! All guards of a project, and what they say to an event: the strictest holds.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_model::limits;
@@ -13,6 +15,9 @@ use crate::guards::look::Look;
 use crate::guards::rule::{Guard, Kind, Level, Said, Standing};
 use crate::guards::seams::{Claims, Clauses, Evidence, Proof};
 use crate::guards::{builtin, clause, features, person, reader};
+
+/// Features that are named where some are gone.
+const MOST_NAMED: usize = 5;
 
 /// What one guard says, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -70,6 +75,16 @@ impl Judgement {
             if let Some((level, why)) = weigh(finding) {
                 (finding.verdict, finding.why) = (level, why);
             }
+        }
+        self.verdict = self.findings.iter().map(|finding| finding.verdict).max().unwrap_or_default();
+        self
+    }
+
+    /// Puts what only the rim knows in place of what a guard could say by itself.
+    #[must_use]
+    pub fn knowing(mut self, guard: &str, verdict: Level, why: &str) -> Self {
+        for finding in self.findings.iter_mut().filter(|finding| finding.guard == guard && !finding.why.starts_with("dead: ")) {
+            (finding.verdict, finding.why) = (verdict, why.to_owned());
         }
         self.verdict = self.findings.iter().map(|finding| finding.verdict).max().unwrap_or_default();
         self
@@ -182,6 +197,21 @@ impl Guards {
         })
     }
 
+    /// What a feature list no longer holds of what it held when it was last accepted.
+    #[must_use]
+    pub fn lost(&self, path: &str, known: &BTreeSet<String>, after: Option<&str>) -> Option<String> {
+        let guard = self.comparing(path).find(|guard| guard.kind == Kind::Tested)?;
+        let listed = after.map(features::listed).unwrap_or_default();
+        let gone: Vec<&String> = known.difference(&listed).collect();
+        let named = gone.iter().take(MOST_NAMED).map(|id| twining_model::text::excerpt(id, 60)).collect::<Vec<_>>().join(", ");
+        let more = if gone.len() > MOST_NAMED { format!(" and {} more", gone.len() - MOST_NAMED) } else { String::new() };
+        match after {
+            _ if gone.is_empty() => None,
+            None => Some(format!("[{}] `{path}` is gone, and with it {named}{more}", guard.id)),
+            Some(_) => Some(format!("[{}] `{path}` was changed: {named}{more} is no longer in it", guard.id)),
+        }
+    }
+
     /// Whether a file is compared with what was last accepted.
     #[must_use]
     pub fn compares(&self, path: &str) -> bool {
@@ -284,6 +314,7 @@ impl Guards {
 
     fn said(&self, guard: &Guard, event: &Event, touched: &Touched, facts: &Facts<'_>) -> Said {
         match guard.kind {
+            Kind::Declared if guard.id == builtin::STATE => of_state(guard, event, touched),
             Kind::Declared => guard.declared(event, touched),
             Kind::Reads => match touched.reads.iter().find(|path| matches!(event.action, Action::Read(_)) && guard.paths.name(path)) {
                 Some(path) => Said { level: guard.action, why: format!("`{path}` is read whole") },
@@ -307,7 +338,7 @@ impl Guards {
     }
 
     fn of_change(&self, guard: &Guard, proposal: &Proposal, facts: &Facts<'_>) -> Option<Said> {
-        let (before, after) = match &proposal.becomes {
+        let (before, after) = match &*proposal.becomes {
             Becomes::Text { before, after } => (before.as_deref().unwrap_or_default(), after.as_deref()),
             Becomes::Unknown(_) if guard.kind == Kind::Tested && features::is_of_none(proposal, facts) => return None,
             Becomes::Unknown(why) => {
@@ -340,8 +371,12 @@ impl Guards {
     /// What a new policy would no longer stop.
     fn milder(&self, before: &str, after: &str) -> Option<String> {
         let load = |text: &str| Self::load(&self.user, &PolicyFile::Text(text.to_owned()), &super::seams::NoClauses, Trial::Tried);
+        // Two policies are compiled to be compared; most of the time they are one.
+        if before == after {
+            return None;
+        }
         let most = limits::POLICY_BYTES;
-        if after.len() > most && after != before {
+        if after.len() > most {
             return Some(format!("it would be larger than {most} bytes, and none of its guards would be read"));
         }
         let (was, will) = (load(before), load(after));
@@ -359,6 +394,26 @@ impl Guards {
             .find(|old| !will.guards.iter().filter(of_project).any(|new| same(old, new)))
             .map(|gone| format!("`{}` would no longer hold as it does", gone.id))
     }
+}
+
+/// What the guard of our records says. Features are reworded and added by hand, as
+/// in anybody's list; only what moves one is a report's to do.
+fn of_state(guard: &Guard, event: &Event, touched: &Touched) -> Said {
+    let is_list = |proposal: &&Proposal| matches!(&proposal.at, Where::Known(path) if path == builtin::OWN_LIST);
+    if !touched.writes.iter().any(|proposal| is_list(&proposal)) {
+        return guard.declared(event, touched);
+    }
+    let mut why = None;
+    let writes = touched.writes.iter().filter(|proposal| match &*proposal.becomes {
+        Becomes::Text { before: Some(before), after: Some(after) } if is_list(proposal) => {
+            why = features::moved(before, after);
+            why.is_some()
+        }
+        _ => true,
+    });
+    let touched = Touched { writes: writes.cloned().collect(), ..touched.clone() };
+    let said = guard.declared(event, &touched);
+    Said { why: why.filter(|_| said.level > Level::Off).unwrap_or(said.why), ..said }
 }
 
 fn finding(guard: &Guard, said: Said) -> Finding {

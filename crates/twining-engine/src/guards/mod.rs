@@ -12,11 +12,13 @@ mod change;
 mod claims;
 mod clause;
 mod compiled;
+mod edited_list;
 mod event;
 mod features;
 mod host;
 mod judge;
 mod look;
+mod notebook;
 mod patch;
 mod path;
 mod person;
@@ -33,16 +35,16 @@ pub use builtin::KEEPERS;
 pub use change::Files;
 pub use claims::{Actor, ClaimsOfOthers};
 pub use clause::{globs_of, ruled_out};
-pub use event::{Action, Event, Moment, Replacement};
-pub use features::{NoList, tested};
-pub use host::{Heard, Outcome, Told, action, hear, told};
+pub use event::{Action, Cell, Event, Moment, Replacement};
+pub use features::{NoList, listed, tested};
+pub use host::{Heard, Outcome, Told, action, hear, misnamed, told};
 pub use judge::{Facts, Finding, Guards, Judgement, Trial, Verify};
 pub use look::Look;
 pub use path::{inside, normal};
 pub use rule::{Example, Guard, Level, Standing};
 pub use seams::{Claim, Claims, Clause, Clauses, Evidence, NoClaims, NoClauses, NoEvidence, Proof};
-pub use shell::{Certainty, Patience, TestCommand, Unreadable, test_command};
-pub use stop::{Accepted, Notes, Returned};
+pub use shell::{Certainty, Patience, Place, TestCommand, Unreadable, test_command};
+pub use stop::{Accepted, KnownList, Notes, Returned};
 
 /// The simple commands of a line, each as its words; holes are shown as such.
 pub(crate) fn shell_runs(line: &str) -> Result<Vec<Vec<String>>, Unreadable> {

@@ -158,7 +158,7 @@ fn take_apart(text: &str, at: &Span, places: &BTreeMap<usize, String>, nodes: &m
     match spans::kind(text, at) {
         Kind::Object => {
             let members = spans::members(text, at).into_iter();
-            Node::Object(members.map(|(key, at)| (key, take_apart(text, &at, places, nodes, depth - 1))).collect())
+            Node::Object(members.map(|(key, at)| (key.into_owned(), take_apart(text, &at, places, nodes, depth - 1))).collect())
         }
         Kind::Array => {
             let elements = spans::elements(text, at).into_iter();

@@ -8,7 +8,7 @@ use twining_model::text;
 
 use super::reply::Reply;
 use super::scene::Scene;
-use super::{auto_loop, brief, snapshot, traced};
+use super::{auto_loop, brief, by_hand, lists, running, snapshot, traced};
 use crate::user_policy;
 
 /// Items of a role's list that are told.
@@ -22,7 +22,9 @@ pub fn of_session(scene: &Scene) -> Reply {
     let mut notes = scene.notes();
     let brief = brief::of_session(&scene.project.engine, &scene.caller(), &mut notes.told);
     scene.keep_notes(&notes);
-    let parts = [snapshot::bring_back(scene), brief];
+    let audit = scene.project.engine.store().audit().unwrap_or_default();
+    let slipped = lists::at_start(&scene.project, &scene.work, &scene.recorded()).map(|told| text::visible(&told));
+    let parts = [snapshot::bring_back(scene), slipped, by_hand::in_brief(&audit.differences), brief];
     let context = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     match auto_loop::at_start(scene) {
         Some(go) => Reply::Start { context, go },
@@ -34,6 +36,7 @@ pub fn of_session(scene: &Scene) -> Reply {
 /// A person wrote something.
 pub fn of_prompt(scene: &Scene) -> Reply {
     traced::prompted(&scene.project, &scene.heard);
+    running::forget(scene.project.engine.store(), &scene.heard);
     // Hosts that begin no session after a compaction ask here first.
     let mut notes = scene.notes();
     let known = notes.told.len();
@@ -50,6 +53,9 @@ pub fn of_prompt(scene: &Scene) -> Reply {
 /// A subagent begins: its role, and what matters.
 pub fn of_subagent(scene: &Scene) -> Reply {
     let kind = scene.heard.event.agent_type.as_deref().unwrap_or_default();
+    let mut notes = scene.notes();
+    notes.subagent_began(&scene.heard.event);
+    scene.keep_notes(&notes);
     let parts = [
         role_of(kind).and_then(|role| role_told(scene, role)),
         brief::of_session(&scene.project.engine, &scene.caller(), &mut BTreeSet::new()),

@@ -1,20 +1,30 @@
 //! When an agent wants to stop: what slipped through is told, and nobody is held
 //! for the same reason more than twice.
 
-use twining_engine::guards::{Guards, Level, Moment, Notes, Returned};
+use twining_engine::guards::{Guards, Judgement, Level, Moment, Notes, Returned};
+
+use twining_store::Audit;
 
 use super::reply::Reply;
+use super::rules::{self, Checked};
 use super::scene::Scene;
 use super::traced::{self, Held};
-use super::{auto_loop, rules};
+use super::{auto_loop, by_hand, running};
+
+/// The guard of coders that return with nothing done.
+const RETURNS: &str = "return-needs-changes";
 
 /// Whether the agent may stop.
 pub fn reply(scene: &Scene) -> Reply {
     let mut notes = scene.notes();
+    running::forget(scene.project.engine.store(), &scene.heard);
     let is_forgotten = scene.heard.stop_hook_active && !scene.is_remembered();
-    let (guards, forged) = rules::guards_checked(&scene.project);
-    let reply = match reason(scene, &guards, forged, &notes) {
-        Some(reason) => held(scene, &mut notes, &reason),
+    let Checked { guards, forged, seal } = rules::guards_checked(&scene.project, notes.checked.as_deref());
+    notes.checked = seal;
+    // What cannot be compared is compared next time.
+    let audit = scene.project.engine.store().audit().unwrap_or_default();
+    let reply = match reason(scene, &guards, forged, &audit, &notes) {
+        Some(reason) => held(scene, &mut notes, &audit, &reason),
         None if scene.heard.event.moment == Moment::Stop => auto_loop::at_stop(scene, &mut notes),
         None => Reply::Silence,
     };
@@ -26,6 +36,30 @@ pub fn reply(scene: &Scene) -> Reply {
     }
 }
 
+/// What would be said to an agent that wants to stop, with nothing remembered of
+/// its asking.
+pub fn foreseen(scene: &Scene, guards: &Guards, mut judged: Judgement) -> Judgement {
+    let event = &scene.heard.event;
+    if !matches!(event.moment, Moment::Stop | Moment::SubagentStop | Moment::TaskCompleted) {
+        return judged;
+    }
+    let notes = scene.notes();
+    if event.moment == Moment::SubagentStop {
+        let on = guards.guards.iter().filter(|guard| guard.id == RETURNS).map(|guard| guard.action).max().unwrap_or_default();
+        let level = if notes.returns_empty(event).is_some() { on } else { Level::Off };
+        judged = judged.knowing(RETURNS, level, &notes.known_of(event));
+    }
+    // Where the session is not known, there is nothing to compare with.
+    let slipped = match scene.has_accepted() {
+        true => scene.accepted().slipped(guards, &|path| scene.work.text(path), &scene.recorded()),
+        false => Vec::new(),
+    };
+    for reason in slipped {
+        judged = judged.knowing(traced::guard_of(&reason), Level::Block, &reason);
+    }
+    judged
+}
+
 /// The session is over: nothing is left to hold, and its notes are of no use.
 pub fn of_session(scene: &Scene) -> Reply {
     let store = scene.project.engine.store();
@@ -35,11 +69,19 @@ pub fn of_session(scene: &Scene) -> Reply {
     Reply::Silence
 }
 
-fn reason(scene: &Scene, guards: &Guards, forged: Option<String>, notes: &Notes) -> Option<String> {
-    let slipped = scene.accepted().slipped(guards, &|path| scene.work.text(path), &scene.recorded());
-    let mut reasons: Vec<String> = forged.into_iter().chain(slipped).collect();
+fn reason(scene: &Scene, guards: &Guards, forged: Option<String>, audit: &Audit, notes: &Notes) -> Option<String> {
+    let mut slipped = scene.accepted().slipped_texts(guards, &|path| scene.work.text(path));
+    let lists = scene.lists().slipped(guards, &scene.recorded());
+    if lists.is_empty() {
+        // Every run that was needed is there now; the files may change later.
+        scene.lists().accept();
+    }
+    slipped.extend(lists);
+    // Told often enough, it is a question that a person answers, not a reason to hold the next session.
+    let by_hand = if audit.is_settled { Vec::new() } else { by_hand::reasons(&audit.differences) };
+    let mut reasons: Vec<String> = forged.into_iter().chain(slipped).chain(by_hand).collect();
     let on = |id: &str| guards.guards.iter().any(|guard| guard.id == id && guard.action == Level::Block);
-    if reasons.is_empty() && scene.heard.event.moment == Moment::SubagentStop && on("return-needs-changes") {
+    if reasons.is_empty() && scene.heard.event.moment == Moment::SubagentStop && on(RETURNS) {
         let next = "implement the task, or say plainly that nothing was to be done and why";
         reasons.extend(notes.returns_empty(&scene.heard.event).map(|why| format!("[return-needs-changes] {why}. Next: {next}")));
     }
@@ -47,7 +89,7 @@ fn reason(scene: &Scene, guards: &Guards, forged: Option<String>, notes: &Notes)
     (!reasons.is_empty()).then(|| reasons.join("\n"))
 }
 
-fn held(scene: &Scene, notes: &mut Notes, reason: &str) -> Reply {
+fn held(scene: &Scene, notes: &mut Notes, audit: &Audit, reason: &str) -> Reply {
     match notes.hold(reason, scene.heard.stop_hook_active) {
         Returned::Freely => Reply::Silence,
         Returned::Held(reason) => {
@@ -60,6 +102,12 @@ fn held(scene: &Scene, notes: &mut Notes, reason: &str) -> Reply {
             if notes.held.insert(asked, 1).is_none() {
                 traced::held(&scene.project, &scene.heard, &reason, Held::NoLonger);
                 scene.post_question(&format!("An agent stopped although: {reason}"));
+                // The question stands; the next session is not held for it again.
+                scene.lists().accept();
+                if !audit.differences.is_empty() {
+                    // If it cannot be noted, the next session is held once more.
+                    let _ = scene.project.engine.store().settle_audit(audit);
+                }
             }
             Reply::Notice(reason)
         }

@@ -6,9 +6,10 @@ use std::collections::HashMap;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
+use crate::guards::shell::stand::{self, Sourced, Stands};
 use crate::guards::shell::steps::Steps;
 use crate::guards::shell::word::{self, Piece, Variables, Word};
-use crate::guards::shell::{Certainty, Effects, MOST_BYTES, ShellWrite, Target, Unreadable, commands};
+use crate::guards::shell::{Certainty, Effects, Ground, MOST_BYTES, ShellWrite, Stood, Target, Unreadable, commands};
 
 /// Lines in lines (`bash -c 'bash -c ..'`) that are followed.
 const MOST_NESTED: usize = 6;
@@ -20,6 +21,17 @@ const STEPS_BEGUN: usize = 500;
 /// Reads a line into what it does. `given` are the words it is started with, `$0`
 /// first; `nested` counts the lines around it.
 pub(super) fn read(line: &str, effects: &mut Effects, given: &[Word], nested: usize) -> Result<(), Unreadable> {
+    read_on(line, effects, given, nested, None)
+}
+
+/// The same on ground of which something is known.
+pub(super) fn read_on(
+    line: &str,
+    effects: &mut Effects,
+    given: &[Word],
+    nested: usize,
+    ground: Option<Ground<'_>>,
+) -> Result<(), Unreadable> {
     if nested > MOST_NESTED {
         return Err(Unreadable::TooDeep);
     }
@@ -42,13 +54,24 @@ pub(super) fn read(line: &str, effects: &mut Effects, given: &[Word], nested: us
             _ => {}
         }
     }
+    let around = effects.here.clone();
+    let stands = match &around {
+        Stood::At(begins) => Stands::of(&walk, line, &variables, begins, ground, Sourced::MayMove)?,
+        _ => None,
+    };
     for (at, node) in walk.nodes.iter().enumerate() {
+        let from = effects.writes.len();
+        effects.here = stands.as_ref().and_then(|stands| stands.at(*node)).map_or(Stood::Anywhere, Stood::At);
         match node.kind() {
             "command" | "declaration_command" => command(at, &walk, line, &variables, pipes.fed(at, &walk), effects, nested)?,
             "file_redirect" => redirect(*node, line, &variables, effects)?,
             _ => {}
         }
+        for write in effects.writes.iter_mut().skip(from).filter(|write| write.stood == Stood::Untold) {
+            write.stood = effects.here.clone();
+        }
     }
+    effects.here = around;
     Ok(())
 }
 
@@ -141,6 +164,23 @@ impl<'t> Walk<'t> {
         }
     }
 
+    /// Whether nothing lies between a command and the line, or the brackets it is
+    /// in, that might run it twice or not at all for another reason than `&&`.
+    pub(super) fn leads_straight_to(&self, at: usize) -> bool {
+        let mut outer = self.outer[at];
+        while let Some(at) = outer {
+            let kind = self.nodes[at].kind();
+            if kind == "program" || stand::is_shell_of_its_own(kind) {
+                return true;
+            }
+            if !matches!(kind, "list" | "compound_statement" | "redirected_statement" | "pipeline" | "negated_command") {
+                return false;
+            }
+            outer = self.outer[at];
+        }
+        true
+    }
+
     /// The node around another, if it is of this kind.
     fn around(&self, at: usize, kind: &str) -> Option<usize> {
         self.outer[at].filter(|outer| self.nodes[*outer].kind() == kind)
@@ -194,8 +234,35 @@ pub(super) fn assign(node: Node<'_>, line: &str, variables: &mut Variables) -> R
     match node.kind() {
         "variable_assignment" => {
             let (Some(name), Some(value)) = (node.child_by_field_name("name"), node.child_by_field_name("value")) else { return Ok(()) };
+            let name = word::said(line, name.byte_range());
+            if value.kind() == "array" {
+                let mut parts = Vec::new();
+                let mut cursor = value.walk();
+                for part in value.named_children(&mut cursor) {
+                    // `[key]=value`: the key is a name, and no pattern.
+                    let keyed = word::said(line, part.byte_range()).strip_prefix('[').and_then(|said| said.split_once("]="));
+                    match keyed {
+                        Some((key, value)) => parts.push((Some(key.to_owned()), Word::text(value.trim_matches(['"', '\''])))),
+                        None => parts.push((None, word::read(part, line, variables, 0)?)),
+                    }
+                }
+                variables.set_list(name, parts);
+                return Ok(());
+            }
+            let is_reference = node.parent().filter(|outer| outer.kind() == "declaration_command").is_some_and(|outer| {
+                let mut cursor = outer.walk();
+                let is = |child: Node<'_>| word::said(line, child.byte_range()).strip_prefix('-').is_some_and(|flags| flags.contains('n'));
+                outer.children(&mut cursor).any(|child| child.kind() == "word" && is(child))
+            });
             let value = word::read(value, line, variables, 0)?;
-            variables.set(word::said(line, name.byte_range()), value);
+            if let Some(to) = value.known().filter(|_| is_reference) {
+                variables.refer(name, &to);
+                return Ok(());
+            }
+            if let Some((list, _)) = name.split_once('[') {
+                variables.set(list, value.clone());
+            }
+            variables.set(name, value);
         }
         "for_statement" => {
             let Some(name) = node.child_by_field_name("variable") else { return Ok(()) };
@@ -224,6 +291,9 @@ fn take_in(node: Node<'_>, walk: &Walk<'_>, line: &str, variables: &mut Variable
         }
         return Ok(());
     }
+    if name == Some("printf") {
+        return print_into(node, line, variables);
+    }
     if !name.is_some_and(|name| matches!(name, "read" | "mapfile" | "readarray")) {
         return Ok(());
     }
@@ -236,6 +306,28 @@ fn take_in(node: Node<'_>, walk: &Walk<'_>, line: &str, variables: &mut Variable
             variables.set(name, made_of(&sources));
         }
     }
+    Ok(())
+}
+
+/// `printf -v name format words…` sets a variable.
+fn print_into(node: Node<'_>, line: &str, variables: &mut Variables) -> Result<(), Unreadable> {
+    let mut given = Vec::new();
+    let mut cursor = node.walk();
+    for child in node.children_by_field_name("argument", &mut cursor) {
+        given.push(word::read(child, line, variables, 0)?);
+    }
+    let [flag, name, format, words @ ..] = given.as_slice() else { return Ok(()) };
+    if flag.gist() != "-v" {
+        return Ok(());
+    }
+    let mut words: Vec<String> =
+        words.iter().take(word::MOST_LITERALS).flat_map(|word| word.known().into_iter().chain(word.sources().map(str::to_owned))).collect();
+    let mut whole = format.gist();
+    for word in &words {
+        whole = whole.replacen("%s", word, 1).replacen("%b", word, 1);
+    }
+    words.push(whole);
+    variables.set(&name.gist(), made_of(&word::told(words)));
     Ok(())
 }
 
@@ -302,12 +394,13 @@ fn whole_content(node: Node<'_>, line: &str, variables: &Variables, content: &st
     let replaces = word::said(line, node.byte_range()).trim_start().starts_with('>') && !word::said(line, node.byte_range()).contains(">>");
     if let (true, Some(target)) = (replaces, node.child_by_field_name("destination")) {
         let target = word::read(target, line, variables, 0)?;
-        effects.known.insert(target.clone());
+        effects.known.insert((target.clone(), effects.here.clone()));
         effects.writes.push(ShellWrite {
             target: Target::Path(target),
             certainty: Certainty::Certain,
             by: "cat >".to_owned(),
             content: Some(content.to_owned()),
+            stood: Stood::Untold,
         });
     }
     Ok(())
@@ -345,8 +438,9 @@ fn redirect(node: Node<'_>, line: &str, variables: &Variables, effects: &mut Eff
     let target = word::read(target, line, variables, 0)?;
     // `2>&1` writes to no file.
     let to_descriptor = sign.ends_with('&') && target.known().is_some_and(|text| text == "-" || text.bytes().all(|b| b.is_ascii_digit()));
-    if !to_descriptor && !effects.known.contains(&target) {
-        effects.writes.push(ShellWrite { target: Target::Path(target), certainty: Certainty::Certain, by: sign, content: None });
+    if !to_descriptor && !effects.known.contains(&(target.clone(), effects.here.clone())) {
+        let (target, stood) = (Target::Path(target), Stood::Untold);
+        effects.writes.push(ShellWrite { target, certainty: Certainty::Certain, by: sign, content: None, stood });
     }
     Ok(())
 }
