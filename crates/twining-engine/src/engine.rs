@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use twining_model::{Authority, Id, Time, limits};
+use twining_model::{Authority, Decision, Id, Time, limits};
 use twining_store::{Archived, Durability, PolicyFile, Store, StoreError, View};
 
 use crate::blackboard::{self, *};
@@ -205,6 +205,12 @@ impl Engine {
         let draft = OverrideDraft::parse(&input, authority)?;
         let outcome = self.store.transact(Durability::Strict, |view| plan_override(view, &draft, &self.stamp(caller)))?;
         Ok(Overridden { redacted, ..outcome })
+    }
+
+    /// The decision that such an override would reject, if a person's word on it is still wanted.
+    pub fn override_in_question(&self, input: &OverrideInput) -> Result<Option<Decision>, Failure> {
+        let draft = OverrideDraft::parse(input, Authority::Claimed)?;
+        self.store.view(|view| in_question(view, &draft))
     }
 
     /// Puts provisional decisions in force.
