@@ -55,7 +55,7 @@ pub use files::{Array, Checkpointed, DataFile, DecisionNames, DecisionsChanged, 
 pub use index::*;
 pub use journal::JournalLine;
 pub use keeper::{Keeper, step_back};
-pub use knowledge::KnowledgeFile;
+pub use knowledge::{KnowledgeFile, knowledge_elsewhere, knowledge_place};
 pub use layout::{Place, SCAFFOLD};
 pub use lock::Held;
 pub use mend::Joiners;

@@ -137,7 +137,8 @@ impl Engine {
         if context.story_id.is_some() && context.pack.is_none() {
             context.notes.push("no pack was made for this story lately; twining_knowledge_pack makes one".to_owned());
         }
-        let now = Present { here: file.bytes.as_deref(), shared: shared.bytes.as_deref() };
+        let chosen = self.store().config()?.knowledge.path;
+        let now = Present { here: file.bytes.as_deref(), shared: shared.bytes.as_deref(), chosen: &chosen };
         review::fill(&mut context, kind, input, now, changes)?;
         let (nodes_added, knowledge_modified) = (context.changes.nodes_added.len(), context.knowledge_modified);
         self.count(&Event::Review { story_id: context.story_id.clone(), kind: context.kind.clone(), knowledge_modified, nodes_added });
