@@ -19,6 +19,8 @@ pub(super) const MERGED: &str = "[merge: settle]";
 /// What is said of such a text.
 const KEPT_TWO: &str = "a merge kept two texts here";
 
+/// Findings that are kept; a file of nothing but mistakes has millions.
+const MOST_TOLD: usize = 20_000;
 /// So many unknown ends of edges are told which node was meant.
 const ADVISED: usize = 100;
 
@@ -86,7 +88,7 @@ pub(crate) fn check(path: String, bytes: Option<&[u8]>, doubts: Vec<Finding>) ->
         warnings = vec![Finding::of_file("there is no knowledge graph yet", "`twining knowledge check --create` starts one")];
     }
     warnings.extend(doubts);
-    let found = errors.len() + warnings.len();
+    let found = errors.len() + warnings.len() + known.untold;
     let valid = errors.is_empty();
     let (errors, cut) = within_answer(errors);
     let (warnings, _) = if cut { (Vec::new(), true) } else { within_answer(warnings) };
@@ -109,12 +111,15 @@ pub(super) struct Examined {
     pub declared: usize,
     pub errors: Vec<Finding>,
     pub warnings: Vec<Finding>,
+    /// Findings beyond these.
+    pub untold: usize,
 }
 
 /// Looks at everything in a document.
 pub(super) fn examine(document: &Document) -> Examined {
     let statements = Statements::of(document);
-    let mut review = Review { document, unsound: HashSet::new(), unsound_edges: HashSet::new(), errors: Vec::new(), warnings: Vec::new() };
+    let mut review =
+        Review { document, unsound: HashSet::new(), unsound_edges: HashSet::new(), errors: Told::default(), warnings: Told::default() };
     let markers = conflict_markers(document.bytes());
     review.syntax(&markers);
     let graph = document.graph();
@@ -135,13 +140,15 @@ pub(super) fn examine(document: &Document) -> Examined {
     review.edges(&statements);
     let Review { unsound, unsound_edges, errors, warnings, .. } = review;
     // What stands between conflict markers is said once, by the markers.
-    let errors = if markers.is_empty() { errors } else { errors.into_iter().take(markers.len()).collect() };
+    let (errors, all) =
+        if markers.is_empty() { (errors.kept, errors.all) } else { (errors.kept.into_iter().take(markers.len()).collect(), markers.len()) };
     Examined {
         unsound,
         unsound_edges,
         declared: statements.declared.len(),
+        untold: all.saturating_sub(errors.len()) + (warnings.all - warnings.kept.len()),
         errors: located(document, errors),
-        warnings: located(document, warnings),
+        warnings: located(document, warnings.kept),
     }
 }
 
@@ -149,8 +156,29 @@ struct Review<'d> {
     document: &'d Document,
     unsound: HashSet<usize>,
     unsound_edges: HashSet<usize>,
-    errors: Vec<(usize, Finding)>,
-    warnings: Vec<(usize, Finding)>,
+    errors: Told,
+    warnings: Told,
+}
+
+/// Findings, each with its place; the first ones of very many.
+#[derive(Default)]
+struct Told {
+    kept: Vec<(usize, Finding)>,
+    /// How many there were.
+    all: usize,
+}
+
+impl Told {
+    fn push(&mut self, finding: (usize, Finding)) {
+        self.all += 1;
+        if self.kept.len() < MOST_TOLD {
+            self.kept.push(finding);
+        }
+    }
+
+    fn extend(&mut self, findings: impl Iterator<Item = (usize, Finding)>) {
+        findings.for_each(|finding| self.push(finding));
+    }
 }
 
 impl Review<'_> {
@@ -181,7 +209,7 @@ impl Review<'_> {
     }
 
     fn node(&mut self, position: usize, node: &Node, at: usize) {
-        let before = self.errors.len();
+        let before = self.errors.all;
         if node.id().as_str().trim().is_empty() {
             self.wrong(node, "id", at, "a node needs an id".to_owned(), None);
         }
@@ -205,7 +233,7 @@ impl Review<'_> {
             let message = "priority is required for nodes of type 'rule'".to_owned();
             self.wrong(node, "priority", place(node, "priority", at), message, Some(choices("priority", &priorities)));
         }
-        if self.errors.len() > before {
+        if self.errors.all > before {
             self.unsound.insert(position);
         }
         self.doubts(node, at);
@@ -265,13 +293,13 @@ impl Review<'_> {
         let relations = words(Link::ALL, Link::as_str);
         let mut seen: HashMap<(&Id, &Id, &str), usize> = HashMap::new();
         for (index, edge) in self.document.graph().edges().iter().enumerate() {
-            let before = self.errors.len();
+            let before = self.errors.all;
             for (end, id, field) in [("source", edge.from(), "source"), ("target", edge.to(), "target")] {
                 if !statements.declared.contains_key(id) {
                     let message = format!("edge references unknown {end} node '{}'", text::excerpt(id.as_str(), 80));
                     let known = statements.declared.keys().map(|id| id.as_str());
                     // Each costs a look at every node: a file of nothing but errors gets some.
-                    let known = known.take(if self.errors.len() < ADVISED { usize::MAX } else { 0 });
+                    let known = known.take(if self.errors.all < ADVISED { usize::MAX } else { 0 });
                     let meant = advice::nearest(id.as_str(), known).map(str::to_owned);
                     self.edge_wrong(edge, field, edge.span().start, message, meant);
                 }
@@ -292,7 +320,7 @@ impl Review<'_> {
                     suggested("relation", relation, &relations),
                 );
             }
-            if self.errors.len() > before {
+            if self.errors.all > before {
                 self.unsound_edges.insert(index);
             }
             for merged in edge.attributes().own().filter(|attribute| attribute.value().as_str().contains(MERGED)) {

@@ -92,8 +92,11 @@ impl Engine {
 
     /// Edits the graph: every operation, or none.
     pub fn knowledge_update(&self, input: &KnowledgeUpdateInput) -> Result<KnowledgeUpdated, Failure> {
-        let (input, redacted) = clean(input);
+        let (mut input, redacted) = clean(input);
         let story_id = input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
+        for operation in &mut input.operations {
+            operation.from_here(self.store().root())?;
+        }
         let plan = |file: &KnowledgeFile| {
             let (bytes, updated) = update::plan(file.bytes.as_deref(), &input.operations)?;
             Ok::<_, Failure>((bytes, KnowledgeUpdated { file: file.path.clone(), ..updated }))
