@@ -9,6 +9,7 @@ use twining_model::{Refused, Time, limits, text};
 
 use crate::allowed::{Allowed, Bypass, Trusted};
 use crate::desk::Project;
+use crate::hook;
 use crate::out::{self, Style};
 use crate::page::{dim, good, plain, strong, warn};
 use crate::person;
@@ -67,20 +68,23 @@ pub fn accept(project: Option<PathBuf>, style: Style) -> Result<Ending, Problem>
     let store = project.engine.store();
     let failed = |error| Problem::from(twining_engine::Failure::from(error));
     let found = store.audit().map_err(failed)?.differences;
-    if !found.is_empty() {
-        let told = crate::hook::told_by_hand(&found).unwrap_or_default();
+    let lists = hook::slipped_lists(&project);
+    if !(found.is_empty() && lists.is_empty()) {
+        let told: Vec<String> = hook::told_by_hand(&found).into_iter().chain(lists.clone()).collect();
+        let told = told.join("\n");
         let caller = person::confirmed(&told, "accept")?;
         // Recorded first: nothing is accepted that nobody can read about.
         project.engine.approve(&caller, "protect-twining-state", "changes by another hand were accepted", &text::excerpt(&told, 300))?;
         store.accept_records().map_err(failed)?;
+        hook::accept_lists(&project);
     }
-    crate::hook::accept_lists(&project);
+    let many = found.len() + lists.len();
     Ok(out::answer(
         style,
-        || json!({"accepted": found.len()}),
-        |page| match found.len() {
+        || json!({ "accepted": many }),
+        |page| match many {
             0 => page.line([dim("nothing was changed by another hand")]),
-            many => page.line([good("accepted"), plain(format!("{many} changed records"))]),
+            many => page.line([good("accepted"), plain(format!("{many} changes"))]),
         },
         Ending::Done,
     ))

@@ -359,6 +359,20 @@ fn a_call_that_nobody_understands_is_not_let_through() {
 }
 
 #[test]
+fn who_takes_away_what_the_machine_knows_is_asked_about_it_once() {
+    let project = project();
+    start(&project, "s-1");
+    assert_eq!(stop(&project), Value::Null);
+    fs::remove_dir_all(project.path().join(".twining/local")).expect("goes");
+    write(&project, ".twining/blackboard.jsonl", "");
+    assert!(reason(&stop(&project)).contains("`.twining/local` was taken away"));
+    assert_eq!(stop(&project), Value::Null);
+    // Another session finds what it finds.
+    fs::remove_dir_all(project.path().join(".twining/local")).expect("goes");
+    assert_eq!(stop_in(&project, "s-2"), Value::Null);
+}
+
+#[test]
 fn accepting_is_a_person_s() {
     let project = project();
     start(&project, "s-1");
@@ -366,4 +380,9 @@ fn accepting_is_a_person_s() {
     let refused = project.run(&["guard", "accept"]);
     assert!(refused.code != 0 && refused.stderr.contains("a person"), "{refused:?}");
     assert_eq!(stop(&project)["decision"], "block");
+    git(&project, &["checkout", "--", "."]);
+    fs::remove_file(project.path().join(LIST)).expect("goes");
+    assert_ne!(project.run(&["guard", "accept"]).code, 0, "a list is no less");
+    git(&project, &["checkout", "--", "."]);
+    assert_eq!(project.json(&["guard", "accept"])["accepted"], 0);
 }

@@ -8,7 +8,7 @@ use twining_model::text;
 
 use super::reply::Reply;
 use super::scene::Scene;
-use super::{auto_loop, brief, by_hand, lists, running, snapshot, traced};
+use super::{auto_loop, brief, by_hand, lists, running, snapshot, traced, whereabouts};
 use crate::user_policy;
 
 /// Items of a role's list that are told.
@@ -19,6 +19,8 @@ pub fn of_session(scene: &Scene) -> Reply {
     // An old note in the way is no reason to begin without a brief.
     let _ = scene.project.engine.store().clear_notes();
     scene.accept_what_is_there();
+    // Only the end of a turn can tell anybody; here it is remembered.
+    whereabouts::taken_away(scene);
     let mut notes = scene.notes();
     let brief = brief::of_session(&scene.project.engine, &scene.caller(), &mut notes.told);
     scene.keep_notes(&notes);

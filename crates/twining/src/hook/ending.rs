@@ -9,7 +9,7 @@ use super::reply::Reply;
 use super::rules::{self, Checked};
 use super::scene::Scene;
 use super::traced::{self, Held};
-use super::{auto_loop, by_hand, running};
+use super::{auto_loop, by_hand, running, whereabouts};
 
 /// The guard of coders that return with nothing done.
 const RETURNS: &str = "return-needs-changes";
@@ -66,6 +66,7 @@ pub fn of_session(scene: &Scene) -> Reply {
     // A session that is resumed later begins with what is there then.
     let _ = store.drop_note(&format!("accepted-{}", scene.heard.session));
     let _ = store.drop_note(&scene.heard.session);
+    running::forget(store, &scene.heard);
     Reply::Silence
 }
 
@@ -79,7 +80,7 @@ fn reason(scene: &Scene, guards: &Guards, forged: Option<String>, audit: &Audit,
     slipped.extend(lists);
     // Told often enough, it is a question that a person answers, not a reason to hold the next session.
     let by_hand = if audit.is_settled { Vec::new() } else { by_hand::reasons(&audit.differences) };
-    let mut reasons: Vec<String> = forged.into_iter().chain(slipped).chain(by_hand).collect();
+    let mut reasons: Vec<String> = forged.into_iter().chain(whereabouts::taken_away(scene)).chain(slipped).chain(by_hand).collect();
     let on = |id: &str| guards.guards.iter().any(|guard| guard.id == id && guard.action == Level::Block);
     if reasons.is_empty() && scene.heard.event.moment == Moment::SubagentStop && on(RETURNS) {
         let next = "implement the task, or say plainly that nothing was to be done and why";

@@ -111,6 +111,13 @@ pub fn accept(project: &Project) {
     Lists::of(project, &Workspace::of(project)).accept();
 }
 
+/// What slipped into the lists of a project since they were accepted.
+pub fn slipped(project: &Project) -> Vec<String> {
+    let work = Workspace::of(project);
+    let evidence = Recorded::of(&project.engine, &project.located.checkout);
+    Lists::of(project, &work).slipped(&rules::guards(project), &evidence)
+}
+
 /// What slipped into them between two sessions, for the brief of the next; where
 /// nothing did, they are taken as they are.
 pub fn at_start(project: &Project, work: &Workspace, evidence: &Recorded<'_>) -> Option<String> {

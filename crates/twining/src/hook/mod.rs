@@ -25,6 +25,7 @@ mod scene;
 mod snapshot;
 mod traced;
 mod verify;
+mod whereabouts;
 mod workspace;
 
 use std::io::Read;
@@ -36,7 +37,7 @@ use twining_engine::guards::{Heard, Moment};
 
 pub use by_hand::in_brief as told_by_hand;
 pub use host::{HOSTS, Host};
-pub use lists::accept as accept_lists;
+pub use lists::{accept as accept_lists, slipped as slipped_lists};
 pub use rules::{guards, guards_as_written};
 pub use scene::Scene;
 pub use traced::foreseen;

@@ -7,19 +7,26 @@ use twining_engine::guards::{Action, Heard};
 use twining_store::Store;
 use twining_store::disk::hash_of;
 
-/// Commands of a session that are remembered.
-const MOST: usize = 32;
-
-/// A command that was let through.
+/// What is told of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Begun {
+struct Told {
     /// The host's name of the call, where it gives one.
     call: Option<String>,
     /// Whose; the main agent is the empty name.
     agent: String,
     command: u64,
-    /// Whether its end was told.
-    ended: bool,
+    what: What,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum What {
+    /// It was let through.
+    Begins,
+    /// It ended, and the host does not say how.
+    Ends,
+    /// It ended, and the host says how.
+    EndsSo,
 }
 
 /// What is known of a command that ended.
@@ -33,39 +40,39 @@ pub enum Known {
     AmongOthers,
 }
 
-/// Notes a command that is about to run.
+/// Notes a command that is about to run. One line is added, since a tool waits.
 pub fn begins(store: &Store, heard: &Heard) {
-    let Some(begun) = of(heard).filter(|_| store.exists().unwrap_or(false)) else { return };
-    let mut running = read(store, heard);
-    // What ended has been asked about; the same command asked about twice is one.
-    running.retain(|known| !known.ended && (known.command, &known.agent) != (begun.command, &begun.agent));
-    running.push(begun);
-    let surplus = running.len().saturating_sub(MOST);
-    running.drain(..surplus);
-    keep(store, heard, &running);
+    add(store, heard, What::Begins);
 }
 
 /// Notes the end of a command, and whether it is what was asked about.
 pub fn ends(store: &Store, heard: &Heard) -> Known {
-    let Some(ended) = of(heard) else { return Known::Unasked };
-    let mut running = read(store, heard);
-    let is_same = |known: &&mut Begun| {
-        let same_call = known.call.is_none() || ended.call.is_none() || known.call == ended.call;
-        (known.command, &known.agent) == (ended.command, &ended.agent) && same_call
-    };
-    let Some(known) = running.iter_mut().find(is_same) else { return Known::Unasked };
-    // Told again once more only by a host that did not say how it ended.
-    let was_told = std::mem::replace(&mut known.ended, true);
-    let others = running.iter().any(|known| !known.ended && known.agent == ended.agent);
     let says_how = heard.outcome.as_ref().is_some_and(|outcome| outcome.exit_code.is_some());
-    if says_how {
-        running.retain(|known| (known.command, &known.agent) != (ended.command, &ended.agent));
+    let what = if says_how { What::EndsSo } else { What::Ends };
+    let Some(ended) = of(heard, what) else { return Known::Unasked };
+    let mut running: Vec<Told> = Vec::new();
+    for told in read(store, heard) {
+        let is_same = |known: &Told| (known.command, &known.agent) == (told.command, &told.agent) && known.is_call_of(&told);
+        match told.what {
+            // Asked about twice, by two events of one host, it is one.
+            What::Begins => {
+                running.retain(|known| !is_same(known));
+                running.push(told);
+            }
+            What::Ends => running.iter_mut().filter(|known| is_same(known)).for_each(|known| known.what = What::Ends),
+            What::EndsSo => running.retain(|known| !is_same(known)),
+        }
     }
-    keep(store, heard, &running);
-    match (others, was_told) {
-        (true, _) => Known::AmongOthers,
-        (false, true) if !says_how => Known::Unasked,
-        (false, _) => Known::Alone,
+    add(store, heard, what);
+    let is_same = |known: &&Told| (known.command, &known.agent) == (ended.command, &ended.agent) && known.is_call_of(&ended);
+    match running.iter().find(is_same) {
+        None => Known::Unasked,
+        // Told again only by a host that did not say how it ended, and now does.
+        Some(known) if known.what == What::Ends && !says_how => Known::Unasked,
+        Some(_) => {
+            let others = running.iter().any(|known| known.what == What::Begins && known.agent == ended.agent && !is_same(&known));
+            if others { Known::AmongOthers } else { Known::Alone }
+        }
     }
 }
 
@@ -76,19 +83,29 @@ pub fn forget(store: &Store, heard: &Heard) {
     }
 }
 
-fn of(heard: &Heard) -> Option<Begun> {
-    let Action::Shell(command) = &heard.event.action else { return None };
-    let agent = heard.event.agent_id.clone().unwrap_or_default();
-    Some(Begun { call: heard.call.clone(), agent, command: hash_of(command.as_bytes()), ended: false })
+impl Told {
+    /// Whether both are of one call, as far as the host names calls.
+    fn is_call_of(&self, other: &Self) -> bool {
+        self.call.is_none() || other.call.is_none() || self.call == other.call
+    }
 }
 
-fn read(store: &Store, heard: &Heard) -> Vec<Begun> {
-    store.note(&name(heard)).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+fn of(heard: &Heard, what: What) -> Option<Told> {
+    let Action::Shell(command) = &heard.event.action else { return None };
+    let agent = heard.event.agent_id.clone().unwrap_or_default();
+    Some(Told { call: heard.call.clone(), agent, command: hash_of(command.as_bytes()), what })
 }
 
 /// What cannot be kept is no evidence later.
-fn keep(store: &Store, heard: &Heard, running: &[Begun]) {
-    let _ = serde_json::to_vec(running).map(|bytes| store.leave_note(&name(heard), &bytes));
+fn add(store: &Store, heard: &Heard, what: What) {
+    if let Some(line) = of(heard, what).and_then(|told| serde_json::to_string(&told).ok()) {
+        let _ = store.add_to_note(&name(heard), &line);
+    }
+}
+
+fn read(store: &Store, heard: &Heard) -> Vec<Told> {
+    let lines = store.note_lines(&name(heard)).unwrap_or_default();
+    lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 fn name(heard: &Heard) -> String {

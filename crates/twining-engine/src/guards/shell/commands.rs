@@ -1,6 +1,6 @@
 //! What each program does with its arguments, as far as files are concerned.
 
-use crate::guards::shell::lists::{EDITORS, INTERPRETERS, READERS, SHELLS, WRAPPERS};
+use crate::guards::shell::lists::{CMDLETS, EDITORS, INTERPRETERS, READERS, SHELLS, WRAPPERS};
 use crate::guards::shell::stand::{self, Stand};
 use crate::guards::shell::tree::{self, made_of};
 use crate::guards::shell::{Certainty, Effects, Piece, ShellWrite, Stood, Target, Unreadable, Word, code, word};
@@ -112,6 +112,9 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
                 doing.write(Target::Code(fed.to_owned()), Certainty::Likely, name);
             }
         }
+        "at" | "batch" => return doing.fed(around, nested),
+        "mount" => doing.all_operands("mount"),
+        name if CMDLETS.contains(&name.to_lowercase().as_str()) => doing.all_operands(name),
         name if READERS.contains(&name) => {}
         name => {
             doing.carried(words_of);

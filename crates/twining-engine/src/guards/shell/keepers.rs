@@ -18,6 +18,10 @@ impl Doing<'_> {
             at += 1;
         }
         let Some(verb) = words.get(at).cloned() else { return };
+        if verb == "clean" {
+            self.cleans(&words[at + 1..]);
+            return;
+        }
         if matches!(verb.as_str(), "apply" | "am") {
             for folder in self.value_of(&["--directory"]) {
                 self.write(Target::Tree(folder), Certainty::Certain, &format!("git {verb}"));
@@ -32,8 +36,7 @@ impl Doing<'_> {
         if let ("apply" | "am", Some(patch)) = (verb.as_str(), around.fed) {
             self.write(Target::Code(patch.to_owned()), Certainty::Likely, &format!("git {verb}"));
         }
-        if !matches!(verb.as_str(), "checkout" | "restore" | "stash" | "rm" | "mv" | "reset" | "clean" | "checkout-index" | "update-index")
-        {
+        if !matches!(verb.as_str(), "checkout" | "restore" | "stash" | "rm" | "mv" | "reset" | "checkout-index" | "update-index") {
             return;
         }
         for (path, word) in self.arguments.iter().zip(&words).skip(at + 1) {
@@ -42,6 +45,33 @@ impl Doing<'_> {
                 // memory notices it; a path that is named is meant.
                 self.write(Target::Path(path.clone()), Certainty::Certain, &format!("git {verb}"));
             }
+        }
+    }
+
+    /// `git clean`: the paths that are named, and with `-x` also what git ignores, which
+    /// is all that only this machine knows.
+    fn cleans(&mut self, words: &[String]) {
+        let begins = self.arguments.len() - words.len();
+        let letters: String =
+            words.iter().filter(|word| word.starts_with('-') && !word.starts_with("--")).flat_map(|word| word.chars()).collect();
+        if letters.contains('n') || words.iter().any(|word| word == "--dry-run") {
+            return;
+        }
+        let (mut named, mut spares, mut excludes) = (Vec::new(), false, false);
+        for (word, path) in words.iter().zip(&self.arguments[begins..]) {
+            if std::mem::take(&mut excludes) || word.starts_with("--exclude=") {
+                spares |= word.contains("twining");
+            } else if matches!(word.as_str(), "-e" | "--exclude") {
+                excludes = true;
+            } else if !word.starts_with('-') {
+                named.push(path.clone());
+            }
+        }
+        if named.is_empty() && !spares && letters.contains(['x', 'X']) {
+            named.push(Word::text(".twining/local"));
+        }
+        for path in named {
+            self.write(Target::Path(path), Certainty::Certain, "git clean");
         }
     }
 

@@ -58,6 +58,11 @@ fn programs_that_write_where_nobody_looked_are_known() {
         "chmod u= .twining",
         "chown -R nobody .twining",
         "chattr +i .twining/blackboard.jsonl",
+        "git clean -fdx",
+        "git clean -ffdX",
+        "at now <<< 'echo x > .twining/blackboard.jsonl'",
+        "systemd-run --user sh -c 'echo x > .twining/blackboard.jsonl'",
+        "mount --bind /elsewhere .twining",
     ] {
         assert_eq!(level(&bash(line)), Level::Block, "{line}");
     }
@@ -70,6 +75,11 @@ fn programs_that_write_where_nobody_looked_are_known() {
         "python3 -m pytest tests",
         "twining export html --out memory.html",
         "chmod +x scripts/run",
+        "git clean -fd",
+        "git clean -ndx",
+        "git clean -fdx target",
+        "git clean -fdx -e .twining",
+        "npx prettier --write src",
         "chmod -R 755 .",
         "chmod -R u+rw .twining",
         "chmod 644 .twining/blackboard.jsonl",
@@ -139,6 +149,7 @@ fn code_that_another_server_runs_is_read_as_code() {
     ] {
         assert!(verdict(tool, &input) >= Level::Ask, "{tool} {input}");
     }
+    assert_eq!(verdict("PowerShell", &json!({"command": "Set-Content .twining/blackboard.jsonl x"})), Level::Block);
     for (tool, input) in [
         ("mcp__ide__executeCode", json!({"code": "print(open('.twining/blackboard.jsonl').read())"})),
         ("mcp__ide__executeCode", json!({"code": "open('out.txt','w').write('x')"})),
