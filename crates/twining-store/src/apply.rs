@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use twining_model::{Amendment, Change, Decision, Document, Entry, Id, Time, limits};
 
-use crate::audit::{Kind, vouch};
+use crate::audit::Kind;
 use crate::board::{Footing, RECENT_MS};
 use crate::disk;
 use crate::error::StoreError;
@@ -98,7 +98,7 @@ impl Room {
             }
             other => other,
         }?;
-        vouch(&self.layout, |notes| notes.wrote(&decision_key(name), bytes))
+        self.board.vouch(|notes| notes.wrote(&decision_key(name), bytes))
     }
 
     fn roll_back(&self, undo: Vec<Undo>) -> Result<(), StoreError> {
@@ -106,7 +106,7 @@ impl Room {
             match step {
                 Undo::Remove(name) => {
                     self.layout.decisions.remove(&name)?;
-                    vouch(&self.layout, |notes| notes.took(&decision_key(&name)))?;
+                    self.board.vouch(|notes| notes.took(&decision_key(&name)))?;
                 }
                 Undo::Restore(name, bytes) => self.put_decision(&name, &bytes)?,
             }

@@ -234,6 +234,28 @@ fn an_older_version_of_a_record_is_not_slipped_back_in() {
 }
 
 #[test]
+fn a_commit_that_hides_a_deed_is_no_place_to_go_back_to() {
+    let project = TestProject::with_git();
+    let store = store(&project);
+    assert_eq!(found(&store), Vec::<String>::new());
+    let id = decide(&store, "use sqlite");
+    commit_all(&project, "one");
+    assert_eq!(found(&store), Vec::<String>::new());
+    note(&store, "said after the commit");
+    project.git(["checkout", "--", "."]);
+    assert_eq!(found(&store), Vec::<String>::new(), "as it was committed when all was well");
+
+    let file = project.file(&format!("decisions/{id}.json"));
+    let right = fs::read(&file).expect("is there");
+    edit(&file, "\"active\"", "\"overridden\"");
+    commit_all(&project, "hidden");
+    fs::write(&file, right).expect("writes");
+    assert_eq!(found(&store), Vec::<String>::new(), "nothing is wrong with the files");
+    project.git(["checkout", "--", "."]);
+    assert_eq!(found(&store), [format!("decisions/{id}.json Altered -")]);
+}
+
+#[test]
 fn a_difference_told_often_enough_is_settled_until_another_comes() {
     let project = TestProject::with_git();
     let store = store(&project);

@@ -5,9 +5,10 @@
 //! rebase, a reset, a stash. Its own list of the places where HEAD was says which
 //! was which.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
+use super::Staged;
 use super::ledger::{Anchor, Seal};
 use super::records::{Kind, records_in};
 use crate::commits::{fed, lines};
@@ -19,6 +20,8 @@ use crate::layout::FOLDER;
 const MOST_REFLOG: u64 = 4 * 1024 * 1024;
 /// Places, newest first, whose files are compared.
 const MOST_PLACES: usize = 12;
+/// Files of commits that are gone through.
+const MOST_COMMITTED: usize = 2_000;
 /// Stashes whose files are compared.
 const MOST_STASHES: usize = 8;
 /// Files in git's folder that say it is in the middle of something.
@@ -82,6 +85,11 @@ impl<'p> Moves<'p> {
         let made = &moves.made;
         moves.reached.retain(|commit| is_commit(commit) && !made.contains(commit));
         moves
+    }
+
+    /// Whether HEAD is another, or was elsewhere meanwhile.
+    pub(crate) fn is_elsewhere(&self, anchor: &Anchor) -> bool {
+        !(self.is_busy || self.is_merging) && self.now != *anchor
     }
 
     /// Takes in lines of the form `old new who <mail> when zone TAB what: why`.
@@ -154,6 +162,55 @@ impl<'p> Moves<'p> {
         let found = content(self.project, commit, &format!("{FOLDER}/{file}"));
         self.read.insert(place, found.clone());
         found
+    }
+
+    /// Reads files of the newest places at once: git is started once for all of them.
+    pub(crate) fn prepare(&mut self, files: &BTreeSet<String>) {
+        let places: Vec<String> = self.reached.iter().take(2).cloned().collect();
+        self.fetch(&places, files);
+    }
+
+    fn fetch(&mut self, commits: &[String], files: &BTreeSet<String>) {
+        let mut wanted = Vec::new();
+        for commit in commits.iter().filter(|commit| is_commit(commit)) {
+            for file in files.iter().filter(|file| !file.contains('\n')) {
+                let place = (commit.clone(), file.clone());
+                if !self.read.contains_key(&place) {
+                    wanted.push(place);
+                }
+            }
+        }
+        let names: String = wanted.iter().map(|(commit, file)| format!("{commit}:./{FOLDER}/{file}\n")).collect();
+        let Some(said) = (!names.is_empty()).then(|| fed(self.project, &["cat-file", "--batch"], names)).flatten() else { return };
+        let mut rest = said.as_slice();
+        for place in wanted {
+            let Some(end) = memchr::memchr(b'\n', rest) else { return };
+            let found = content_of(rest);
+            // `name missing` has nothing after it; a file has its bytes and a newline.
+            let length = found.as_ref().map_or(0, |bytes| bytes.len() + 1);
+            rest = rest.get(end + 1 + length..).unwrap_or_default();
+            self.read.insert(place, found);
+        }
+    }
+
+    /// What commits changed that were made since the anchor: each file of the folder
+    /// as it was there and as it is in HEAD. Nothing where nobody can tell.
+    pub(crate) fn committed_since(&mut self, anchor: &Anchor) -> Option<Vec<Staged>> {
+        let head = self.now.head.clone();
+        let list: &[&str] = if anchor.head.is_empty() {
+            &["ls-tree", "-r", "--name-only", &head, "--", FOLDER]
+        } else {
+            &["diff-tree", "-r", "--name-only", "--no-renames", "--relative", &anchor.head, &head, "--", FOLDER]
+        };
+        let names = lines(self.project, list);
+        let files: BTreeSet<String> =
+            names.iter().filter_map(|name| name.strip_prefix(FOLDER)?.strip_prefix('/')).map(str::to_owned).collect();
+        if !is_commit(&head) || files.len() > MOST_COMMITTED {
+            return None;
+        }
+        self.fetch(&[anchor.head.clone(), head.clone()], &files);
+        let staged = |file: String| Staged { before: self.file(&anchor.head, &file), after: self.file(&head, &file), file };
+        Some(files.into_iter().map(staged).collect())
     }
 
     /// A file of the project in the places that git took files from, the newest first.
