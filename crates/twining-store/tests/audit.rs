@@ -170,6 +170,43 @@ fn switches_merges_rebases_resets_and_stashes_are_git_s_doing() {
 }
 
 #[test]
+fn what_git_does_not_know_it_does_not_take() {
+    let project = TestProject::with_git();
+    fs::write(project.path().join(".git/info/exclude"), ".twining/\n").expect("writes");
+    let store = store(&project);
+    let gone = note(&store, "in a memory that git ignores");
+    let id = decide(&store, "use sqlite");
+    assert_eq!(found(&store), Vec::<String>::new());
+    project.git(["checkout", "-q", "-b", "elsewhere"]);
+    fs::write(project.file("blackboard.jsonl"), "").expect("writes");
+    fs::remove_file(project.file(&format!("decisions/{id}.json"))).expect("goes");
+    let told = found(&store);
+    assert!(
+        told.contains(&format!("blackboard.jsonl Removed {gone}")) && told.contains(&format!("decisions/{id}.json Removed -")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_decision_that_git_stashed_with_what_it_does_not_know_is_safe() {
+    let project = TestProject::with_git();
+    let store = store(&project);
+    note(&store, "committed");
+    commit_all(&project, "one");
+    assert_eq!(found(&store), Vec::<String>::new());
+    decide(&store, "not yet known to git");
+    project.git(["stash", "-q", "-u"]);
+    assert_eq!(found(&store), Vec::<String>::new());
+    project.git(["stash", "pop", "-q"]);
+    assert_eq!(found(&store), Vec::<String>::new());
+    let all = fs::read_dir(project.file("decisions")).expect("is there").filter_map(Result::ok).map(|entry| entry.path());
+    let decision = all.into_iter().find(|path| path.file_name().is_some_and(|name| name != "index.json")).expect("there is one");
+    fs::remove_file(decision).expect("goes");
+    project.git(["checkout", "-q", "-b", "elsewhere"]);
+    assert_eq!(found(&store).len(), 1, "a switch takes nothing away that git does not know");
+}
+
+#[test]
 fn what_another_machine_committed_comes_with_a_pull() {
     let project = TestProject::with_git();
     let store = store(&project);

@@ -119,20 +119,35 @@ impl<'p> Moves<'p> {
         self.record(&head, key, seal) == Some(known)
     }
 
-    /// Whether git took a record away: what it last put there has none, or it is in a stash.
+    /// Whether git took a record away: it is in a stash, or git wrote the tree since,
+    /// knows the file, and what it last put there has no such record.
     pub(crate) fn took(&mut self, key: &str, bytes_now: Option<&[u8]>, seal: Seal) -> bool {
         let last = self.reached.first().cloned().unwrap_or_default();
-        if self.has_moved {
-            return self.record(&last, key, seal).is_none() || self.is_stashed(key, seal);
-        }
-        // `git checkout -- file` leaves no trace but the file as it was committed.
-        let is_as_committed = last == self.now.head && bytes_now.is_some() && bytes_now == self.file(&last, &file_of(key)).as_deref();
-        is_as_committed || self.is_stashed(key, seal)
+        let is_gone = if self.has_moved {
+            self.record(&last, key, seal).is_none() && self.knows(&file_of(key))
+        } else {
+            // `git checkout -- file` leaves no trace but the file as it was committed.
+            last == self.now.head && bytes_now.is_some() && bytes_now == self.file(&last, &file_of(key)).as_deref()
+        };
+        is_gone || self.is_stashed(key, seal)
+    }
+
+    /// Whether a file stands in a place where HEAD was: what git does not know it does not take.
+    fn knows(&mut self, file: &str) -> bool {
+        let places: Vec<String> = self.reached.iter().chain(self.made.iter().take(MOST_PLACES)).cloned().collect();
+        places.iter().any(|place| self.file(place, file).is_some())
     }
 
     fn is_stashed(&mut self, key: &str, seal: Seal) -> bool {
         let project = self.project;
-        let asked = || lines(project, &["log", "-g", "-n", &MOST_STASHES.to_string(), "--format=%H", "refs/stash", "--"]);
+        // Files that git did not know when it stashed them are in a third parent.
+        let asked = || {
+            let told = lines(project, &["log", "-g", "-n", &MOST_STASHES.to_string(), "--format=%H %P", "refs/stash", "--"]);
+            let commits = |line: &String| {
+                line.split(' ').enumerate().filter(|(at, _)| matches!(at, 0 | 3)).map(|(_, commit)| commit.to_owned()).collect::<Vec<_>>()
+            };
+            told.iter().flat_map(commits).collect()
+        };
         let stashes = self.stashes.get_or_insert_with(asked).clone();
         stashes.iter().any(|stash| self.record(stash, key, seal).is_some())
     }
