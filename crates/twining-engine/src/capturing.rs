@@ -19,6 +19,9 @@ use crate::working::file_states;
 /// Paths whose state is kept with one run.
 const MOST_PATHS: usize = 256;
 
+/// Why a script that tells of no tests shows nothing.
+pub(crate) const UNCOUNTED: &str = "tells of no test that ran, and may be any script";
+
 /// What became of a run that was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured {
@@ -30,7 +33,15 @@ pub struct Captured {
 
 impl Engine {
     /// Remembers a command that a host ran, if it ran tests. `None` if it did not.
-    pub fn capture_run(&self, caller: &Caller, checkout: &Path, command: &str, outcome: &Outcome) -> Result<Option<Captured>, Failure> {
+    /// `inside` says whether a path, from where the line began, lies in the project.
+    pub fn capture_run(
+        &self,
+        caller: &Caller,
+        checkout: &Path,
+        inside: &dyn Fn(&str) -> bool,
+        command: &str,
+        outcome: &Outcome,
+    ) -> Result<Option<Captured>, Failure> {
         let Some(test) = test_command(command) else { return Ok(None) };
         if outcome.is_unfinished || !self.store().exists()? {
             return Ok(None);
@@ -45,7 +56,10 @@ impl Engine {
             None if tests.is_some_and(|tests| tests.failed > 0) => Some(1),
             told => told,
         };
+        // A script that says nothing but `ok` may have done nothing else.
+        let uncounted = (test.is_script && tests.is_none()).then(|| UNCOUNTED.to_owned());
         let run = Run {
+            void: test.is_elsewhere(inside).or(uncounted),
             id: self.store().ids().next().into(),
             at: self.store().ids().now(),
             feature: None,
@@ -76,6 +90,9 @@ impl Engine {
 
 /// What an agent should know of a run that will not count.
 fn lacks(run: &Run, is_ending: bool) -> Option<String> {
+    if let Some(why) = &run.void {
+        return Some(format!("it {why}"));
+    }
     let told = match (run.exit_code, run.tests) {
         (Some(0), Some(tests)) if tests.run == 0 => "it ran no test".to_owned(),
         (Some(0), None) if run.output.as_ref().is_none_or(|output| output.hollow) => "it printed nothing".to_owned(),

@@ -35,8 +35,9 @@ impl Engine {
         })?;
         let mut mode = SearchMode::Keyword;
         if let Some(question) = &draft.query {
-            let places = search.candidates();
-            let texts: Vec<String> = self.store().traces_at(&places)?.iter().map(learning::told).collect();
+            let places = search.candidates(|places| self.store().traces_at(places))?;
+            let traces = self.store().traces_at(&places)?;
+            let texts: Vec<String> = traces.iter().map(|(_, trace)| learning::told(trace)).collect();
             if texts.len() == places.len()
                 && let Some(likeness) = self.likeness(question, &texts)?
             {
@@ -45,9 +46,12 @@ impl Engine {
             }
         }
         let (page, total) = search.page(mode);
-        let places: Vec<u64> = page.iter().map(|(place, ..)| *place).collect();
+        let places: Vec<u64> = page.iter().map(|placed| placed.offset).collect();
         let traces = self.store().traces_at(&places)?;
-        let hits = traces.into_iter().zip(page).map(|(trace, (_, trust, relevance))| TraceHit { trace, trust, relevance });
+        let hits = traces.into_iter().filter_map(|(place, trace)| {
+            let placed = page.iter().find(|placed| placed.offset == place)?;
+            Some(TraceHit { trust: trace.trust(placed.written_here), relevance: placed.relevance, trace })
+        });
         Ok(learning::outcome(&draft, hits.collect(), total, mode))
     }
 

@@ -25,6 +25,7 @@ mod learned;
 pub mod learning;
 pub mod lifecycle;
 mod prompting;
+mod proving;
 pub mod search;
 #[cfg(test)]
 mod testing;
@@ -75,6 +76,7 @@ pub use lifecycle::{
     ArchiveInput, ArchiveOutcome, Check, CheckItem, CheckStatus, Drained, ExportFile, ExportInput, ExportOutcome, Extent, History,
     StatusReport, StatusWarning, UnreadableFile, VerifyInput, VerifyOutcome,
 };
+pub use proving::Proofs;
 pub use search::{Embedder, Embedding, LoadModel, ModelState, SearchMode, Study, Why};
 pub use workflow::{
     Action, EvidenceInput, Feature, FeaturesInput, FeaturesOutcome, NextBrief, NextInput, NextOutcome, ReportInput, ReportOutcome,

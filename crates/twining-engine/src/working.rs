@@ -7,9 +7,11 @@ use twining_model::{Refused, Root, Scope, Time, limits, text};
 use twining_store::{FeatureShelf, StoreError, disk};
 
 use crate::caller::Caller;
+use crate::capturing::UNCOUNTED;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::{PromptInput, UserPolicy, reports};
+use crate::guards::{Place, TestCommand, inside, normal, test_command};
 use crate::hygiene::clean;
 use crate::workflow::{self, *};
 
@@ -88,13 +90,6 @@ impl Engine {
         Ok((shelf.path, list))
     }
 
-    /// Judges whether a feature was shown to work, on the files as they are in `checkout`.
-    pub fn evidence_for(&self, checkout: &Path, feature: &Feature) -> Result<Verdict, Failure> {
-        let remembered = self.remembered()?;
-        let coded = remembered.last_report(&feature.id, |report| report.outcome == "completed").map(|report| report.at);
-        Ok(judge_evidence(feature, &remembered.runs, &file_states(checkout, &feature.files)?, coded))
-    }
-
     fn max_test_failures(&self) -> Result<u32, Failure> {
         let most = u32::try_from(limits::TEST_FAILURES).unwrap_or(u32::MAX);
         Ok(self.store().config()?.workflow.max_test_failures.clamp(1, most))
@@ -152,6 +147,15 @@ impl Engine {
             failed: a.failed.saturating_add(b.failed),
         });
         let printed = draft.output.as_deref().and_then(counts_in);
+        let tests = counted.or(printed).or(draft.claimed);
+        let void = test_command(&command).and_then(|test| {
+            let here = checkout.display().to_string();
+            let is_inside = |folder: &str| !inside(&here, &normal(&here, folder)).starts_with('/');
+            let known =
+                TestCommand { places: test.places.iter().filter(|place| **place != Place::Unknown).cloned().collect(), ..test.clone() };
+            let is_uncounted = test.is_script && tests.is_none() && data.is_empty() && read.is_empty();
+            known.is_elsewhere(&is_inside).or(is_uncounted.then(|| UNCOUNTED.to_owned()))
+        });
         Ok(Some(Run {
             id: self.store().ids().next().into(),
             at,
@@ -161,7 +165,8 @@ impl Engine {
             command: text::excerpt(&command, limits::ELEMENT_BYTES),
             exit_code: draft.exit_code,
             // What is on disk counts over what was printed, and that over what is said.
-            tests: counted.or(printed).or(draft.claimed),
+            tests,
+            void,
             output: draft.output.as_deref().map(OutputSeen::of),
             reports: read.into_iter().map(|report| FileSeen { path: report.path, problem: report.problem }).collect(),
             data,

@@ -15,6 +15,8 @@ use crate::audit::{Kind, vouch};
 use crate::disk::Dir;
 use crate::error::StoreError;
 use crate::layout::{AGENTS, FOLDER, HANDOFFS, LOCAL, Layout};
+use crate::merge::has_markers;
+use crate::room::Room;
 use crate::store::Store;
 
 const REGISTRY: &str = "registry.json";
@@ -120,6 +122,23 @@ impl Store {
         self.post_under(&held, &room, change.entries)?;
         drop(held);
         Ok(outcome)
+    }
+
+    /// Writes the registry anew in which git left both sides of a merge.
+    pub(crate) fn mend_registry(&self, room: &Room) -> Result<(), StoreError> {
+        let left = |shelf: &AgentShelf| shelf.registry.as_deref().is_some_and(has_markers);
+        if !left(&AgentShelf::open(&room.layout)?) {
+            return Ok(());
+        }
+        let Some(_held) = room.lock.try_take()? else { return Ok(()) };
+        let shelf = AgentShelf::open(&room.layout)?;
+        let scanned = shelf.registered();
+        if !left(&shelf) || !scanned.unreadable.is_empty() {
+            return Ok(());
+        }
+        let text = array::splice_by(agent_of, &scanned, &BTreeMap::new(), &HashSet::new());
+        put(&room.layout, &room.layout.top.make_dir(AGENTS)?, REGISTRY, &text)?;
+        vouch(&room.layout, |notes| notes.wrote(&Kind::File.key(&format!("{AGENTS}/{REGISTRY}")), text.as_bytes()))
     }
 
     /// Remembers that somebody called, if that costs no wait: a busy store is

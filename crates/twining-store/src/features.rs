@@ -11,6 +11,8 @@ use crate::audit::Seal;
 use crate::disk::Dir;
 use crate::error::StoreError;
 use crate::layout::{FEATURES, FOLDER, Layout};
+use crate::mend;
+use crate::merge::has_markers;
 use crate::store::Store;
 use crate::traces::{nook, nook_if_there};
 
@@ -82,6 +84,8 @@ pub struct FeatureShelf {
     pub path: String,
     /// The list.
     pub file: FeatureFile,
+    /// Whether git left both sides of a merge in the file, and this is what they are together.
+    pub joined: bool,
     /// A second list that is not used.
     pub unused: Option<String>,
     /// Lines about runs, oldest first.
@@ -149,7 +153,24 @@ impl Store {
             FeatureFile::Missing => others.next().unwrap_or((own_path(), FeatureFile::Missing)),
             own => (own_path(), own),
         };
-        Ok(FeatureShelf { path, file, unused: others.next().map(|(path, _)| path), runs })
+        let (file, joined) = self.joined(&path, file);
+        Ok(FeatureShelf { path, file, joined, unused: others.next().map(|(path, _)| path), runs })
+    }
+}
+
+impl Store {
+    /// The list as one, where git left both sides of a merge in it.
+    fn joined(&self, path: &str, file: FeatureFile) -> (FeatureFile, bool) {
+        let left = match &file {
+            FeatureFile::Text(text) if has_markers(text.as_bytes()) => text,
+            _ => return (file, false),
+        };
+        let joining = self.joiners.get().map(|joiners| &joiners.features);
+        let whole = joining.and_then(|joining| mend::one(&self.place().project, path, left.as_bytes(), joining));
+        match whole.and_then(|whole| String::from_utf8(whole).ok()) {
+            Some(whole) => (FeatureFile::Text(whole), true),
+            None => (file, false),
+        }
     }
 }
 

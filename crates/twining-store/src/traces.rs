@@ -52,6 +52,8 @@ pub enum Left {
 pub struct TraceSeen<'a> {
     /// Its line, without the newline.
     pub line: &'a [u8],
+    /// Its id.
+    pub id: &'a str,
     /// Where the line begins in the file.
     pub offset: u64,
     /// Whether this machine wrote it.
@@ -138,12 +140,13 @@ impl Store {
             if !known.insert(xxh3_64(id.as_bytes())) {
                 return true;
             }
-            see(&TraceSeen { line, offset, written_here: own.contains(&xxh3_64(line)) })
+            see(&TraceSeen { line, id: &id, offset, written_here: own.contains(&xxh3_64(line)) })
         })
     }
 
-    /// The lines that begin at these places; those that are no longer there are left out.
-    pub fn traces_at(&self, offsets: &[u64]) -> Result<Vec<Trace>, StoreError> {
+    /// The lines that begin at these places, each with its place; those that are no
+    /// longer there are left out.
+    pub fn traces_at(&self, offsets: &[u64]) -> Result<Vec<(u64, Trace)>, StoreError> {
         let Some(room) = self.reading_room()? else { return Ok(Vec::new()) };
         let Some(handle) = room.layout.top.open(TRACES)? else { return Ok(Vec::new()) };
         let mut buffer = vec![0; limits::TRACE_BYTES * 4];
@@ -151,7 +154,7 @@ impl Store {
         for offset in offsets {
             let read = handle.read_at(&mut buffer, *offset)?;
             let line = buffer[..read].split(|byte| *byte == b'\n').next().unwrap_or_default();
-            traces.extend(serde_json::from_slice::<Trace>(line).ok());
+            traces.extend(serde_json::from_slice::<Trace>(line).ok().map(|trace| (*offset, trace)));
         }
         Ok(traces)
     }

@@ -319,3 +319,19 @@ fn claims_and_turns_of_another_hand_are_told_too() {
     fs::write(project.file("turns/F/t/T1.json"), "{}").expect("writes");
     assert_eq!(found(&store), ["local/claims.json Appended -", "turns/F/t/T1.json Appended -"]);
 }
+
+#[test]
+fn markers_that_no_merge_left_make_no_record_ours() {
+    let project = TestProject::with_git();
+    let store = store(&project);
+    let id = decide(&store, "use sqlite");
+    commit_all(&project, "one");
+    assert_eq!(found(&store), Vec::<String>::new());
+    let file = project.file(&format!("decisions/{id}.json"));
+    let text = fs::read_to_string(&file).expect("is there");
+    let status = text.lines().find(|line| line.contains("\"status\"")).expect("has one").to_owned();
+    let other = status.replace("active", "overridden");
+    edit(&file, &status, &format!("<<<<<<< HEAD\n{other}\n=======\n{other}\n>>>>>>> elsewhere"));
+    store.housekeep().expect("works");
+    assert_eq!(found(&store), [format!("decisions/{id}.json Altered -")]);
+}

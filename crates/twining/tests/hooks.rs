@@ -99,7 +99,8 @@ fn a_run_that_shows_nothing_is_no_evidence() {
         ("cargo test", "test result: ok. 0 passed; 0 failed; 0 ignored; 9 filtered out", "ran no test"),
         ("pytest -q", "", "ran no test"),
         ("cargo test | tail -3", "test result: ok. 3 passed; 0 failed", "pipefail"),
-        ("npm test", "\n", "printed nothing"),
+        ("npm test", "\n", "no test that ran"),
+        ("./gradlew test", "\n", "printed nothing"),
     ] {
         let project = project();
         one_feature(&project);
@@ -113,6 +114,159 @@ fn a_run_that_shows_nothing_is_no_evidence() {
         assert_eq!(answer(&ran_tests(&project, command, &json!({"stdout": "test result: ok. 3 passed; 0 failed"}))), Value::Null);
         assert_eq!(decision(&mark_tested(&project)), "deny", "{command}");
     }
+}
+
+#[test]
+fn a_run_in_another_folder_or_of_any_script_is_no_evidence() {
+    let ok = json!({"stdout": "test result: ok. 5 passed; 0 failed; 0 ignored"});
+    let elsewhere = tempfile::tempdir().expect("a temporary directory");
+    let there = elsewhere.path().display();
+    for (command, response, says) in [
+        (format!("cd {there} && cargo test"), ok.clone(), "outside the project"),
+        (format!("cargo test --manifest-path {there}/Cargo.toml"), ok.clone(), "outside the project"),
+        (format!("make -C {there} test"), ok.clone(), "outside the project"),
+        ("cd \"$THERE\" && cargo test".to_owned(), ok.clone(), "cannot be told"),
+        ("npm test".to_owned(), json!({"stdout": "> x@1 test\n> echo ok\n\nok\n"}), "no test that ran"),
+        ("make test".to_owned(), json!({"stdout": "done"}), "no test that ran"),
+    ] {
+        let project = project();
+        one_feature(&project);
+        let told = context(&ran_tests(&project, &command, &response));
+        assert!(told.contains(says), "{command}: {told}");
+        assert_eq!(decision(&mark_tested(&project)), "deny", "{command}");
+    }
+    for (command, response) in [
+        (format!("cd {} && cargo test", project().path().display()), json!({"stdout": "nothing"})),
+        ("cd src && cargo test".to_owned(), ok.clone()),
+        ("make test".to_owned(), json!({"stdout": "===== 3 passed in 0.1s ====="})),
+        ("npm test".to_owned(), json!({"stdout": "Tests:       4 passed, 4 total"})),
+        ("./gradlew test".to_owned(), json!({"stdout": "BUILD SUCCESSFUL in 2s"})),
+    ] {
+        let project = project();
+        one_feature(&project);
+        ran_tests(&project, &command, &response);
+        let expected = if response["stdout"] == "nothing" { json!("deny") } else { Value::Null };
+        assert_eq!(decision(&mark_tested(&project)), expected, "{command}");
+    }
+}
+
+#[test]
+fn a_reported_run_of_another_folder_is_no_evidence_either() {
+    let project = project();
+    one_feature(&project);
+    let report = |command: &str| {
+        project.run(&[
+            "report",
+            "F1",
+            "--role",
+            "tester",
+            "--outcome",
+            "passed",
+            "--command",
+            command,
+            "--exit-code",
+            "0",
+            "--tests-run",
+            "3",
+            "--tests-passed",
+            "3",
+        ])
+    };
+    let refused = report("cd /elsewhere && cargo test");
+    assert!(refused.code != 0 && refused.stderr.contains("outside the project"), "{refused:?}");
+    assert_eq!(report("cargo test").code, 0);
+}
+
+#[test]
+fn our_own_list_is_reworded_by_hand_and_moved_by_reports() {
+    let project = project();
+    let list = r#"{"features":[{"id":"F1","description":"log in","status":"completed","tested":false},{"id":"F2","description":"old","status":"pending"}]}"#;
+    write(&project, ".twining/features.json", list);
+    let edit = |old: &str, new: &str| {
+        assert!(list.contains(old), "{old}");
+        let edit = json!({"file_path": ".twining/features.json", "old_string": old, "new_string": new});
+        hook(&project, "PreToolUse", json!({"tool_name": "Edit", "tool_input": edit}))
+    };
+    for (old, new) in [
+        ("log in", "log in with a passkey"),
+        (r#"{"id":"F2""#, r#"{"id":"F3","description":"new","status":"pending"},{"id":"F2""#),
+        (r#",{"id":"F2","description":"old","status":"pending"}"#, ""),
+    ] {
+        assert_eq!(decision(&edit(old, new)), Value::Null, "{old} -> {new}");
+    }
+    for (old, new, says) in [
+        ("\"pending\"", "\"completed\"", "twining_report"),
+        ("\"tested\":false", "\"tested\":true", "tested"),
+        (r#"{"id":"F1","description":"log in","status":"completed","tested":false},"#, "", "would be gone"),
+        (r#"{"id":"F2""#, r#"{"id":"F3","status":"completed"},{"id":"F2""#, "twining_report"),
+        ("]}", "]", "is no JSON"),
+    ] {
+        let ran = edit(old, new);
+        assert_eq!(decision(&ran), "deny", "{old} -> {new}");
+        assert!(ran.stdout.contains(says), "{}", ran.stdout);
+    }
+    for line in ["rm .twining/features.json", "sed -i s/old/new/ .twining/features.json", "echo x >> .twining/features.json"] {
+        let ran = hook(&project, "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": line}}));
+        assert_eq!(decision(&ran), "deny", "{line}");
+    }
+}
+
+#[test]
+fn a_coder_that_did_nothing_at_all_is_held_and_the_worker_is_one() {
+    for kind in ["coding-agent", "twining-worker", "twining:twining-worker"] {
+        let project = project();
+        let agent = json!({"agent_id": "a1", "agent_type": kind});
+        hook(&project, "SubagentStart", agent.clone());
+        let explained = || {
+            let mut event = agent.clone();
+            (event["hook_event_name"], event["session_id"], event["cwd"]) = (json!("SubagentStop"), json!("s-1"), json!(project.path()));
+            let ran = project.run_with(&["guard", "explain", "--json"], &event.to_string());
+            let judged: Value = serde_json::from_str(&ran.stdout).expect("answers in JSON");
+            judged["findings"]
+                .as_array()
+                .expect("findings")
+                .iter()
+                .find(|found| found["guard"] == "return-needs-changes")
+                .cloned()
+                .expect("is told of")
+        };
+        let before = explained();
+        assert_eq!(
+            (&before["verdict"], before["why"].as_str().is_some_and(|why| why.ends_with("changed no file"))),
+            (&json!("block"), true),
+            "{before}"
+        );
+        assert_eq!(answer(&hook(&project, "SubagentStop", agent.clone()))["decision"], "block", "{kind}");
+
+        let mut wrote = agent.clone();
+        (wrote["tool_name"], wrote["tool_input"]) = (json!("Write"), json!({"file_path": "src/a.rs", "content": "x"}));
+        hook(&project, "PostToolUse", wrote);
+        let after = explained();
+        assert_eq!(
+            (&after["verdict"], after["why"].as_str().is_some_and(|why| why.contains("1 changes"))),
+            (&json!("off"), true),
+            "{after}"
+        );
+        assert_eq!(answer(&hook(&project, "SubagentStop", agent)), Value::Null, "{kind}");
+    }
+    // One that was told to remember, and did.
+    let project = project();
+    let agent = json!({"agent_id": "a1", "agent_type": "twining-worker"});
+    hook(&project, "SubagentStart", agent.clone());
+    let mut posted = agent.clone();
+    (posted["tool_name"], posted["tool_input"]) = (json!("mcp__twining__twining_post"), json!({"summary": "x"}));
+    hook(&project, "PostToolUse", posted);
+    assert_eq!(answer(&hook(&project, "SubagentStop", agent)), Value::Null);
+}
+
+#[test]
+fn some_lines_of_a_log_may_be_read() {
+    let project = project();
+    let read = |input: Value| context(&hook(&project, "PreToolUse", json!({"tool_name": "Read", "tool_input": input})));
+    assert!(read(json!({"file_path": "logs/app.log"})).contains("read-logs-with-tools"));
+    assert!(read(json!({"file_path": "logs/app.log", "limit": 100_000})).contains("read-logs-with-tools"));
+    assert_eq!(read(json!({"file_path": "logs/app.log", "limit": 50})), "");
+    assert_eq!(read(json!({"file_path": "logs/app.log", "offset": 900})), "");
 }
 
 #[test]
@@ -311,6 +465,15 @@ fn what_a_decision_rules_out_is_refused_until_a_person_overrides_it() {
     let reason = denied["hookSpecificOutput"]["permissionDecisionReason"].as_str().expect("is denied").to_owned();
     assert!(reason.contains(&id) && reason.contains("dates are jiff's") && reason.contains("`chrono`"), "{reason}");
     assert_eq!(decision(&uses("jiff")), Value::Null);
+    write(&project, "src/n.ipynb", r#"{"cells": [{"id": "a", "cell_type": "code", "source": ["x = 1"]}]}"#);
+    let cell = |source: &str, id: &str| {
+        let input = json!({"notebook_path": "src/n.ipynb", "cell_id": id, "new_source": source});
+        decision(&hook(&project, "PreToolUse", json!({"tool_name": "NotebookEdit", "tool_input": input})))
+    };
+    assert_eq!(
+        (cell("import chrono\n", "a"), cell("y = 2", "a"), cell("import chrono\n", "nobody")),
+        (json!("deny"), Value::Null, json!("deny"))
+    );
     // s18: an agent's word lifts no guard.
     assert_eq!(project.run(&["override", &id, "--overridden-by", "alice", "--reason", "she said so"]).code, 0);
     assert_eq!(decision(&uses("chrono")), "deny");

@@ -139,18 +139,12 @@ fn a_hook_answers_although_somebody_else_writes_and_its_trace_is_not_lost() {
 #[test]
 fn what_went_wrong_becomes_a_proposed_guard_and_a_person_makes_it_block() {
     let project = project();
-    for (session, line) in ["git tag v1", "git tag v2", "git tag -d v1"].iter().enumerate() {
+    for line in ["git tag v1", "git tag v2", "git tag -d v1"] {
         bash(&project, line);
         let trace = json!({"type": "correction", "what_happened": "tagged", "what_was_correct": "releases tag", "action": "Bash: git tag"});
-        let mut command = project.command(&["store-trace", "--json-input", "-"]);
-        let mut child = command
-            .env("CLAUDE_CODE_SESSION_ID", format!("s{session}"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("starts");
-        child.stdin.take().expect("a pipe").write_all(trace.to_string().as_bytes()).expect("takes it");
-        assert!(child.wait().expect("ends").success());
+        let mut server = project.server(&[]);
+        server.initialize();
+        server.call("twining_store_trace", &trace);
     }
     let patterns = project.json(&["extract-patterns"]);
     let pattern = patterns["patterns"][0].clone();

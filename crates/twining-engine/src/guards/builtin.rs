@@ -12,7 +12,10 @@ use crate::guards::rule::{Example, Guard, Kind, Level, Standing, When, Who};
 pub(crate) const STATE: &str = "protect-twining-state";
 
 /// Agents that are sent to change files.
-pub(crate) const CODERS: [&str; 6] = ["coding-agent", "coder", "coding", "implementer", "implementation-agent", "player"];
+pub(crate) const CODERS: [&str; 7] = ["coding-agent", "coder", "coding", "implementer", "implementation-agent", "player", "twining-worker"];
+
+/// Our own feature list.
+pub(crate) const OWN_LIST: &str = ".twining/features.json";
 
 /// Files of `.twining/` that people and reviews keep; the rest is written by
 /// Twining alone.

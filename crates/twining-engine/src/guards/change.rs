@@ -1,11 +1,16 @@
 //! What an event would change: every edit is carried out in memory, so that
 //! rules judge the file as it was and as it would be, not the text of the edit.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use memchr::memmem;
 
 use crate::guards::event::{Action, Event, Replacement};
+use crate::guards::notebook;
 use crate::guards::path::{Holes, Paths, inside, normal};
-use crate::guards::shell::{self, Certainty, Effects, Patience, Piece, Target, Unreadable, Word};
+use crate::guards::shell::{self, Certainty, Effects, Patience, Piece, Stand, Stood, Target, Unreadable, Word};
 
 /// Places one call may write that are looked at, words of unknown ones counted each.
 const MOST_PLACES: usize = 4_096;
@@ -20,6 +25,10 @@ pub trait Files {
     fn read(&self, path: &str) -> Result<Option<String>, String>;
     /// The path with its links followed, as far as it exists.
     fn real(&self, path: &str) -> String;
+    /// Whether there is a folder at an absolute path, links followed.
+    fn is_folder(&self, _path: &str) -> bool {
+        false
+    }
     /// Whether whoever asks goes on waiting for an answer.
     fn patience(&self) -> Patience {
         || true
@@ -52,7 +61,8 @@ pub(crate) enum Becomes {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Proposal {
     pub(crate) at: Where,
-    pub(crate) becomes: Becomes,
+    /// Shared: one file may go by several names, and files are large.
+    pub(crate) becomes: Arc<Becomes>,
     pub(crate) certainty: Certainty,
     pub(crate) by: String,
 }
@@ -70,7 +80,7 @@ impl Proposal {
 
     /// Whether anything becomes different.
     pub(crate) fn changes(&self) -> bool {
-        !matches!(&self.becomes, Becomes::Text { before, after } if before == after)
+        !matches!(&*self.becomes, Becomes::Text { before, after } if before == after)
     }
 
     /// The place in words.
@@ -99,21 +109,33 @@ pub(crate) fn touched(event: &Event, root: &str, files: &dyn Files) -> Result<To
     let place = |path: &str| normal(&event.cwd, path);
     match &event.action {
         Action::Nothing => {}
-        Action::Read(path) => touched.reads.extend(spellings(&place(path), root, files)),
+        Action::Read(path) | Action::ReadPart(path) => touched.reads.extend(spellings(&place(path), root, files)),
         Action::Write { path, content } => {
             let path = place(path);
             let becomes = replaced(files, &path, |_| Some(content.clone()));
-            touched.add(&path, root, files, &becomes, &event.tool);
+            touched.add(&path, root, files, becomes, &event.tool);
         }
         Action::Edit { path, replacements } => {
             let path = place(path);
             let becomes = all_edited(files, &path, replacements);
-            touched.add(&path, root, files, &becomes, &event.tool);
+            touched.add(&path, root, files, becomes, &event.tool);
+        }
+        Action::Cell { path, cell } => {
+            let path = place(path);
+            let becomes = match files.read(&path) {
+                Err(why) => Becomes::Unknown(why),
+                Ok(before) => match notebook::edited(before.as_deref(), cell) {
+                    Some(after) => Becomes::Text { before, after: Some(after) },
+                    None => Becomes::Unknown(format!("`{}` edits a cell that is not found", event.tool)),
+                },
+            };
+            touched.texts.push(cell.source.clone());
+            touched.add(&path, root, files, becomes, &event.tool);
         }
         Action::Touches(paths) => {
             for path in paths {
                 let becomes = Becomes::Unknown(format!("`{}` does not say what it writes", event.tool));
-                touched.add(&place(path), root, files, &becomes, &event.tool);
+                touched.add(&place(path), root, files, becomes, &event.tool);
             }
         }
         Action::Patch(patch) => {
@@ -122,11 +144,12 @@ pub(crate) fn touched(event: &Event, root: &str, files: &dyn Files) -> Result<To
                 return Err(Unreadable::TooManySteps);
             }
             for (path, becomes) in changes {
-                touched.add(&place(&path), root, files, &becomes, &event.tool);
+                touched.add(&place(&path), root, files, becomes, &event.tool);
             }
         }
         Action::Shell(line) => {
-            let effects = shell::effects_within(line, files.patience())?;
+            let ground = |folder: &str| files.is_folder(&normal(&event.cwd, folder));
+            let effects = shell::effects_within(line, files.patience(), Some(&ground))?;
             touched.shell(&effects, event, root, files)?;
             touched.texts = effects.texts;
             touched.runs = effects.runs;
@@ -136,7 +159,8 @@ pub(crate) fn touched(event: &Event, root: &str, files: &dyn Files) -> Result<To
 }
 
 impl Touched {
-    fn add(&mut self, path: &str, root: &str, files: &dyn Files, becomes: &Becomes, by: &str) {
+    fn add(&mut self, path: &str, root: &str, files: &dyn Files, becomes: Becomes, by: &str) {
+        let becomes = Arc::new(becomes);
         for spelling in spellings(path, root, files) {
             let (at, becomes) = (Where::Known(spelling), becomes.clone());
             self.writes.push(Proposal { at, becomes, certainty: Certainty::Certain, by: by.to_owned() });
@@ -144,14 +168,10 @@ impl Touched {
     }
 
     fn shell(&mut self, effects: &Effects, event: &Event, root: &str, files: &dyn Files) -> Result<(), Unreadable> {
-        let entered: BTreeSet<String> = effects
-            .enters
-            .iter()
-            .filter_map(Word::known)
-            .map(|folder| normal(&event.cwd, &folder))
-            .filter(|dir| *dir != event.cwd)
-            .collect();
-        let bases: Vec<String> = std::iter::once(event.cwd.clone()).chain(entered).collect();
+        let entered = || effects.enters.iter().filter_map(Word::known).map(|folder| normal(&event.cwd, &folder));
+        let anywhere: BTreeSet<String> = entered().filter(|dir| *dir != event.cwd).collect();
+        let anywhere: Vec<Base> = std::iter::once(event.cwd.clone()).chain(anywhere).map(Base::certain).collect();
+        let unknown_folders: Vec<Word> = effects.enters.iter().filter(|enters| enters.known().is_none()).cloned().collect();
         let (mut places, mut contents) = (0, 0);
         let mut seen = BTreeSet::new();
         for write in &effects.writes {
@@ -159,12 +179,17 @@ impl Touched {
             if !seen.insert(write) {
                 continue;
             }
-            places += write.places() * bases.len();
+            let (stood, unknown_folders) = match &write.stood {
+                Stood::At(stands) => Base::of(stands, &event.cwd),
+                _ => (anywhere.clone(), unknown_folders.clone()),
+            };
+            places += write.places() * (stood.len() + unknown_folders.len());
             if places > MOST_PLACES {
                 return Err(Unreadable::TooManySteps);
             }
-            let unknown = || Becomes::Unknown(format!("`{}` writes it", write.by));
-            let push = |at: Where, becomes: Becomes| Proposal { at, becomes, certainty: write.certainty, by: write.by.clone() };
+            let unknown = || Arc::new(Becomes::Unknown(format!("`{}` writes it", write.by)));
+            let push = |at: Where, becomes: Arc<Becomes>| Proposal { at, becomes, certainty: write.certainty, by: write.by.clone() };
+            let bases: Vec<String> = stood.iter().map(|base| base.path.clone()).collect();
             let (word, tree) = match &write.target {
                 Target::Code(code) => {
                     self.writes.push(push(Where::Code(shell::squeezed(code)), unknown()));
@@ -174,33 +199,61 @@ impl Touched {
                 Target::Tree(word) => (word, true),
             };
             let Some(path) = word.known() else {
+                // A hole may be anything, wherever it stands.
+                let bases = if bases.is_empty() { vec![event.cwd.clone()] } else { bases };
                 self.writes.push(push(Where::Holes(Holes::of(word, root, &bases)), unknown()));
                 continue;
             };
             contents += usize::from(write.content.is_some());
-            for path in bases.iter().map(|base| normal(base, &path)) {
+            let mut there = BTreeSet::new();
+            for base in &stood {
+                let path = normal(&base.path, &path);
+                if !there.insert(path.clone()) {
+                    continue;
+                }
                 let becomes = match &write.content {
-                    None if write.by == shell::TOUCH => replaced(files, &path, |before| Some(before.unwrap_or_default().to_owned())),
-                    Some(content) if contents <= MOST_CONTENTS => replaced(files, &path, |_| Some(content.clone())),
+                    None if write.by == shell::TOUCH => {
+                        Arc::new(replaced(files, &path, |before| Some(before.unwrap_or_default().to_owned())))
+                    }
+                    Some(content) if contents <= MOST_CONTENTS => Arc::new(replaced(files, &path, |_| Some(content.clone()))),
                     _ => unknown(),
                 };
+                let certainty = if base.is_doubtful { Certainty::Possible } else { write.certainty };
                 for spelling in spellings(&path, root, files) {
                     let at = if tree { Where::Below(spelling) } else { Where::Known(spelling) };
-                    self.writes.push(push(at, becomes.clone()));
+                    self.writes.push(Proposal { certainty, ..push(at, becomes.clone()) });
                 }
             }
             // A folder that is known in part: `cd "$ROOT/.twining"`.
-            for enters in effects.enters.iter().filter(|enters| enters.known().is_none()) {
-                let mut pieces = enters.0.clone();
+            for enters in unknown_folders {
+                let mut pieces = enters.0;
                 pieces.push(Piece::Text(format!("/{path}")));
-                places += bases.len();
-                if places > MOST_PLACES {
-                    return Err(Unreadable::TooManySteps);
-                }
-                self.writes.push(push(Where::Holes(Holes::of(&Word(pieces), root, &bases)), unknown()));
+                let bases = std::slice::from_ref(&event.cwd);
+                self.writes.push(push(Where::Holes(Holes::of(&Word(pieces), root, bases)), unknown()));
             }
         }
         Ok(())
+    }
+}
+
+/// A folder that a command may stand in.
+#[derive(Clone, Debug)]
+struct Base {
+    path: String,
+    is_doubtful: bool,
+}
+
+impl Base {
+    fn certain(path: String) -> Self {
+        Self { path, is_doubtful: false }
+    }
+
+    /// Those that are known, and those that are known in part; the certain ones first.
+    fn of(stands: &[Stand], cwd: &str) -> (Vec<Self>, Vec<Word>) {
+        let known = |stand: &Stand| Some(Self { path: normal(cwd, &stand.at.known()?), is_doubtful: stand.is_doubtful });
+        let mut bases: Vec<Self> = stands.iter().filter_map(known).collect();
+        bases.sort_by_key(|base| base.is_doubtful);
+        (bases, stands.iter().map(|stand| &stand.at).filter(|at| at.known().is_none()).cloned().collect())
     }
 }
 
@@ -239,18 +292,20 @@ fn all_edited(files: &dyn Files, path: &str, replacements: &[Replacement]) -> Be
 /// The text with replacements made one after another; none where one of them
 /// finds nothing, as the tool itself will say.
 fn edited(before: &str, replacements: &[Replacement]) -> Option<String> {
-    let mut text = before.to_owned();
+    let mut text = Cow::Borrowed(before);
     for Replacement { old, new, everywhere } in replacements {
-        text = match (old.is_empty(), text.contains(old.as_str()), everywhere) {
+        let found = memmem::find(text.as_bytes(), old.as_bytes());
+        let edited = match (old.is_empty(), found, everywhere) {
             (true, ..) => new.clone(),
             // Hosts take straight quotes for curly ones, and ends of lines for each other.
-            (_, false, _) if plain(&text).contains(&plain(old)) => plain(&text).replace(&plain(old), new),
-            (_, false, _) => return None,
-            (_, true, true) => text.replace(old.as_str(), new),
-            (_, true, false) => text.replacen(old.as_str(), new, 1),
+            (_, None, _) if plain(&text).contains(&plain(old)) => plain(&text).replace(&plain(old), new),
+            (_, None, _) => return None,
+            (_, Some(_), true) => text.replace(old.as_str(), new),
+            (_, Some(at), false) => [&text[..at], new, &text[at + old.len()..]].concat(),
         };
+        text = Cow::Owned(edited);
     }
-    Some(text)
+    Some(text.into_owned())
 }
 
 fn plain(text: &str) -> String {

@@ -86,7 +86,7 @@ pub fn ruled_out(constraint: &str) -> Vec<String> {
 /// What a change brings in that is ruled out.
 pub(super) fn brought_in<'i>(items: &'i [String], proposal: &Proposal, texts: &[String]) -> Option<&'i str> {
     let Where::Known(path) = &proposal.at else { return None };
-    let (before, after) = match &proposal.becomes {
+    let (before, after) = match &*proposal.becomes {
         Becomes::Text { before, after: Some(after) } => (before, after),
         Becomes::Text { .. } => return None,
         // What becomes of the file is not known; what the line puts in is.
@@ -102,7 +102,9 @@ fn uses(text: &str, item: &str, path: &str) -> bool {
     let lines = || text.lines().filter(|line| line.len() <= 4_096);
     let is_path = item.contains('/') && !item.starts_with('@') || item.contains('.') && !item.contains(' ');
     if !is_path {
-        return lines().any(|line| names(line, item) && brings_in(line, item));
+        return lines().any(|line| names(line, item) && (brings_in(line, item) || heads_a_table(line, item)))
+            || is_listed(text, item, path)
+            || continued(text).any(|line| names(&line, item) && is_given(&line, item));
     }
     let plain = item.trim_start_matches("./").trim_end_matches('/');
     let stem = plain.rsplit_once('.').filter(|(_, ending)| !ending.contains('/')).map_or(plain, |(stem, _)| stem);
@@ -137,6 +139,67 @@ fn brings_in(line: &str, item: &str) -> bool {
     // `"moment": "^2.0"`, `moment = "2"`, `moment==2.0`
     let rest = line.trim_start_matches(['"', '\'']).strip_prefix(item).map(|rest| rest.trim_start_matches(['"', '\'', ' ']));
     !item.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '=', '>', '<', '~', '[', '@']))
+}
+
+/// Whether a line of TOML begins the table of a dependency: `[dependencies.moment]`.
+fn heads_a_table(line: &str, item: &str) -> bool {
+    let Some(name) = line.trim().strip_prefix('[').and_then(|rest| rest.split(']').next()) else { return false };
+    let Some((table, last)) = name.trim_start_matches('[').rsplit_once('.') else { return false };
+    table.contains("dependencies") && last.trim().trim_matches(['"', '\'']) == item
+}
+
+/// Whether a manifest lists something, however it is broken into lines.
+fn is_listed(text: &str, item: &str, path: &str) -> bool {
+    let file = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+    let after =
+        |quote: &str| text.match_indices(&format!("{quote}{item}")).map(|(at, found)| &text[at + found.len()..]).collect::<Vec<_>>();
+    if file.ends_with(".json") || file.ends_with(".jsonc") {
+        return after("\"").into_iter().any(|rest| rest.strip_prefix('"').is_some_and(|rest| rest.trim_start().starts_with(':')));
+    }
+    // `dependencies = ["moment>=2"]`
+    let lists = matches!(file.as_str(), "pyproject.toml" | "setup.py" | "setup.cfg" | "pipfile");
+    let is_required = |rest: &str| rest.trim_start().starts_with(['"', '\'', '>', '<', '=', '~', '!', '[', ';', '@']);
+    lists && ["\"", "'"].iter().any(|quote| after(quote).into_iter().any(is_required))
+}
+
+/// Lines of one import that goes over several, as far as such imports go.
+const MOST_CONTINUED: usize = 200;
+
+/// Each import that goes over several lines, as one: `import (` … `)`, `require(`
+/// … `)`, `use {` … `}`, `import a, \\`.
+fn continued(text: &str) -> impl Iterator<Item = String> {
+    let mut lines = text.lines();
+    std::iter::from_fn(move || {
+        loop {
+            let line = lines.next()?.trim();
+            let begins = ["import", "use", "pub use", "from", "include"].iter().any(|word| line.starts_with(word));
+            let opens = line.ends_with(['(', '{']) && (begins || line.ends_with("require(") || line.ends_with("import("));
+            if line.starts_with("//") || !(opens || begins && line.ends_with('\\')) {
+                continue;
+            }
+            let closes = if line.ends_with('{') { '}' } else { ')' };
+            let mut whole = line.to_owned();
+            for line in lines.by_ref().take(MOST_CONTINUED) {
+                whole.push(' ');
+                whole.push_str(line.trim());
+                if opens && line.contains(closes) || !opens && !line.trim_end().ends_with('\\') {
+                    break;
+                }
+            }
+            return Some(whole);
+        }
+    })
+}
+
+/// Whether an import in one line brings in a module, not something of another's: by
+/// its name in quotes, or where the list begins with modules.
+fn is_given(line: &str, item: &str) -> bool {
+    let is_quoted = ["\"", "'", "`"].iter().any(|quote| {
+        line.match_indices(&format!("{quote}{item}")).any(|(at, found)| line[at + found.len()..].starts_with(['"', '\'', '`', '/']))
+    });
+    let lists_modules =
+        line.starts_with("import ") && !line.contains(['{', '(']) || line.starts_with("use {") || line.starts_with("pub use {");
+    is_quoted || lists_modules
 }
 
 /// Whether a quoted path on a line, seen from the file's folder, lies at or below `target`.
@@ -178,6 +241,35 @@ mod tests {
             ["// import moment", "const momentum = 1", "import x from 'moment-timezone'", "at this moment we stop", "let moment = 1;"]
         {
             assert!(!uses(line, "moment", "src/a.ts"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_manifest_and_an_import_may_be_broken_into_lines_anyhow() {
+        for (text, path) in [
+            (r#"{"dependencies":{"moment":"^2"}}"#, "package.json"),
+            ("{\"name\": \"x\", \"devDependencies\": {\"a\": \"1\", \"moment\" : \"2\"}}", "app/package.json"),
+            ("[dependencies.moment]\nversion = \"2\"", "Cargo.toml"),
+            ("[target.'cfg(unix)'.dev-dependencies.\"moment\"]", "Cargo.toml"),
+            ("dependencies = [\"a\", \"moment>=2\"]", "pyproject.toml"),
+            ("import (\n\t\"fmt\"\n\tm \"moment\"\n)", "a.go"),
+            ("const m = require(\n  'moment'\n)", "a.js"),
+            ("const m = await import(\n  \"moment/locale\"\n)", "a.js"),
+            ("import os, \\\n    moment", "a.py"),
+            ("use {\n    std::io,\n    moment::Duration,\n};", "a.rs"),
+            ("import {\n  a,\n  b\n} from \"moment\"", "a.ts"),
+        ] {
+            assert!(uses(text, "moment", path), "{text}");
+        }
+        for (text, path) in [
+            ("import {\n  moment,\n} from './time'", "a.ts"),
+            ("export function f() {\n  return 'moment'\n}", "a.ts"),
+            ("{\"keywords\": [\"moment\"]}", "package.json"),
+            ("[profile.moment]", "Cargo.toml"),
+            ("from x import (\n    moment,\n)", "a.py"),
+            ("{\"dependencies\":{\"moment-timezone\":\"1\"}}", "package.json"),
+        ] {
+            assert!(!uses(text, "moment", path), "{text}");
         }
     }
 

@@ -86,6 +86,21 @@ pub struct Replacement {
     pub everywhere: bool,
 }
 
+/// An edit of a notebook's cell.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// The cell's id.
+    pub id: Option<String>,
+    /// Its place, where it has no id.
+    pub number: Option<usize>,
+    /// What it says from now on.
+    pub source: String,
+    /// `code` or `markdown`.
+    pub kind: String,
+    /// `replace`, `insert` (behind the cell) or `delete`.
+    pub mode: String,
+}
+
 /// What a tool is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -112,6 +127,15 @@ pub enum Action {
     Shell(String),
     /// Reads a file.
     Read(String),
+    /// Reads some lines of one.
+    ReadPart(String),
+    /// Changes a cell of a notebook.
+    Cell {
+        /// Which notebook.
+        path: String,
+        /// What becomes of which cell.
+        cell: Cell,
+    },
     /// May write these, nobody knows what.
     Touches(Vec<String>),
 }

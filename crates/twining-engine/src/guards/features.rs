@@ -4,7 +4,7 @@
 //! guard, whatever says `tested` anywhere is one more that must be shown. And never
 //! narrower: what the workflow would take for tested counts here too.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use memchr::{memchr, memchr2_iter};
 
@@ -12,8 +12,8 @@ use crate::guards::change::{Proposal, Where};
 use crate::guards::judge::Facts;
 use crate::guards::path::{Paths, normal};
 use crate::guards::stop::Accepted;
-use crate::guards::told_tested;
-use crate::workflow::FeatureList;
+use crate::guards::{edited_list, told_tested};
+use crate::workflow::{Feature, FeatureList, Status};
 
 /// A list that is no JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,17 +40,48 @@ pub fn listed(text: &str) -> BTreeSet<String> {
 /// The features that one list calls tested and an earlier one does not. A list that
 /// was broken before is no reason to trust what comes after it.
 pub(crate) fn newly_tested(before: &str, after: &str) -> Result<BTreeSet<String>, NoList> {
+    edited_list::newly_tested(before, after).map_or_else(|| newly_tested_in_all(before, after), Ok)
+}
+
+/// The same by reading both lists whole.
+pub(super) fn newly_tested_in_all(before: &str, after: &str) -> Result<BTreeSet<String>, NoList> {
     let mut will = Said::read(after)?;
     if will.tested.is_empty() && !will.is_odd {
         return Ok(will.tested);
     }
     let mut was = Said::read(before).unwrap_or_default();
+    // Whatever the workflow may call them, they were all told of before.
+    if !will.is_odd && will.tested.is_subset(&was.tested) {
+        return Ok(BTreeSet::new());
+    }
     // Asked about both or neither, so that one feature has the same names in both.
     if was.is_odd || will.is_odd {
         was.ask_the_workflow();
         will.ask_the_workflow();
     }
     Ok(will.tested.difference(&was.tested).cloned().collect())
+}
+
+/// What an edit of our own list would do that only a report may; none where it
+/// rewords features, or adds some that are still to be done.
+pub(crate) fn moved(before: &str, after: &str) -> Option<String> {
+    if edited_list::moves_nothing(before, after) {
+        return None;
+    }
+    let (was, will) = match (FeatureList::parse(before), FeatureList::parse(after)) {
+        (Ok(was), Ok(will)) => (was, will),
+        (Err(why), _) | (_, Err(why)) => return Some(format!("the feature list {why}")),
+    };
+    let name = |feature: &Feature| twining_model::text::excerpt(&feature.id, 60);
+    let known: HashMap<&str, &Feature> = will.features.iter().map(|feature| (feature.id.as_str(), feature)).collect();
+    let gone = was.features.iter().find(|feature| !known.contains_key(feature.id.as_str()) && feature.status != Status::Pending);
+    if let Some(gone) = gone {
+        return Some(format!("`{}` would be gone, and it is {}", name(gone), gone.status.as_str()));
+    }
+    let before: HashMap<&str, &Feature> = was.features.iter().map(|feature| (feature.id.as_str(), feature)).collect();
+    let new = Feature::default();
+    let moved = will.features.iter().find(|feature| !before.get(feature.id.as_str()).copied().unwrap_or(&new).stands_as(feature));
+    moved.map(|moved| format!("`{}` would become {}, which twining_report does", name(moved), moved.status.as_str()))
 }
 
 /// Whether a write of which nobody knows what it leaves is about no list: a pattern

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::guards::event::{Action, Event, Moment, Replacement};
+use crate::guards::event::{Action, Cell, Event, Moment, Replacement};
 
 /// An event as a host wrote it, with what is not a guard's business.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -232,6 +232,19 @@ const EDITS: [&str; 11] = [
 /// Fields that name the file of such a tool.
 const PATHS: [&str; 5] = ["file_path", "notebook_path", "path", "filePath", "target_file"];
 
+/// Lines that are a part of a file, however long it is.
+const PART_LINES: u64 = 2_000;
+
+/// Whether a tool that reads is asked for some lines alone.
+fn is_part(input: &Value) -> bool {
+    let number = |key: &str| input.get(key).and_then(Value::as_u64);
+    let has = |key: &str| input.get(key).is_some_and(|value| !value.is_null());
+    match ["limit", "line_count", "num_lines"].iter().find_map(|key| number(key)) {
+        Some(limit) => limit <= PART_LINES,
+        None => number("offset").is_some_and(|from| from > 1) || has("view_range") || has("end_line") || has("pages"),
+    }
+}
+
 /// What a tool is asked to do, by its name and input.
 #[must_use]
 pub fn action(tool: &str, input: &Value) -> Action {
@@ -242,7 +255,13 @@ pub fn action(tool: &str, input: &Value) -> Action {
     match (name, path) {
         (name, _) if SHELLS.contains(&name) => Action::Shell(command(input)),
         ("apply_patch", _) => Action::Patch(text(&["patch", "input", "command"]).unwrap_or_else(|| command(input))),
-        ("read" | "read_file" | "view" | "view_file" | "notebookread", Some(path)) => Action::Read(path),
+        ("read" | "read_file" | "view" | "view_file" | "notebookread", Some(path)) => {
+            if is_part(input) {
+                Action::ReadPart(path)
+            } else {
+                Action::Read(path)
+            }
+        }
         ("write" | "write_file" | "create_file" | "create", Some(path)) => match text(&["content", "contents", "file_text"]) {
             Some(content) => Action::Write { path, content },
             None => Action::Touches(vec![path]),
@@ -255,7 +274,12 @@ pub fn action(tool: &str, input: &Value) -> Action {
             replacements
                 .map_or_else(|| Action::Touches(vec![path.clone()]), |replacements| Action::Edit { path: path.clone(), replacements })
         }
-        ("notebookedit", Some(path)) => Action::Touches(vec![path]),
+        ("notebookedit", Some(path)) => {
+            let number = input.get("cell_number").and_then(Value::as_u64).and_then(|at| usize::try_from(at).ok());
+            let (source, mode) = (text(&["new_source", "source"]).unwrap_or_default(), text(&["edit_mode"]).unwrap_or_default());
+            let cell = Cell { id: text(&["cell_id"]), number, source, kind: text(&["cell_type"]).unwrap_or_default(), mode };
+            Action::Cell { path, cell }
+        }
         (name, path) => {
             let starts = ["shell", "exec", "run", "bash", "terminal", "command"];
             if starts.iter().any(|word| name.contains(word)) && !command(input).is_empty() {

@@ -80,6 +80,16 @@ impl Judgement {
         self
     }
 
+    /// Puts what only the rim knows in place of what a guard could say by itself.
+    #[must_use]
+    pub fn knowing(mut self, guard: &str, verdict: Level, why: &str) -> Self {
+        for finding in self.findings.iter_mut().filter(|finding| finding.guard == guard && !finding.why.starts_with("dead: ")) {
+            (finding.verdict, finding.why) = (verdict, why.to_owned());
+        }
+        self.verdict = self.findings.iter().map(|finding| finding.verdict).max().unwrap_or_default();
+        self
+    }
+
     /// What is told to the agent.
     #[must_use]
     pub fn reason(&self) -> String {
@@ -304,6 +314,7 @@ impl Guards {
 
     fn said(&self, guard: &Guard, event: &Event, touched: &Touched, facts: &Facts<'_>) -> Said {
         match guard.kind {
+            Kind::Declared if guard.id == builtin::STATE => of_state(guard, event, touched),
             Kind::Declared => guard.declared(event, touched),
             Kind::Reads => match touched.reads.iter().find(|path| matches!(event.action, Action::Read(_)) && guard.paths.name(path)) {
                 Some(path) => Said { level: guard.action, why: format!("`{path}` is read whole") },
@@ -327,7 +338,7 @@ impl Guards {
     }
 
     fn of_change(&self, guard: &Guard, proposal: &Proposal, facts: &Facts<'_>) -> Option<Said> {
-        let (before, after) = match &proposal.becomes {
+        let (before, after) = match &*proposal.becomes {
             Becomes::Text { before, after } => (before.as_deref().unwrap_or_default(), after.as_deref()),
             Becomes::Unknown(_) if guard.kind == Kind::Tested && features::is_of_none(proposal, facts) => return None,
             Becomes::Unknown(why) => {
@@ -360,8 +371,12 @@ impl Guards {
     /// What a new policy would no longer stop.
     fn milder(&self, before: &str, after: &str) -> Option<String> {
         let load = |text: &str| Self::load(&self.user, &PolicyFile::Text(text.to_owned()), &super::seams::NoClauses, Trial::Tried);
+        // Two policies are compiled to be compared; most of the time they are one.
+        if before == after {
+            return None;
+        }
         let most = limits::POLICY_BYTES;
-        if after.len() > most && after != before {
+        if after.len() > most {
             return Some(format!("it would be larger than {most} bytes, and none of its guards would be read"));
         }
         let (was, will) = (load(before), load(after));
@@ -379,6 +394,26 @@ impl Guards {
             .find(|old| !will.guards.iter().filter(of_project).any(|new| same(old, new)))
             .map(|gone| format!("`{}` would no longer hold as it does", gone.id))
     }
+}
+
+/// What the guard of our records says. Features are reworded and added by hand, as
+/// in anybody's list; only what moves one is a report's to do.
+fn of_state(guard: &Guard, event: &Event, touched: &Touched) -> Said {
+    let is_list = |proposal: &&Proposal| matches!(&proposal.at, Where::Known(path) if path == builtin::OWN_LIST);
+    if !touched.writes.iter().any(|proposal| is_list(&proposal)) {
+        return guard.declared(event, touched);
+    }
+    let mut why = None;
+    let writes = touched.writes.iter().filter(|proposal| match &*proposal.becomes {
+        Becomes::Text { before: Some(before), after: Some(after) } if is_list(proposal) => {
+            why = features::moved(before, after);
+            why.is_some()
+        }
+        _ => true,
+    });
+    let touched = Touched { writes: writes.cloned().collect(), ..touched.clone() };
+    let said = guard.declared(event, &touched);
+    Said { why: why.filter(|_| said.level > Level::Off).unwrap_or(said.why), ..said }
 }
 
 fn finding(guard: &Guard, said: Said) -> Finding {

@@ -248,7 +248,7 @@ impl Guard {
     }
 
     fn of_proposal(&self, proposal: &Proposal) -> Option<Said> {
-        if let Becomes::Text { before, after } = &proposal.becomes {
+        if let Becomes::Text { before, after } = &*proposal.becomes {
             // An empty file that was not there is a change.
             if before == after {
                 return None;

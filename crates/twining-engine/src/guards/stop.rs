@@ -40,6 +40,10 @@ pub struct Notes {
     pub steps: u32,
     /// Warnings it was told.
     pub told: BTreeSet<String>,
+    /// Subagents whose beginning was told.
+    pub begun: BTreeSet<String>,
+    /// The compiled guards that were last found to be what they were made from.
+    pub checked: Option<String>,
 }
 
 /// Protected files as they were when they were last accepted.
@@ -183,12 +187,29 @@ pub enum Returned {
     LetGo(String),
 }
 
+/// Whether the worker that `init` installs acts.
+fn is_worker(event: &Event) -> bool {
+    event.agent_type.as_deref().is_some_and(|kind| kind.to_lowercase().rsplit(':').next() == Some("twining-worker"))
+}
+
 impl Notes {
+    /// Remembers that a subagent began.
+    pub fn subagent_began(&mut self, event: &Event) {
+        // A session that starts endless agents is not followed into each.
+        if self.begun.len() < 256 {
+            self.begun.extend(event.agent_id.clone());
+        }
+    }
+
     /// Remembers what a tool did.
     pub fn tool_ran(&mut self, event: &Event) {
         self.hears_tools = true;
         let changes = match &event.action {
-            Action::Nothing | Action::Read(_) => false,
+            // One that does any work may well do it in the memory alone.
+            Action::Nothing => {
+                is_worker(event) && ["twining_post", "twining_decide", "twining_report"].iter().any(|verb| event.tool.ends_with(verb))
+            }
+            Action::Read(_) | Action::ReadPart(_) => false,
             // A line that only looks changes nothing; any other may have.
             Action::Shell(line) => shell::effects(line).map_or(true, |effects| !effects.writes.is_empty()),
             _ => true,
@@ -204,7 +225,22 @@ impl Notes {
         let kind = event.agent_type.as_deref()?.to_lowercase();
         let agent = event.agent_id.as_deref()?;
         let codes = CODERS.iter().any(|name| kind.rsplit(':').next() == Some(name));
-        (codes && self.hears_tools && !self.changes.contains_key(agent)).then(|| format!("{kind} changed no file"))
+        // Where its beginning was told and no tool of its was, it used none.
+        let is_known = self.hears_tools || self.begun.contains(agent);
+        (codes && is_known && !self.changes.contains_key(agent)).then(|| format!("{kind} changed no file"))
+    }
+
+    /// What is known of a subagent that returns, in words.
+    #[must_use]
+    pub fn known_of(&self, event: &Event) -> String {
+        let kind = event.agent_type.as_deref().unwrap_or("the agent");
+        let agent = event.agent_id.as_deref().unwrap_or_default();
+        match (self.returns_empty(event), self.changes.get(agent)) {
+            (Some(why), _) => why,
+            (None, Some(changes)) => format!("{kind} made {changes} changes"),
+            (None, None) if self.hears_tools || self.begun.contains(agent) => format!("{kind} is not sent to change files"),
+            (None, None) => "nothing is known of what it did: neither its beginning nor a tool of its was told".to_owned(),
+        }
     }
 
     /// Holds for a reason, unless it held for it twice, or the host says that

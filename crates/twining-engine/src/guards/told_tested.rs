@@ -24,9 +24,18 @@ pub(super) struct Found {
 
 /// Reads a list. Bounded by the parser, which refuses more than 128 levels.
 pub(super) fn read(text: &str) -> Result<Found, serde_json::Error> {
+    read_at(text, None)
+}
+
+/// Reads one object of a list: a member by its key, or an element.
+pub(super) fn read_member(text: &str, key: Option<&str>) -> Result<Found, serde_json::Error> {
+    read_at(text, Some(&Place { outer: None, step: key.map_or(Step::At(0), Step::Key) }))
+}
+
+fn read_at(text: &str, place: Option<&Place<'_>>) -> Result<Found, serde_json::Error> {
     let mut found = Found::default();
     let mut list = serde_json::Deserializer::from_str(text);
-    Spot { place: None, in_tested: false, items_in_tested: false, wants_name: false, found: &mut found }.deserialize(&mut list)?;
+    Spot { place, in_tested: false, items_in_tested: false, wants_name: false, found: &mut found }.deserialize(&mut list)?;
     list.end()?;
     Ok(found)
 }
@@ -67,55 +76,27 @@ struct Spot<'p, 'f> {
 
 /// What the object around a value needs to know of it.
 #[derive(Default)]
-struct Seen {
+struct Seen<'de> {
     is_yes: bool,
     says_tested: bool,
     is_flag: bool,
-    name: Option<String>,
+    name: Option<Cow<'de, str>>,
 }
 
 impl<'de> DeserializeSeed<'de> for Spot<'_, '_> {
-    type Value = Seen;
+    type Value = Seen<'de>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Seen, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Seen<'de>, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
 impl Spot<'_, '_> {
-    fn number(&self, is_one: bool, told: impl fmt::Display) -> Seen {
-        Seen { is_yes: is_one, name: self.wants_name.then(|| told.to_string()), ..Seen::default() }
-    }
-}
-
-impl<'de> Visitor<'de> for Spot<'_, '_> {
-    type Value = Seen;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a feature list")
+    fn number<'de>(&self, is_one: bool, told: impl fmt::Display) -> Seen<'de> {
+        Seen { is_yes: is_one, name: self.wants_name.then(|| Cow::Owned(told.to_string())), ..Seen::default() }
     }
 
-    fn visit_bool<E: Error>(self, yes: bool) -> Result<Seen, E> {
-        Ok(Seen { is_yes: yes, is_flag: true, ..Seen::default() })
-    }
-
-    fn visit_u64<E: Error>(self, n: u64) -> Result<Seen, E> {
-        Ok(self.number(n == 1, n))
-    }
-
-    fn visit_i64<E: Error>(self, n: i64) -> Result<Seen, E> {
-        Ok(self.number(n == 1, n))
-    }
-
-    fn visit_f64<E: Error>(self, n: f64) -> Result<Seen, E> {
-        Ok(self.number(n == 1.0, n))
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Seen, E> {
-        Ok(Seen::default())
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Seen, E> {
+    fn text<'de>(self, text: &str, name: impl FnOnce() -> Cow<'de, str>) -> Seen<'de> {
         if self.in_tested {
             self.found.tested.insert(text.to_owned());
         }
@@ -124,15 +105,46 @@ impl<'de> Visitor<'de> for Spot<'_, '_> {
         let is_long = text.len() > "tested".len() && edges.iter().all(|edge| edge.is_some_and(u8::is_ascii_graphic));
         let word = if is_long { "" } else { text.trim() };
         let is = |wanted: &str| word.eq_ignore_ascii_case(wanted);
-        Ok(Seen {
-            is_yes: is("true") || is("yes") || is("1"),
-            says_tested: is("tested"),
-            is_flag: false,
-            name: self.wants_name.then(|| text.to_owned()),
-        })
+        Seen { is_yes: is("true") || is("yes") || is("1"), says_tested: is("tested"), is_flag: false, name: self.wants_name.then(name) }
+    }
+}
+
+impl<'de> Visitor<'de> for Spot<'_, '_> {
+    type Value = Seen<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a feature list")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Seen, A::Error> {
+    fn visit_bool<E: Error>(self, yes: bool) -> Result<Seen<'de>, E> {
+        Ok(Seen { is_yes: yes, is_flag: true, ..Seen::default() })
+    }
+
+    fn visit_u64<E: Error>(self, n: u64) -> Result<Seen<'de>, E> {
+        Ok(self.number(n == 1, n))
+    }
+
+    fn visit_i64<E: Error>(self, n: i64) -> Result<Seen<'de>, E> {
+        Ok(self.number(n == 1, n))
+    }
+
+    fn visit_f64<E: Error>(self, n: f64) -> Result<Seen<'de>, E> {
+        Ok(self.number(n == 1.0, n))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Seen<'de>, E> {
+        Ok(Seen::default())
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Seen<'de>, E> {
+        Ok(self.text(text, || Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Seen<'de>, E> {
+        Ok(self.text(text, || Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Seen<'de>, A::Error> {
         let mut at = 0;
         loop {
             let place = Place { outer: self.place, step: Step::At(at) };
@@ -150,14 +162,14 @@ impl<'de> Visitor<'de> for Spot<'_, '_> {
         }
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Seen, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Seen<'de>, A::Error> {
         let mut says = false;
-        let mut names: [Option<String>; NAMES.len()] = Default::default();
+        let mut names: [Option<Cow<'de, str>>; NAMES.len()] = Default::default();
         while let Some(key) = fields.next_key_seed(Key)? {
             let word = key.trim();
             let is = |name: &str| word.eq_ignore_ascii_case(name);
             let is_bucket = key.eq_ignore_ascii_case("tested");
-            let naming = NAMES.iter().position(|name| *name == key);
+            let naming = NAMES.iter().position(|name| *name == &*key);
             let place = Place { outer: self.place, step: Step::Key(&key) };
             let value = Spot {
                 place: Some(&place),
@@ -176,7 +188,9 @@ impl<'de> Visitor<'de> for Spot<'_, '_> {
         if says || self.in_tested {
             let key = self.place.and_then(|place| if let Step::Key(key) = place.step { Some(key.to_owned()) } else { None });
             let (ids, others) = names.split_at_mut(IDS);
-            let first = |names: &mut [Option<String>]| names.iter_mut().find_map(|name| name.take().filter(|name| !name.trim().is_empty()));
+            let first = |names: &mut [Option<Cow<'de, str>>]| {
+                names.iter_mut().find_map(|name| name.take().filter(|name| !name.trim().is_empty())).map(Cow::into_owned)
+            };
             let name = first(ids).or(key).or_else(|| first(others));
             self.found.is_odd |= name.is_none();
             if says || name.is_some() {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use twining_model::{Time, limits, text};
 
-use crate::guards::{Action, Event, Files, Judgement, Level, Moment, Replacement, inside, normal};
+use crate::guards::{Action, Cell, Event, Files, Judgement, Level, Moment, Replacement, inside, normal};
 use crate::hygiene::redact;
 use crate::learning::masked;
 
@@ -168,6 +168,8 @@ fn each_text(action: &Action, cut: impl Fn(&str) -> String) -> Action {
         Action::Patch(patch) => Action::Patch(cut(patch)),
         Action::Shell(line) => Action::Shell(cut(line)),
         Action::Read(path) => Action::Read(cut(path)),
+        Action::ReadPart(path) => Action::ReadPart(cut(path)),
+        Action::Cell { path, cell } => Action::Cell { path: cut(path), cell: Cell { source: cut(&cell.source), ..cell.clone() } },
         Action::Touches(paths) => Action::Touches(paths.iter().map(|path| cut(path)).collect()),
         Action::Nothing => Action::Nothing,
     }
@@ -181,7 +183,11 @@ pub fn gist(event: &Event, root: &str) -> String {
     let place = |path: &str| inside(root, &normal(&event.cwd, path));
     let told = match &event.action {
         Action::Nothing => String::new(),
-        Action::Write { path, .. } | Action::Edit { path, .. } | Action::Read(path) => place(path),
+        Action::Write { path, .. }
+        | Action::Edit { path, .. }
+        | Action::Cell { path, .. }
+        | Action::Read(path)
+        | Action::ReadPart(path) => place(path),
         Action::Touches(paths) => paths.first().map(|path| place(path)).unwrap_or_default(),
         Action::Patch(_) => "a patch".to_owned(),
         Action::Shell(line) => commands(line),

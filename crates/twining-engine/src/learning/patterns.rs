@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Refused, Time, Trace, TraceType, Trust};
+use twining_model::{Channel, Refused, Time, Trace, TraceType, Trust};
 use twining_store::{TraceSeen, disk};
 
 use crate::answer::{is_false, within_answer};
@@ -132,7 +132,7 @@ struct Group {
     first: String,
     newest: Vec<(String, String)>,
     last: Option<(String, String, String, String)>,
-    sessions: BTreeSet<String>,
+    voices: BTreeSet<String>,
 }
 
 /// Patterns being gathered.
@@ -155,7 +155,7 @@ impl Gathering {
         let group = self.groups.entry(id_of(&trace)).or_default();
         group.count += 1;
         group.blocked += usize::from(trace.blocked);
-        group.counted += usize::from(counts(&trace, trace.trust(seen.written_here), &mut group.sessions));
+        group.counted += usize::from(counts(&trace, trace.trust(seen.written_here), &mut group.voices));
         if let Some(action) = &trace.action {
             // A flood of different actions must not fill our memory.
             if group.actions.len() < 64 || group.actions.contains_key(action) {
@@ -233,16 +233,22 @@ fn pattern(id: String, group: Group, threshold: usize, guards: &[Guard]) -> Patt
 }
 
 /// Whether a trace counts towards a proposal. What a hook saw counts each time;
-/// what an agent only says, once a session: ten thousand reports are one voice.
-fn counts(trace: &Trace, trust: Trust, sessions: &mut BTreeSet<String>) -> bool {
+/// what an agent only says, once a session: ten thousand reports are one voice. A
+/// session that is only a variable in the environment of a command, whoever gives the
+/// command makes up: what an agent says by command is one voice for all of them.
+fn counts(trace: &Trace, trust: Trust, voices: &mut BTreeSet<String>) -> bool {
     if trust < Trust::Agent {
         return false;
     }
     if trust == Trust::Human || trace.source == "enforcement_hook" {
         return true;
     }
-    let session = trace.origin.as_ref().and_then(|origin| origin.session.clone()).unwrap_or_default();
-    sessions.len() < 10_000 && sessions.insert(session)
+    let voice = match &trace.origin {
+        Some(origin) if origin.via == Channel::Cli => format!("by command: {}", trace.context.agent),
+        Some(origin) => origin.session.clone().unwrap_or_default(),
+        None => String::new(),
+    };
+    voices.len() < 10_000 && voices.insert(voice)
 }
 
 /// The pattern a trace belongs to.

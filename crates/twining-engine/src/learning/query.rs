@@ -1,10 +1,14 @@
 //! Finding traces.
 //!
 //! The file is read from its start each time, line by line, in bounded memory:
-//! there is nothing to keep in step with git, and no hook waits for it. Words are weighed by
-//! BM25 over the lines that pass the filters; the best and the newest of them
-//! are then compared by meaning.
+//! there is nothing to keep in step with git, and no hook waits for it. Lines are
+//! taken apart only if they may be asked for: one that has none of the words in it
+//! need not be, nor need any where the newest are asked for. Words are weighed by
+//! BM25; the best and the newest are then compared by meaning.
 
+use std::borrow::Cow;
+
+use memchr::{memchr2_iter, memmem};
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_model::{Refused, Time, Trace, TraceType, Trust, text};
@@ -16,6 +20,8 @@ use crate::words;
 
 /// Lines compared by meaning: the best by words, and as many of the newest.
 const COMPARED: usize = 64;
+/// Of the newest, how many are read to find those among them that are wanted.
+const MOST_READ: usize = 1_024;
 /// How much the words count, and how much the meaning; as in every search.
 const LEXICAL: f64 = 0.4;
 const SEMANTIC: f64 = 0.6;
@@ -105,6 +111,16 @@ impl QueryTracesDraft {
         })
     }
 
+    /// Whether every trace there is is asked for.
+    fn wants_all(&self) -> bool {
+        self.kind.is_none()
+            && self.guard.is_none()
+            && self.agent.is_none()
+            && self.blocked.is_none()
+            && self.since.is_none()
+            && self.until.is_none()
+    }
+
     fn wants(&self, trace: &Trace) -> bool {
         let at = || Time::read(&trace.timestamp);
         self.kind.is_none_or(|kind| trace.kind() == Some(kind))
@@ -116,11 +132,11 @@ impl QueryTracesDraft {
     }
 }
 
-/// A line that passed the filters.
+/// A line that may be asked for.
 struct Found {
     id: String,
     offset: u64,
-    trust: Trust,
+    written_here: bool,
     counts: Vec<u32>,
     length: f64,
     lexical: f64,
@@ -131,39 +147,72 @@ struct Found {
 pub(crate) struct Search<'q> {
     draft: &'q QueryTracesDraft,
     terms: Vec<Term>,
+    sieve: Sieve,
+    /// Lines that pass the filters and, where words are asked for, have some of them.
     found: Vec<Found>,
-    total_length: f64,
+    /// Lines without any of the words; whether they pass the filters nobody knows yet.
+    others: Vec<Found>,
+    /// Lines there are, and their bytes.
+    lines: f64,
+    bytes: f64,
+}
+
+/// A trace on the page that was asked for.
+pub(crate) struct Placed {
+    pub(crate) offset: u64,
+    pub(crate) written_here: bool,
+    pub(crate) relevance: Option<f64>,
 }
 
 impl<'q> Search<'q> {
     pub(crate) fn new(draft: &'q QueryTracesDraft) -> Self {
         let terms = draft.query.as_deref().map(terms).unwrap_or_default();
-        Self { draft, terms, found: Vec::new(), total_length: 0.0 }
+        let sieve = Sieve::of(&terms);
+        Self { draft, terms, sieve, found: Vec::new(), others: Vec::new(), lines: 0.0, bytes: 0.0 }
     }
 
     /// Looks at one line.
     pub(crate) fn see(&mut self, seen: &TraceSeen<'_>) {
-        let Some(trace) = seen.read().filter(|trace| self.draft.wants(trace)) else { return };
-        let mut counts = vec![0; self.terms.len()];
-        let mut length = 0.0;
-        if !self.terms.is_empty() {
-            for word in told(&trace).split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-                length += 1.0;
-                let word = word.to_lowercase();
-                for (term, count) in self.terms.iter().zip(&mut counts) {
-                    *count += u32::from(alike(&word, &term.text));
-                }
-            }
+        let length = seen.line.len() as f64;
+        self.lines += 1.0;
+        self.bytes += length;
+        let mut found = Found {
+            id: seen.id.to_owned(),
+            offset: seen.offset,
+            written_here: seen.written_here,
+            counts: Vec::new(),
+            length,
+            lexical: 0.0,
+            semantic: 0.0,
+        };
+        if self.draft.query.is_some() && !self.sieve.may_hold(seen.line) {
+            self.others.push(found);
+            return;
         }
-        self.total_length += length;
-        let trust = trace.trust(seen.written_here);
-        self.found.push(Found { id: trace.id, offset: seen.offset, trust, counts, length, lexical: 0.0, semantic: 0.0 });
+        if self.terms.is_empty() && self.draft.wants_all() {
+            self.found.push(found);
+            return;
+        }
+        let Some(trace) = seen.read().filter(|trace| self.draft.wants(trace)) else { return };
+        found.counts = counts(&trace, &self.terms);
+        self.found.push(found);
     }
 
-    /// The places of the lines whose meaning may matter.
-    pub(crate) fn candidates(&mut self) -> Vec<u64> {
+    /// The places of the lines whose meaning may matter: the best by words, and the
+    /// newest of all, which `read` reads as long as too few of them are wanted.
+    pub(crate) fn candidates<E>(&mut self, read: impl Fn(&[u64]) -> Result<Vec<(u64, Trace)>, E>) -> Result<Vec<u64>, E> {
         self.weigh_words();
         let mut places: Vec<u64> = self.found.iter().take(COMPARED).filter(|found| found.lexical > 0.0).map(|found| found.offset).collect();
+        newest_first(&mut self.others, MOST_READ);
+        let mut others = std::mem::take(&mut self.others).into_iter().take(MOST_READ).peekable();
+        let mut beside: Vec<Found> = Vec::new();
+        while beside.len() < COMPARED && others.peek().is_some() {
+            let some: Vec<Found> = others.by_ref().take(COMPARED).collect();
+            let traces = read(&some.iter().map(|found| found.offset).collect::<Vec<_>>())?;
+            let wanted = |found: &Found| traces.iter().any(|(place, trace)| *place == found.offset && self.draft.wants(trace));
+            beside.extend(some.into_iter().filter(wanted));
+        }
+        self.found.extend(beside);
         let mut newest: Vec<&Found> = self.found.iter().collect();
         newest.sort_unstable_by(|a, b| b.id.cmp(&a.id));
         for found in newest.into_iter().take(COMPARED) {
@@ -171,7 +220,7 @@ impl<'q> Search<'q> {
                 places.push(found.offset);
             }
         }
-        places
+        Ok(places)
     }
 
     /// Notes how near those are to the question.
@@ -184,10 +233,9 @@ impl<'q> Search<'q> {
     }
 
     fn weigh_words(&mut self) {
-        let all = self.found.len() as f64;
-        let average = (self.total_length / all.max(1.0)).max(1.0);
-        let holding: Vec<f64> =
-            (0..self.terms.len()).map(|at| self.found.iter().filter(|found| found.counts[at] > 0).count() as f64).collect();
+        let (all, average) = (self.lines, (self.bytes / self.lines.max(1.0)).max(1.0));
+        let has = |found: &Found, at: usize| found.counts.get(at).is_some_and(|count| *count > 0);
+        let holding: Vec<f64> = (0..self.terms.len()).map(|at| self.found.iter().filter(|found| has(found, at)).count() as f64).collect();
         for found in &mut self.found {
             found.lexical = found
                 .counts
@@ -204,25 +252,90 @@ impl<'q> Search<'q> {
         self.found.sort_unstable_by(|a, b| b.lexical.total_cmp(&a.lexical).then(b.id.cmp(&a.id)));
     }
 
-    /// The page that was asked for: places, trust and relevance; and how many there are.
-    pub(crate) fn page(mut self, mode: SearchMode) -> (Vec<(u64, Trust, Option<f64>)>, usize) {
+    /// The page that was asked for, and how many there are.
+    pub(crate) fn page(mut self, mode: SearchMode) -> (Vec<Placed>, usize) {
         let asked = self.draft.query.is_some();
         let worth = |found: &Found| match mode {
             SearchMode::Keyword => found.lexical,
             _ => LEXICAL * found.lexical + SEMANTIC * found.semantic,
         };
+        let total;
         if asked {
             self.found.retain(|found| found.lexical > 0.0 || found.semantic >= BESIDE_THE_POINT);
+            total = self.found.len();
+            self.found.sort_unstable_by(|a, b| worth(b).total_cmp(&worth(a)).then(b.id.cmp(&a.id)));
+        } else {
+            total = self.found.len();
+            newest_first(&mut self.found, self.draft.offset.saturating_add(self.draft.limit));
         }
-        self.found.sort_unstable_by(|a, b| {
-            let by_worth = if asked { worth(b).total_cmp(&worth(a)) } else { std::cmp::Ordering::Equal };
-            by_worth.then(b.id.cmp(&a.id))
-        });
-        let total = self.found.len();
         let rounded = |worth: f64| (worth.clamp(0.0, 1.0) * 1000.0).round() / 1000.0;
         let page = self.found.iter().skip(self.draft.offset).take(self.draft.limit);
-        (page.map(|found| (found.offset, found.trust, asked.then(|| rounded(worth(found))))).collect(), total)
+        let placed = |found: &Found| Placed {
+            offset: found.offset,
+            written_here: found.written_here,
+            relevance: asked.then(|| rounded(worth(found))),
+        };
+        (page.map(placed).collect(), total)
     }
+}
+
+/// Puts the newest in front, so many of them in order.
+fn newest_first(found: &mut Vec<Found>, many: usize) {
+    let newer = |a: &Found, b: &Found| b.id.cmp(&a.id);
+    if many > 0 && many < found.len() {
+        found.select_nth_unstable_by(many - 1, newer);
+        found.truncate(many);
+    }
+    found.sort_unstable_by(newer);
+}
+
+/// How often each word asked for stands in a trace.
+fn counts(trace: &Trace, terms: &[Term]) -> Vec<u32> {
+    let mut counts = vec![0; terms.len()];
+    if terms.is_empty() {
+        return counts;
+    }
+    for word in parts(trace).into_iter().flat_map(|part| part.split(|c: char| !c.is_alphanumeric())).filter(|word| !word.is_empty()) {
+        // Nearly all text is ASCII in small letters already.
+        let is_folded = word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+        let word = if is_folded { Cow::Borrowed(word) } else { Cow::Owned(word.to_lowercase()) };
+        for (term, count) in terms.iter().zip(&mut counts) {
+            *count += u32::from(alike(&word, &term.text));
+        }
+    }
+    counts
+}
+
+/// Tells lines apart that cannot have any of the words.
+struct Sieve {
+    /// What each word begins with, in small letters; none where a line cannot be told by its bytes.
+    begins: Option<Vec<Vec<u8>>>,
+}
+
+impl Sieve {
+    /// Bytes by which a form of a word is known.
+    const STEM: usize = 4;
+
+    fn of(terms: &[Term]) -> Self {
+        let stems = terms.iter().map(|term| {
+            let stem = term.text.get(..Self::STEM).unwrap_or(&term.text);
+            stem.is_ascii().then(|| stem.to_ascii_lowercase().into_bytes()).filter(|stem| !stem.is_empty())
+        });
+        Self { begins: stems.collect() }
+    }
+
+    fn may_hold(&self, line: &[u8]) -> bool {
+        let Some(begins) = &self.begins else { return true };
+        // Letters may be spelt by their numbers.
+        begins.iter().any(|stem| holds(line, stem)) || memmem::find(line, b"\\u").is_some()
+    }
+}
+
+/// Whether some bytes stand in a line, in small letters or capitals.
+fn holds(line: &[u8], stem: &[u8]) -> bool {
+    let Some(first) = stem.first() else { return true };
+    let is_here = |at: usize| line.get(at..at + stem.len()).is_some_and(|here| here.eq_ignore_ascii_case(stem));
+    memchr2_iter(*first, first.to_ascii_uppercase(), line).any(is_here)
 }
 
 /// Whether a word is the one asked for, or a form of it.
@@ -234,8 +347,12 @@ fn alike(word: &str, term: &str) -> bool {
 
 /// All that a trace says.
 pub(crate) fn told(trace: &Trace) -> String {
+    parts(trace).into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+fn parts(trace: &Trace) -> [&str; 7] {
     let event = &trace.event;
-    let parts = [
+    [
         event.what_happened.as_str(),
         event.what_was_correct.as_str(),
         event.why.as_str(),
@@ -243,8 +360,7 @@ pub(crate) fn told(trace: &Trace) -> String {
         trace.guard.as_deref().unwrap_or_default(),
         trace.context.feature.as_str(),
         trace.context.task.as_str(),
-    ];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    ]
 }
 
 /// The answer to a question.

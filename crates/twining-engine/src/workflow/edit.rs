@@ -11,7 +11,7 @@ use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::hygiene::Redaction;
 use crate::words;
-use crate::workflow::feature::{Feature, Status};
+use crate::workflow::feature::{Feature, Fields, Status};
 use crate::workflow::list::FeatureList;
 use crate::workflow::machine::{Event, event_towards};
 use crate::workflow::report::{Moved, move_feature};
@@ -164,7 +164,7 @@ fn fields(input: &FeaturesInput, root: &Root) -> Result<Vec<(&'static str, Value
     if let Some(given) = &input.priority {
         let word = text::name("priority", given)?;
         let value = word.parse::<i64>().map_or_else(|_| Value::from(word.as_str()), Value::from);
-        let (_, odd) = Feature::read(&Map::from_iter([("id".into(), json!("x")), ("priority".into(), value.clone())]), Default::default());
+        let (_, odd) = Feature::read(&Fields::from_iter([("id", json!("x")), ("priority", value.clone())]), Default::default());
         if !odd.is_empty() {
             return Err(Refused::new("priority", "must be a number, P0 to P9, critical, high, medium or low")
                 .because(format!("`{}` is none of them", text::excerpt(given, 40))));

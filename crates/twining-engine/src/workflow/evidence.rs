@@ -67,6 +67,7 @@ pub fn judge_evidence(feature: &Feature, runs: &[Run], files: &FileStates, coded
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Lack {
     Command,
+    Void,
     Ending,
     Failed,
     Unread,
@@ -78,6 +79,9 @@ fn lack(feature: &Feature, run: &Run, files: &FileStates, coded: Option<Time>) -
     let command = text::excerpt(&run.command, 80);
     if tests_nothing(&run.command) {
         return Some((Lack::Command, format!("`{command}` tests nothing, whatever it answers")));
+    }
+    if let Some(why) = &run.void {
+        return Some((Lack::Void, format!("`{command}` {why}")));
     }
     match run.exit_code {
         None => return Some((Lack::Ending, format!("nobody knows how `{command}` ended"))),
@@ -139,6 +143,7 @@ fn how_to(id: &str) -> String {
 fn next_step(lack: Lack, id: &str) -> String {
     match lack {
         Lack::Command => format!("run the real tests; {}", how_to(id)),
+        Lack::Void => format!("run the tests in the project, with a runner that counts them; {}", how_to(id)),
         Lack::Ending => format!("give the exit code; {}", how_to(id)),
         Lack::Failed => format!("report `{id}` as failed in the role tester with what broke; twining_next then hands it back to a coder"),
         Lack::Unread => format!("have the file written anew; {}", how_to(id)),

@@ -4,12 +4,15 @@
 //! met is read, and what is not understood is told, never guessed at in favour of
 //! "finished".
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use twining_model::{limits, text};
 
 use crate::words;
+use crate::workflow::spans::{self, Span};
 
 /// How far a feature is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -111,7 +114,7 @@ pub(crate) struct Surroundings {
 const MIDDLE: i64 = 2;
 
 const DESCRIPTION: &[&str] = &["description", "name", "title", "feature", "summary"];
-const ID: &[&str] = &["id", "feature_id", "featureId", "key"];
+pub(super) const ID: &[&str] = &["id", "feature_id", "featureId", "key"];
 const STATUS: &[&str] = &["status", "state"];
 const FLAG: &[&str] = &[TESTED, PASSES];
 const FILES: &[&str] = &["files", "file", "files_modified", "affected_files"];
@@ -119,49 +122,79 @@ const CRITERIA: &[&str] = &["acceptance_criteria", "acceptance", "acceptanceCrit
 const DEPENDS_ON: &[&str] = &["depends_on", "dependencies", "dependsOn", "requires"];
 const RETRIES: &[&str] = &["retries", "retry_count", "retry"];
 
-/// Every key that is read.
-pub(crate) const KEYS: [&str; 35] = [
-    "description",
-    "name",
-    "title",
-    "feature",
-    "summary",
-    "id",
-    "feature_id",
-    "featureId",
-    "key",
-    "status",
-    "state",
-    TESTED,
-    PASSES,
-    "files",
-    "file",
-    "files_modified",
-    "affected_files",
-    "acceptance_criteria",
-    "acceptance",
-    "acceptanceCriteria",
-    "criteria",
-    "steps",
-    "depends_on",
-    "dependencies",
-    "dependsOn",
-    "requires",
-    "retries",
-    "retry_count",
-    "retry",
-    "need",
-    "category",
-    "complexity",
-    "task_type",
-    "type",
-    "priority",
-];
+/// Whether a key is read.
+fn is_read(key: &str) -> bool {
+    matches!(
+        key,
+        "acceptance"
+            | "acceptanceCriteria"
+            | "acceptance_criteria"
+            | "affected_files"
+            | "category"
+            | "complexity"
+            | "criteria"
+            | "dependencies"
+            | "dependsOn"
+            | "depends_on"
+            | "description"
+            | "feature"
+            | "featureId"
+            | "feature_id"
+            | "file"
+            | "files"
+            | "files_modified"
+            | "id"
+            | "key"
+            | "name"
+            | "need"
+            | "passes"
+            | "priority"
+            | "requires"
+            | "retries"
+            | "retry"
+            | "retry_count"
+            | "state"
+            | "status"
+            | "steps"
+            | "summary"
+            | "task_type"
+            | "tested"
+            | "title"
+            | "type"
+    )
+}
+
+/// What an object says, as far as it is read; of two fields with one name the last counts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fields<'t>(Vec<(Cow<'t, str>, Value)>);
+
+impl<'t> Fields<'t> {
+    /// Only what is read is parsed: lists carry logs and evidence of any size.
+    pub(super) fn of(text: &'t str, members: &[(Cow<'t, str>, Span)]) -> Self {
+        let known = members.iter().filter(|(key, _)| is_read(key));
+        Self(known.map(|(key, at)| (key.clone(), spans::value(text, at))).collect())
+    }
+
+    fn get(&self, key: &str) -> Option<&Value> {
+        self.0.iter().rev().find(|(known, _)| known == key).map(|(_, value)| value)
+    }
+}
+
+impl<'t> FromIterator<(&'t str, Value)> for Fields<'t> {
+    fn from_iter<I: IntoIterator<Item = (&'t str, Value)>>(fields: I) -> Self {
+        Self(fields.into_iter().map(|(key, value)| (Cow::Borrowed(key), value)).collect())
+    }
+}
 
 impl Feature {
+    /// Whether both are equally far, with the same attempts behind them.
+    pub(crate) fn stands_as(&self, other: &Self) -> bool {
+        (self.status, self.tested, self.retries, &self.need) == (other.status, other.tested, other.retries, &other.need)
+    }
+
     /// Reads a feature, and tells what about it is odd, each as the end of a
     /// sentence that begins with its name.
-    pub(crate) fn read(fields: &Map<String, Value>, around: Surroundings) -> (Self, Vec<String>) {
+    pub(crate) fn read(fields: &Fields<'_>, around: Surroundings) -> (Self, Vec<String>) {
         let mut odd = Vec::new();
         let description = first(fields, DESCRIPTION, said);
         let description = description.unwrap_or_default();
@@ -228,8 +261,8 @@ fn clamped(n: u64) -> u32 {
 }
 
 /// What the first of these fields that says something says.
-fn first<T>(fields: &Map<String, Value>, keys: &[&str], read: impl Fn(&Value) -> Option<T>) -> Option<T> {
-    keys.iter().find_map(|key| fields.get(*key).and_then(&read))
+fn first<T>(fields: &Fields<'_>, keys: &[&str], read: impl Fn(&Value) -> Option<T>) -> Option<T> {
+    keys.iter().find_map(|key| fields.get(key).and_then(&read))
 }
 
 /// A text that says something, also where it was written as a number.
@@ -244,9 +277,9 @@ fn said(value: &Value) -> Option<String> {
 }
 
 /// The first of these fields that is there, as a list; one text is a list of one.
-fn first_list(fields: &Map<String, Value>, keys: &[&str]) -> Vec<String> {
+fn first_list(fields: &Fields<'_>, keys: &[&str]) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
-    let items = match keys.iter().find_map(|key| fields.get(*key)) {
+    let items = match keys.iter().find_map(|key| fields.get(key)) {
         Some(Value::Array(items)) => items.iter().take(limits::LIST).filter_map(said).collect(),
         one => one.and_then(said).into_iter().collect::<Vec<_>>(),
     };

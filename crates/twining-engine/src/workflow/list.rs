@@ -4,16 +4,19 @@
 //! hold features at any depth, buckets named after a status, or a map by id at
 //! the top. What cannot be taken for a feature is told and stays where it is.
 
+use std::borrow::Cow;
+
+use memchr::memmem;
 use serde_json::{Map, Value, json};
 use twining_model::{limits, text};
 
-use crate::workflow::feature::{self, Feature, KEYS, PASSES, Status, Surroundings, TESTED};
+use crate::workflow::feature::{self, Feature, Fields, PASSES, Status, Surroundings, TESTED};
 use crate::workflow::spans::{self, Kind, Span};
 
 /// How deep groups may be nested.
 const DEPTH: usize = 6;
 /// Keys that hold features, whatever stands around them.
-const LISTS: [&str; 3] = ["features", "feature_list", "featureList"];
+pub(super) const LISTS: [&str; 3] = ["features", "feature_list", "featureList"];
 /// Keys that speak about the list and hold none of it.
 const ABOUT: [&str; 9] = ["metadata", "meta", "summary", "stats", "statistics", "config", "settings", "project", "progress"];
 /// Keys by which an object in a map is known to be a feature.
@@ -60,20 +63,17 @@ impl FeatureList {
         let mut seen = std::collections::HashSet::new();
         for (at, around) in found {
             let members = spans::members(bare, &at);
-            // Only what is read is parsed: lists carry logs and evidence of any size.
-            let known = members.iter().filter(|(key, _)| KEYS.contains(&key.as_str()));
-            let fields: Map<String, Value> = known.map(|(key, at)| (key.clone(), spans::value(bare, at))).collect();
-            let (feature, odd) = Feature::read(&fields, around);
-            let name = text::excerpt(&feature.id, 80);
-            problems.extend(odd.into_iter().map(|odd| format!("`{name}` {odd}")));
+            let (feature, odd) = Feature::read(&Fields::of(bare, &members), around);
+            let name = || text::excerpt(&feature.id, 80);
+            problems.extend(odd.into_iter().map(|odd| format!("`{}` {odd}", name())));
             if let Some(key) = doubled(&members) {
-                problems.push(format!("`{name}` says `{}` twice; the last counts", text::excerpt(&key, 40)));
+                problems.push(format!("`{}` says `{}` twice; the last counts", name(), text::excerpt(key, 40)));
             }
             if seen.insert(feature.id.clone()) {
                 list.features.push(feature);
                 list.places.push(at);
             } else {
-                problems.push(format!("`{name}` stands twice; the first counts"));
+                problems.push(format!("`{}` stands twice; the first counts", name()));
             }
         }
         list.problems = problems;
@@ -177,9 +177,15 @@ fn own_key<'k>(text: &str, at: &Span, key: &'k str) -> &'k str {
     others.iter().find(|other| has(other)).copied().unwrap_or(key)
 }
 
-fn doubled(members: &[(String, Span)]) -> Option<String> {
+fn doubled<'m>(members: &'m [(Cow<'_, str>, Span)]) -> Option<&'m str> {
+    // Most features have a handful of fields, for which nothing need be kept.
+    const FEW: usize = 16;
+    if members.len() <= FEW {
+        let mut at = members.iter().enumerate();
+        return at.find(|(at, (key, _))| members[..*at].iter().any(|(known, _)| known == key)).map(|(_, (key, _))| &**key);
+    }
     let mut seen = std::collections::HashSet::new();
-    members.iter().find(|(key, _)| !seen.insert(key)).map(|(key, _)| key.clone())
+    members.iter().find(|(key, _)| !seen.insert(key)).map(|(key, _)| &**key)
 }
 
 struct Walk<'t> {
@@ -210,9 +216,9 @@ impl Walk<'_> {
         for (key, at) in spans::members(self.text, object) {
             let kind = spans::kind(self.text, &at);
             match kind {
-                _ if ABOUT.contains(&key.as_str()) => {}
-                Kind::Array if LISTS.contains(&key.as_str()) => self.take_array(&at, group, None, depth),
-                Kind::Object if LISTS.contains(&key.as_str()) => self.take_map(&at, group, depth),
+                _ if ABOUT.contains(&&*key) => {}
+                Kind::Array if LISTS.contains(&&*key) => self.take_array(&at, group, None, depth),
+                Kind::Object if LISTS.contains(&&*key) => self.take_map(&at, group, depth),
                 Kind::Array if bucket(&key).is_some() => self.take_array(&at, group, bucket(&key), depth),
                 Kind::Object if depth > 0 => self.scan(&at, Some(&key), depth - 1),
                 Kind::Array if depth > 0 => {
@@ -248,9 +254,9 @@ impl Walk<'_> {
         let before = self.found.len();
         for (key, at) in spans::members(self.text, map) {
             match spans::kind(self.text, &at) {
-                _ if ABOUT.contains(&key.as_str()) => {}
+                _ if ABOUT.contains(&&*key) => {}
                 Kind::Object if self.is_feature(&at) => {
-                    self.found.push((at, Surroundings { key: Some(key), bucket: None, group: group.map(str::to_owned) }));
+                    self.found.push((at, Surroundings { key: Some(key.into_owned()), bucket: None, group: group.map(str::to_owned) }));
                 }
                 Kind::Object if depth > 0 => self.scan(&at, Some(&key), depth - 1),
                 Kind::Array if depth > 0 => self.take_array(&at, Some(&key), bucket(&key), depth - 1),
@@ -263,17 +269,17 @@ impl Walk<'_> {
     }
 
     fn is_group(&self, object: &Span) -> bool {
-        if !LISTS.iter().any(|name| self.text[object.clone()].contains(name)) {
+        // All the names for lists have this in common, and few features do.
+        if memmem::find(self.text[object.clone()].as_bytes(), b"feature").is_none() {
             return false;
         }
         let members = spans::members(self.text, object);
-        members.iter().any(|(key, at)| LISTS.contains(&key.as_str()) && spans::kind(self.text, at) != Kind::Other)
-            && !members.iter().any(|(key, _)| MARKS[..4].contains(&key.as_str()))
+        members.iter().any(|(key, at)| LISTS.contains(&&**key) && spans::kind(self.text, at) != Kind::Other)
+            && !members.iter().any(|(key, _)| MARKS[..4].contains(&&**key))
     }
 
     fn is_feature(&self, object: &Span) -> bool {
-        spans::members(self.text, object).iter().any(|(key, _)| MARKS.contains(&key.as_str()) || key == "description")
-            && !self.is_group(object)
+        spans::members(self.text, object).iter().any(|(key, _)| MARKS.contains(&&**key) || key == "description") && !self.is_group(object)
     }
 
     fn name_of(&self, object: &Span) -> Option<String> {
@@ -284,7 +290,7 @@ impl Walk<'_> {
 }
 
 /// The status a bucket is named after.
-fn bucket(key: &str) -> Option<Status> {
+pub(super) fn bucket(key: &str) -> Option<Status> {
     Status::read(key.strip_suffix("_features").unwrap_or(key))
 }
 

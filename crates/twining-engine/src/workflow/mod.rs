@@ -15,10 +15,12 @@ mod machine;
 mod merge;
 mod next;
 mod order;
+mod outline;
 mod output;
 mod prompt;
 mod report;
 mod run;
+mod single;
 mod spans;
 #[cfg(test)]
 mod tests;
@@ -30,14 +32,17 @@ pub use feature::{Feature, Status};
 pub use hollow::is_hollow;
 pub use list::FeatureList;
 pub use machine::{Effect, Event, OutOfStep, Standing, advance, event_towards};
+pub(crate) use merge::LIST;
 pub use merge::merge_features;
 pub use next::{Action, Next, next};
+pub(crate) use outline::{Held, Outline};
 pub use output::counts_in;
 pub use prompt::{NextBrief, NextInput, NextOutcome};
 pub(crate) use prompt::{Worker, task_text};
 pub use report::{EvidenceInput, ReportInput, ReportOutcome};
 pub(crate) use report::{ReportDraft, accept, plan_report};
 pub use run::{AttemptReport, FileSeen, FileState, FileStates, OutputSeen, Remembered, Run, RunSource};
+pub(crate) use single::{Single, is_nowhere_else, look_up};
 
 use twining_store::{FeatureFile, FeatureShelf};
 

@@ -99,6 +99,9 @@ pub struct Run {
     /// Data it produced.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub data: Vec<FileSeen>,
+    /// Why it shows nothing, as the end of a sentence that begins with its command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub void: Option<String>,
     /// The feature's files when it was recorded.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tree: FileStates,

@@ -2,6 +2,7 @@
 //! an edit touches its own bytes and nothing else. Numbers keep their digits,
 //! keys their order, and people their layout.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::de::{MapAccess, Visitor};
@@ -34,7 +35,7 @@ pub(crate) fn kind(text: &str, at: &Span) -> Kind {
 }
 
 /// The members of an object, in order; nothing if it is none.
-pub(crate) fn members(text: &str, at: &Span) -> Vec<(String, Span)> {
+pub(crate) fn members<'t>(text: &'t str, at: &Span) -> Vec<(Cow<'t, str>, Span)> {
     let Members(members) = serde_json::from_str(&text[at.clone()]).unwrap_or_default();
     members.into_iter().map(|(key, raw)| (key, span_in(text, raw))).collect()
 }
@@ -56,14 +57,14 @@ fn span_in(text: &str, raw: &RawValue) -> Span {
 }
 
 #[derive(Default)]
-struct Members<'t>(Vec<(String, &'t RawValue)>);
+struct Members<'t>(Vec<(Cow<'t, str>, &'t RawValue)>);
 
 impl<'de: 't, 't> Deserialize<'de> for Members<'t> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Ordered;
 
         impl<'de> Visitor<'de> for Ordered {
-            type Value = Vec<(String, &'de RawValue)>;
+            type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a JSON object")
@@ -71,8 +72,8 @@ impl<'de: 't, 't> Deserialize<'de> for Members<'t> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::new();
-                while let Some(member) = map.next_entry::<String, &'de RawValue>()? {
-                    members.push(member);
+                while let Some((Key(key), value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
+                    members.push((key, value));
                 }
                 Ok(members)
             }
@@ -81,6 +82,11 @@ impl<'de: 't, 't> Deserialize<'de> for Members<'t> {
         deserializer.deserialize_map(Ordered).map(Members)
     }
 }
+
+/// A key, borrowed from the text wherever it is written plainly.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Key<'t>(#[serde(borrow)] Cow<'t, str>);
 
 /// Replaces the value of a member, the last of that name because that is the one
 /// other readers take, or adds one at the end in the layout of the others.

@@ -1,6 +1,6 @@
 //! After a tool ran: who changed something, and which tests the host saw run.
 
-use twining_engine::guards::{Action, Moment, test_command};
+use twining_engine::guards::{Action, Files, Moment, inside, normal, test_command};
 
 use super::before_tool::path_of;
 use super::reply::Reply;
@@ -45,7 +45,9 @@ fn captured(scene: &Scene) -> Option<String> {
     }
     let checkout = &scene.project.located.checkout;
     // A run that cannot be remembered is reported by whoever wants it to count.
-    let captured = scene.project.engine.capture_run(&scene.caller(), checkout, command, outcome).ok()??;
+    let here = &scene.heard.event.cwd;
+    let is_inside = |folder: &str| !inside(&scene.work.root, &scene.work.real(&normal(here, folder))).starts_with('/');
+    let captured = scene.project.engine.capture_run(&scene.caller(), checkout, &is_inside, command, outcome).ok()??;
     let lacks = captured.lacks?;
     Some(format!("Twining saw these tests run, and will not take them for evidence: {lacks}."))
 }

@@ -55,6 +55,9 @@ pub fn of_prompt(scene: &Scene) -> Reply {
 /// A subagent begins: its role, and what matters.
 pub fn of_subagent(scene: &Scene) -> Reply {
     let kind = scene.heard.event.agent_type.as_deref().unwrap_or_default();
+    let mut notes = scene.notes();
+    notes.subagent_began(&scene.heard.event);
+    scene.keep_notes(&notes);
     let parts = [
         role_of(kind).and_then(|role| role_told(scene, role)),
         brief::of_session(&scene.project.engine, &scene.caller(), &mut BTreeSet::new()),

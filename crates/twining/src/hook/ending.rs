@@ -1,21 +1,26 @@
 //! When an agent wants to stop: what slipped through is told, and nobody is held
 //! for the same reason more than twice.
 
-use twining_engine::guards::{Guards, Level, Moment, Notes, Returned};
+use twining_engine::guards::{Guards, Judgement, Level, Moment, Notes, Returned};
 
 use twining_store::Audit;
 
 use super::reply::Reply;
+use super::rules::{self, Checked};
 use super::scene::Scene;
 use super::traced::{self, Held};
-use super::{auto_loop, by_hand, rules, running, whereabouts};
+use super::{auto_loop, by_hand, running, whereabouts};
+
+/// The guard of coders that return with nothing done.
+const RETURNS: &str = "return-needs-changes";
 
 /// Whether the agent may stop.
 pub fn reply(scene: &Scene) -> Reply {
     let mut notes = scene.notes();
     running::forget(scene.project.engine.store(), &scene.heard);
     let is_forgotten = scene.heard.stop_hook_active && !scene.is_remembered();
-    let (guards, forged) = rules::guards_checked(&scene.project);
+    let Checked { guards, forged, seal } = rules::guards_checked(&scene.project, notes.checked.as_deref());
+    notes.checked = seal;
     // What cannot be compared is compared next time.
     let audit = scene.project.engine.store().audit().unwrap_or_default();
     let reply = match reason(scene, &guards, forged, &audit, &notes) {
@@ -29,6 +34,30 @@ pub fn reply(scene: &Scene) -> Reply {
         Reply::Hold(reason) if is_forgotten || !scene.is_remembered() => Reply::Notice(reason),
         reply => reply,
     }
+}
+
+/// What would be said to an agent that wants to stop, with nothing remembered of
+/// its asking.
+pub fn foreseen(scene: &Scene, guards: &Guards, mut judged: Judgement) -> Judgement {
+    let event = &scene.heard.event;
+    if !matches!(event.moment, Moment::Stop | Moment::SubagentStop | Moment::TaskCompleted) {
+        return judged;
+    }
+    let notes = scene.notes();
+    if event.moment == Moment::SubagentStop {
+        let on = guards.guards.iter().filter(|guard| guard.id == RETURNS).map(|guard| guard.action).max().unwrap_or_default();
+        let level = if notes.returns_empty(event).is_some() { on } else { Level::Off };
+        judged = judged.knowing(RETURNS, level, &notes.known_of(event));
+    }
+    // Where the session is not known, there is nothing to compare with.
+    let slipped = match scene.has_accepted() {
+        true => scene.accepted().slipped(guards, &|path| scene.work.text(path), &scene.recorded()),
+        false => Vec::new(),
+    };
+    for reason in slipped {
+        judged = judged.knowing(traced::guard_of(&reason), Level::Block, &reason);
+    }
+    judged
 }
 
 /// The session is over: nothing is left to hold, and its notes are of no use.
@@ -53,7 +82,7 @@ fn reason(scene: &Scene, guards: &Guards, forged: Option<String>, audit: &Audit,
     let by_hand = if audit.is_settled { Vec::new() } else { by_hand::reasons(&audit.differences) };
     let mut reasons: Vec<String> = forged.into_iter().chain(whereabouts::taken_away(scene)).chain(slipped).chain(by_hand).collect();
     let on = |id: &str| guards.guards.iter().any(|guard| guard.id == id && guard.action == Level::Block);
-    if reasons.is_empty() && scene.heard.event.moment == Moment::SubagentStop && on("return-needs-changes") {
+    if reasons.is_empty() && scene.heard.event.moment == Moment::SubagentStop && on(RETURNS) {
         let next = "implement the task, or say plainly that nothing was to be done and why";
         reasons.extend(notes.returns_empty(&scene.heard.event).map(|why| format!("[return-needs-changes] {why}. Next: {next}")));
     }

@@ -1,38 +1,36 @@
 //! What proves that a feature works: the runs that the workflow remembers.
 
+use std::cell::OnceCell;
 use std::path::Path;
 
-use twining_engine::Engine;
 use twining_engine::guards::{Evidence, Proof};
 use twining_engine::workflow::Verdict;
-use twining_model::text;
+use twining_engine::{Engine, Proofs};
 
 /// The workflow's records, and the working tree they are held against.
 pub struct Recorded<'a> {
-    /// Where they are.
-    pub engine: &'a Engine,
-    /// The files as they are now.
-    pub checkout: &'a Path,
+    engine: &'a Engine,
+    checkout: &'a Path,
+    proofs: OnceCell<Result<Proofs, String>>,
+}
+
+impl<'a> Recorded<'a> {
+    /// Nothing is read until somebody asks.
+    pub fn of(engine: &'a Engine, checkout: &'a Path) -> Self {
+        Self { engine, checkout, proofs: OnceCell::new() }
+    }
 }
 
 impl Evidence for Recorded<'_> {
     fn proof_of(&self, feature: &str) -> Proof {
-        // Where nothing ever ran, a list of any length need not be read.
-        if self.engine.remembered().is_ok_and(|remembered| remembered.runs.is_empty()) {
-            return Proof::Missing(format!("no run of `{}`'s tests is recorded", text::excerpt(feature, 80)));
-        }
-        // What cannot be read proves nothing.
-        let list = match self.engine.feature_list() {
-            Ok((_, list)) => list,
-            Err(failure) => return Proof::Missing(failure.to_string()),
-        };
-        let Some(feature) = list.as_ref().and_then(|list| list.named(feature)) else {
-            return Proof::Missing("it is new to the list, so no run of its tests is recorded".to_owned());
-        };
-        match self.engine.evidence_for(self.checkout, feature) {
-            Ok(Verdict::Accepted { run }) => Proof::Recorded(run),
-            Ok(Verdict::Missing { what, .. }) => Proof::Missing(what),
-            Err(failure) => Proof::Missing(failure.to_string()),
+        let proofs = self.proofs.get_or_init(|| self.engine.proofs().map_err(|failure| failure.to_string()));
+        let verdict = proofs.as_ref().map_err(Clone::clone).and_then(|proofs| proofs.of(self.checkout, feature));
+        match verdict {
+            Ok(Some(Verdict::Accepted { run })) => Proof::Recorded(run),
+            Ok(Some(Verdict::Missing { what, .. })) => Proof::Missing(what),
+            Ok(None) => Proof::Missing("it is new to the list, so no run of its tests is recorded".to_owned()),
+            // What cannot be read proves nothing.
+            Err(why) => Proof::Missing(why),
         }
     }
 }

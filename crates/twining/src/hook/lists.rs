@@ -130,7 +130,7 @@ pub fn accept(project: &Project) {
 /// What slipped into the lists of a project since they were accepted.
 pub fn slipped(project: &Project) -> Vec<String> {
     let work = Workspace::of(project);
-    let evidence = Recorded { engine: &project.engine, checkout: &project.located.checkout };
+    let evidence = Recorded::of(&project.engine, &project.located.checkout);
     Lists::of(project, &work).slipped(&rules::guards(project), &evidence)
 }
 

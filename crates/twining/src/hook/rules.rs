@@ -77,22 +77,44 @@ pub fn guards_as_written(project: &Project) -> Guards {
     complete(texts.load(), project, &texts, &project.engine.clauses().unwrap_or_default())
 }
 
-/// The same, and whether what was kept of them is something else: somebody wrote
-/// it who should not, and since then guards may have been silent.
-pub fn guards_checked(project: &Project) -> (Guards, Option<String>) {
+/// The guards, held against what they were made from, and whether what was kept of
+/// them is something else: somebody wrote it who should not, and since then guards
+/// may have been silent.
+pub struct Checked {
+    pub guards: Guards,
+    pub forged: Option<String>,
+    /// What tells these compiled guards from any other, for the next time.
+    pub seal: Option<String>,
+}
+
+/// Checks what is kept. To compile a long policy takes longer than all else at the
+/// end of a turn, so what `known` seals was compared before and is not again: a
+/// session compares once, and then whenever a byte is another.
+pub fn guards_checked(project: &Project, known: Option<&str>) -> Checked {
     let texts = Texts::of(project);
     let kept = Kept::open(&project.located.place.project);
-    let (guards, name) = (texts.load(), texts.name());
+    let name = texts.name();
+    let bytes = kept.get(&name);
+    let seal = |bytes: &[u8]| format!("{name} {:016x}{:016x}", hash_of(bytes), hash_of(&[bytes, b"."].concat()));
     let clauses = project.engine.clauses().unwrap_or_default();
-    let forged_guards = kept.get(&name).is_some_and(|bytes| bytes != guards.to_compiled());
-    if forged_guards {
+    let sealed = bytes.as_deref().map(seal).filter(|seal| Some(seal.as_str()) == known);
+    if let (Some(bytes), Some(seal)) = (&bytes, sealed)
+        && let Some(guards) = Guards::from_compiled(bytes, &texts.user)
+    {
+        remember(project, &kept, &clauses);
+        return Checked { guards: complete(guards, project, &texts, &clauses), forged: None, seal: Some(seal) };
+    }
+    let guards = texts.load();
+    let compiled = guards.to_compiled();
+    let is_forged = bytes.as_deref().is_some_and(|bytes| bytes != compiled);
+    if is_forged {
         kept.forget(&name);
     }
-    let told = forged_guards.then(|| {
+    let forged = is_forged.then(|| {
         "[protect-twining-state] the compiled guards were changed behind Twining's back; they are made anew. Say what was done meanwhile".to_owned()
     });
     remember(project, &kept, &clauses);
-    (complete(guards, project, &texts, &clauses), told)
+    Checked { guards: complete(guards, project, &texts, &clauses), forged, seal: Some(seal(&compiled)) }
 }
 
 fn complete(mut guards: Guards, project: &Project, texts: &Texts, clauses: &dyn Clauses) -> Guards {

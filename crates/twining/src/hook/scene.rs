@@ -10,8 +10,8 @@ use twining_model::{Channel, Origin, Trust, text};
 
 use super::evidence::Recorded;
 use super::lists::Lists;
-use super::rules;
 use super::workspace::Workspace;
+use super::{ending, rules};
 use crate::desk::Project;
 use crate::problem::Problem;
 
@@ -48,7 +48,7 @@ impl Scene {
 
     /// What proves that features work.
     pub fn recorded(&self) -> Recorded<'_> {
-        Recorded { engine: &self.project.engine, checkout: &self.project.located.checkout }
+        Recorded::of(&self.project.engine, &self.project.located.checkout)
     }
 
     /// What the guards that hold say to the event.
@@ -60,7 +60,7 @@ impl Scene {
 
     /// What these say, and why each is silent.
     pub fn explain(&self, guards: &Guards) -> Judgement {
-        self.knowing(|facts| guards.explain(&self.heard.event, facts))
+        ending::foreseen(self, guards, self.knowing(|facts| guards.explain(&self.heard.event, facts)))
     }
 
     fn knowing(&self, judge: impl Fn(&Facts<'_>) -> Judgement) -> Judgement {
@@ -113,6 +113,11 @@ impl Scene {
             self.keep_accepted(&now);
             now
         })
+    }
+
+    /// Whether there is something to compare with.
+    pub fn has_accepted(&self) -> bool {
+        self.project.engine.store().has_note(&self.accepted_name()).unwrap_or(false)
     }
 
     /// Makes sure that there is something to compare with later. Reads nothing if

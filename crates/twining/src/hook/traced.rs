@@ -226,7 +226,7 @@ fn at_end<'r>(heard: &Heard, reason: &'r str, kind: TraceType, source: &'r str, 
 }
 
 /// The guard a reason names in front.
-fn guard_of(reason: &str) -> &str {
+pub fn guard_of(reason: &str) -> &str {
     reason.strip_prefix('[').and_then(|rest| rest.split(']').next()).unwrap_or_default()
 }
 

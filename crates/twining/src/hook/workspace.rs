@@ -81,16 +81,21 @@ impl Files for Workspace {
         is_in_time
     }
 
+    fn is_folder(&self, path: &str) -> bool {
+        Path::new(path).is_dir()
+    }
+
     fn read(&self, path: &str) -> Result<Option<String>, String> {
-        match fs::metadata(path) {
+        let size = match fs::metadata(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error.to_string()),
             // A pipe would hang every tool call.
             Ok(found) if !found.is_file() => return Err(format!("`{path}` is no file")),
             Ok(found) if found.len() > MOST_BYTES => return Err(format!("`{path}` is larger than {MOST_BYTES} bytes")),
-            Ok(_) => {}
-        }
-        let mut bytes = Vec::new();
+            Ok(found) => found.len(),
+        };
+        // One byte more than there is, so that the end is seen without growing.
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default().saturating_add(1));
         fs::File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes)).map_err(|error| error.to_string())?;
         // Hardly ever anything but UTF-8, and then not gone through piece by piece.
         Ok(Some(String::from_utf8(bytes).unwrap_or_else(|odd| String::from_utf8_lossy(odd.as_bytes()).into_owned())))

@@ -1,8 +1,9 @@
 //! What each program does with its arguments, as far as files are concerned.
 
 use crate::guards::shell::lists::{CMDLETS, EDITORS, INTERPRETERS, READERS, SHELLS, WRAPPERS};
+use crate::guards::shell::stand::{self, Stand};
 use crate::guards::shell::tree::{self, made_of};
-use crate::guards::shell::{Certainty, Effects, Piece, ShellWrite, Target, Unreadable, Word, code, word};
+use crate::guards::shell::{Certainty, Effects, Piece, ShellWrite, Stood, Target, Unreadable, Word, code, word};
 
 /// Makes a file where there is none, and leaves what stands in one.
 pub(crate) const TOUCH: &str = "touch";
@@ -162,7 +163,7 @@ fn substitute(script: &str) -> Option<String> {
 }
 
 /// A program's name without its folder.
-fn name_of(word: &Word) -> String {
+pub(super) fn name_of(word: &Word) -> String {
     let gist = word.gist();
     gist.rsplit('/').next().unwrap_or(&gist).to_owned()
 }
@@ -187,7 +188,17 @@ pub(super) struct Doing<'a> {
 
 impl Doing<'_> {
     pub(super) fn write(&mut self, target: Target, certainty: Certainty, by: &str) {
-        self.effects.writes.push(ShellWrite { target, certainty, by: by.to_owned(), content: None });
+        self.effects.writes.push(ShellWrite { target, certainty, by: by.to_owned(), content: None, stood: Stood::Untold });
+    }
+
+    /// A folder that this one command takes for its own.
+    pub(super) fn stands_in_too(&mut self, folder: Option<&Word>) {
+        let Some(folder) = folder else { return };
+        self.effects.enters.push(folder.clone());
+        if let Stood::At(stands) = &self.effects.here {
+            let there = stands.iter().map(|stand| Stand { at: stand::joined(&stand.at, folder.clone()), ..stand.clone() });
+            self.effects.here = Stood::At(stands.iter().cloned().chain(there).collect());
+        }
     }
 
     /// Arguments that are no options; `valued` options take the next word too.
@@ -465,6 +476,7 @@ impl Doing<'_> {
                 certainty: Certainty::Likely,
                 by: "find -delete".to_owned(),
                 content: None,
+                stood: Stood::Untold,
             });
         }
         for (at, _) in words.iter().enumerate().filter(|(_, word)| matches!(word.as_str(), "-exec" | "-execdir" | "-ok" | "-x" | "-X")) {

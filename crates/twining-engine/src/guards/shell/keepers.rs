@@ -11,7 +11,7 @@ impl Doing<'_> {
         while words.get(at).is_some_and(|word| word.starts_with('-')) {
             if matches!(words[at].as_str(), "-C" | "-c" | "--git-dir" | "--work-tree") {
                 if words[at] == "-C" {
-                    self.effects.enters.extend(self.arguments.get(at + 1).cloned());
+                    self.stands_in_too(self.arguments.get(at + 1));
                 }
                 at += 1;
             }

@@ -12,6 +12,7 @@ mod code;
 mod commands;
 mod keepers;
 mod lists;
+mod stand;
 mod steps;
 mod testing;
 mod tree;
@@ -22,11 +23,13 @@ mod tests;
 
 pub(crate) use code::squeezed;
 pub(crate) use commands::TOUCH;
+pub(crate) use stand::{Ground, Stand};
 pub use steps::Patience;
-pub use testing::{TestCommand, test_command};
+pub use testing::{Place, TestCommand, test_command};
 pub(crate) use word::{Piece, UNTOLD, Word};
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use steps::Steps;
 
@@ -65,6 +68,20 @@ pub(crate) struct ShellWrite {
     pub(crate) by: String,
     /// The whole new content, where the line holds it.
     pub(crate) content: Option<String>,
+    /// Where the command stands that does it.
+    pub(crate) stood: Stood,
+}
+
+/// Where a command stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stood {
+    /// Not told yet.
+    #[default]
+    Untold,
+    /// In any folder that the line enters.
+    Anywhere,
+    /// In one of these.
+    At(Rc<[Stand]>),
 }
 
 impl ShellWrite {
@@ -83,14 +100,16 @@ pub(crate) struct Effects {
     pub(crate) writes: Vec<ShellWrite>,
     /// Every simple command, wrappers such as `sudo` taken off.
     pub(crate) runs: Vec<Vec<Word>>,
-    /// Directories the line changes into.
+    /// Directories the line changes into; for commands of which nobody knows where they stand.
     pub(crate) enters: Vec<Word>,
     /// Text that it prints or feeds somewhere.
     pub(crate) texts: Vec<String>,
     /// Functions and aliases it makes.
     pub(crate) defines: BTreeSet<String>,
     /// Places whose whole new content is known already.
-    known: BTreeSet<Word>,
+    known: BTreeSet<(Word, Stood)>,
+    /// Where the command stands that is being read.
+    here: Stood,
     steps: Steps,
 }
 
@@ -113,12 +132,13 @@ pub enum Unreadable {
 
 /// Reads a command line.
 pub(crate) fn effects(line: &str) -> Result<Effects, Unreadable> {
-    effects_within(line, || true)
+    effects_within(line, || true, None)
 }
 
-/// The same while somebody waits.
-pub(crate) fn effects_within(line: &str, patience: Patience) -> Result<Effects, Unreadable> {
-    let mut effects = Effects { steps: Steps::within(patience), ..Effects::default() };
-    tree::read(line, &mut effects, &[], 0)?;
+/// The same while somebody waits, on ground of which something is known.
+pub(crate) fn effects_within(line: &str, patience: Patience, ground: Option<Ground<'_>>) -> Result<Effects, Unreadable> {
+    let here = Stood::At(Rc::new([Stand::default()]));
+    let mut effects = Effects { steps: Steps::within(patience), here, ..Effects::default() };
+    tree::read_on(line, &mut effects, &[], 0, ground)?;
     Ok(effects)
 }

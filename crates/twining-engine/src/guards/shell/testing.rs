@@ -4,11 +4,16 @@
 //! such an ending says nothing about the tests. Read with the grammar, as guards
 //! read lines, so that no text of a command is taken for one.
 
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
 use tree_sitter::Node;
 
+use crate::guards::shell::commands::name_of;
+use crate::guards::shell::stand::{self, Sourced, Stand, Stands};
 use crate::guards::shell::steps::Steps;
 use crate::guards::shell::tree;
-use crate::guards::shell::word::{self, Variables};
+use crate::guards::shell::word::{self, Piece, Variables, Word};
 
 /// Runs of tests on one line that are looked at.
 const MOST_RUNS: usize = 64;
@@ -22,6 +27,31 @@ pub struct TestCommand {
     pub counts: bool,
     /// Whether the line ends well only if the tests did.
     pub is_ending: bool,
+    /// Whether what it runs is written in a file of the project, and may be anything.
+    pub is_script: bool,
+    /// The folders it may run in, or is pointed at, from the one the line begins in.
+    pub places: BTreeSet<Place>,
+}
+
+/// A folder that tests run in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// This one.
+    Known(String),
+    /// Nobody can tell from the line.
+    Unknown,
+}
+
+impl TestCommand {
+    /// Where it runs, if that is not for certain inside, as the end of a sentence.
+    #[must_use]
+    pub fn is_elsewhere(&self, inside: &dyn Fn(&str) -> bool) -> Option<String> {
+        self.places.iter().find_map(|place| match place {
+            Place::Known(folder) if inside(folder) => None,
+            Place::Known(folder) => Some(format!("ran in `{}`, outside the project", twining_model::text::excerpt(folder, 80))),
+            Place::Unknown => Some("ran in a folder that cannot be told from the line".to_owned()),
+        })
+    }
 }
 
 /// The tests a line runs; none if it runs none, hides what runs them, or cannot be read.
@@ -29,10 +59,11 @@ pub struct TestCommand {
 pub fn test_command(line: &str) -> Option<TestCommand> {
     let steps = Steps::default();
     let tree = tree::parsed(line, &steps).ok()?;
-    let nodes = tree::Walk::of(tree.root_node(), &steps).ok()?.nodes;
+    let walk = tree::Walk::of(tree.root_node(), &steps).ok()?;
+    let nodes = &walk.nodes;
     let mut variables = Variables::new(steps);
     let mut made_up = Vec::new();
-    for node in &nodes {
+    for node in nodes {
         tree::assign(*node, line, &mut variables).ok()?;
         match node.kind() {
             "function_definition" => {
@@ -45,16 +76,18 @@ pub fn test_command(line: &str) -> Option<TestCommand> {
             _ => {}
         }
     }
+    let stands = Stands::of(&walk, line, &variables, &[Stand::default()], None, Sourced::StaysHere).ok()?;
     let mut found: Option<TestCommand> = None;
     let (mut keeps_failures, mut runs) = (false, 0);
     for node in nodes.iter().filter(|node| node.kind() == "command") {
         let mut cursor = node.walk();
-        let words: Option<Vec<String>> = node
+        let words: Option<Vec<Word>> = node
             .children(&mut cursor)
             .filter(|child| !matches!(child.kind(), "variable_assignment" | "file_redirect" | "herestring_redirect" | "heredoc_redirect"))
-            .map(|child| word::read(child, line, &variables, 0).ok().map(|word| word.gist()))
+            .map(|child| word::read(child, line, &variables, 0).ok())
             .collect();
-        let words = words?;
+        let all = words?;
+        let words: Vec<String> = all.iter().map(Word::gist).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words.as_slice() {
             ["alias", names @ ..] => {
@@ -64,7 +97,7 @@ pub fn test_command(line: &str) -> Option<TestCommand> {
             _ => {}
         }
         let words = unwrapped(&words);
-        let Some((runner, counts)) = runner(words) else { continue };
+        let Some(Runner { runner, counts, is_script }) = runner(words) else { continue };
         if made_up.iter().any(|name| words.first() == Some(&name.as_str())) {
             return None;
         }
@@ -76,13 +109,79 @@ pub fn test_command(line: &str) -> Option<TestCommand> {
         let is_ending = ends_the_line(*node, line, keeps_failures);
         // Of several, each must have ended well.
         let so_far = found.take();
+        let mut places = places_of(stands.as_ref().and_then(|stands| stands.at(*node)), &all);
+        places.extend(so_far.iter().flat_map(|run| run.places.iter().cloned()));
         found = Some(TestCommand {
             runner,
             counts: counts || so_far.as_ref().is_some_and(|run| run.counts),
+            is_script: is_script || so_far.as_ref().is_some_and(|run| run.is_script),
             is_ending: is_ending && so_far.is_none_or(|run| run.is_ending),
+            places,
         });
     }
     found
+}
+
+/// Options that say where a run happens, with the programs that mean it so; any, where none is named.
+const WHERE: [(&str, &[&str]); 14] = [
+    ("--manifest-path", &[]),
+    ("-C", &[]),
+    ("--directory", &[]),
+    ("--prefix", &[]),
+    ("--dir", &["pnpm", "npm", "yarn", "vitest"]),
+    ("--cwd", &[]),
+    ("--rootdir", &[]),
+    ("--rootDir", &[]),
+    ("--root", &[]),
+    ("--project", &["gradle", "gradlew", "uv", "poetry", "pdm"]),
+    ("--project-dir", &[]),
+    ("-p", &["gradle", "gradlew"]),
+    ("-f", &["mvn", "mvnw", "make", "just"]),
+    ("--file", &["mvn", "mvnw", "make"]),
+];
+
+/// Where a command runs: where it stands, where its options say, and where the
+/// tests lie that it is given.
+fn places_of(stands: Option<Rc<[Stand]>>, words: &[Word]) -> BTreeSet<Place> {
+    let Some(stands) = stands else { return BTreeSet::from([Place::Unknown]) };
+    let programs: Vec<String> = words.iter().map(name_of).collect();
+    let means = |option: &str| {
+        let meant =
+            |(known, by): &&(&str, &[&str])| *known == option && (by.is_empty() || programs.iter().any(|name| by.contains(&name.as_str())));
+        WHERE.iter().any(|known| meant(&known))
+    };
+    let mut pointed: Vec<Word> = Vec::new();
+    let mut is_valued = false;
+    // What stands behind `--` is for the tests themselves.
+    for (at, word) in words.iter().enumerate().skip(1).take_while(|(_, word)| word.gist() != "--") {
+        let gist = word.gist();
+        let joined = gist.split_once('=').filter(|(option, _)| means(option)).and_then(|(option, _)| word.after(&format!("{option}=")));
+        let close = gist.starts_with("-C").then(|| word.after("-C")).flatten().filter(|rest| !rest.gist().is_empty());
+        if let Some(folder) = joined.or(close) {
+            pointed.push(folder);
+        } else if means(&gist) {
+            pointed.extend(words.get(at + 1).cloned());
+        } else if !gist.starts_with('-') && !is_valued && (gist.starts_with(['/', '~']) || gist.split('/').any(|part| part == "..")) {
+            pointed.push(word.clone());
+        }
+        is_valued = gist.starts_with('-') && !gist.contains('=');
+    }
+    let mut places = BTreeSet::new();
+    for stand in stands.iter() {
+        places.insert(place(&stand.at));
+        places.extend(pointed.iter().map(|folder| place(&stand::joined(&stand.at, folder.clone()))));
+    }
+    places
+}
+
+fn place(folder: &Word) -> Place {
+    // The top of the repository that the line stands in is as good as where it stands.
+    let is_top = matches!(folder.0.as_slice(), [Piece::Hole(made_of)] if made_of.iter().any(|word| word == "--show-toplevel"));
+    match folder.known() {
+        Some(known) => Place::Known(known),
+        None if is_top => Place::Known(String::new()),
+        None => Place::Unknown,
+    }
 }
 
 /// A command without what only starts it.
@@ -109,8 +208,16 @@ fn past_options<'w, 'l>(words: &'w [&'l str]) -> &'w [&'l str] {
     &words[words.iter().take_while(|word| word.starts_with('-')).count()..]
 }
 
-/// What runs tests, and whether it always counts them.
-fn runner(words: &[&str]) -> Option<(String, bool)> {
+/// What runs tests.
+struct Runner {
+    runner: String,
+    /// Whether it always tells how many ran.
+    counts: bool,
+    /// Whether a file of the project says what it runs.
+    is_script: bool,
+}
+
+fn runner(words: &[&str]) -> Option<Runner> {
     let (first, rest) = words.split_first()?;
     // A program of the project's own by the same name may print what it likes.
     let name = match first.rsplit_once('/') {
@@ -147,8 +254,9 @@ fn runner(words: &[&str]) -> Option<(String, bool)> {
         }
         _ => return None,
     };
-    let told = if verb.is_empty() || counts && rest.is_empty() { name.to_owned() } else { format!("{name} {verb}") };
-    Some((told, counts))
+    let runner = if verb.is_empty() || counts && rest.is_empty() { name.to_owned() } else { format!("{name} {verb}") };
+    let is_script = matches!(name, "npm" | "pnpm" | "yarn" | "bun" | "make" | "just" | "task" | "ninja" | "rake" | "tox" | "nox");
+    Some(Runner { runner, counts, is_script: is_script && !counts })
 }
 
 fn is_test(word: &&str) -> bool {
@@ -227,6 +335,45 @@ mod tests {
         ] {
             let found = test_command(line).unwrap_or_else(|| panic!("{line}"));
             assert_eq!((found.runner.as_str(), found.is_ending), (runner, is_ending), "{line}");
+        }
+    }
+
+    #[test]
+    fn where_tests_run_is_told_from_the_line() {
+        let inside = |folder: &str| !folder.starts_with(['/', '~']) && !folder.starts_with("..") || folder.starts_with("/p/");
+        for line in [
+            "cargo test",
+            "cd app && cargo test",
+            "cd /p/app && cargo test --manifest-path Cargo.toml",
+            "make -C app test",
+            "(cd app; npm test)",
+            "source .venv/bin/activate && pytest -q --junitxml /elsewhere/x.xml",
+            "cd \"$(git rev-parse --show-toplevel)\" && cargo test -p a",
+            "for i in 1 2; do cargo test; done",
+            "cd app && npm test && cd .. && cargo test -- ../x",
+        ] {
+            let found = test_command(line).unwrap_or_else(|| panic!("{line}"));
+            assert_eq!(found.is_elsewhere(&inside), None, "{line}");
+        }
+        for line in [
+            "cd /elsewhere && cargo test",
+            "cd /elsewhere; cargo test",
+            "cargo test --manifest-path /elsewhere/Cargo.toml",
+            "cargo test --manifest-path=../other/Cargo.toml",
+            "make -C /elsewhere test",
+            "make -C../other test",
+            "npm --prefix /elsewhere test",
+            "cd .. && pytest",
+            "pytest /elsewhere/tests",
+            "pytest ../other/tests",
+            "mvn -f /elsewhere/pom.xml test",
+            "gradle -p ../other test",
+            "cd \"$SOMEWHERE\" && cargo test",
+            "pushd ~/other && go test ./...",
+            "uv --directory /elsewhere run pytest",
+            "cd app && cargo test && cd /elsewhere && cargo test",
+        ] {
+            assert!(test_command(line).is_none_or(|found| found.is_elsewhere(&inside).is_some()), "{line}");
         }
     }
 

@@ -6,9 +6,10 @@ use std::collections::HashMap;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
+use crate::guards::shell::stand::{self, Sourced, Stands};
 use crate::guards::shell::steps::Steps;
 use crate::guards::shell::word::{self, Piece, Variables, Word};
-use crate::guards::shell::{Certainty, Effects, MOST_BYTES, ShellWrite, Target, Unreadable, commands};
+use crate::guards::shell::{Certainty, Effects, Ground, MOST_BYTES, ShellWrite, Stood, Target, Unreadable, commands};
 
 /// Lines in lines (`bash -c 'bash -c ..'`) that are followed.
 const MOST_NESTED: usize = 6;
@@ -20,6 +21,17 @@ const STEPS_BEGUN: usize = 500;
 /// Reads a line into what it does. `given` are the words it is started with, `$0`
 /// first; `nested` counts the lines around it.
 pub(super) fn read(line: &str, effects: &mut Effects, given: &[Word], nested: usize) -> Result<(), Unreadable> {
+    read_on(line, effects, given, nested, None)
+}
+
+/// The same on ground of which something is known.
+pub(super) fn read_on(
+    line: &str,
+    effects: &mut Effects,
+    given: &[Word],
+    nested: usize,
+    ground: Option<Ground<'_>>,
+) -> Result<(), Unreadable> {
     if nested > MOST_NESTED {
         return Err(Unreadable::TooDeep);
     }
@@ -42,13 +54,24 @@ pub(super) fn read(line: &str, effects: &mut Effects, given: &[Word], nested: us
             _ => {}
         }
     }
+    let around = effects.here.clone();
+    let stands = match &around {
+        Stood::At(begins) => Stands::of(&walk, line, &variables, begins, ground, Sourced::MayMove)?,
+        _ => None,
+    };
     for (at, node) in walk.nodes.iter().enumerate() {
+        let from = effects.writes.len();
+        effects.here = stands.as_ref().and_then(|stands| stands.at(*node)).map_or(Stood::Anywhere, Stood::At);
         match node.kind() {
             "command" | "declaration_command" => command(at, &walk, line, &variables, pipes.fed(at, &walk), effects, nested)?,
             "file_redirect" => redirect(*node, line, &variables, effects)?,
             _ => {}
         }
+        for write in effects.writes.iter_mut().skip(from).filter(|write| write.stood == Stood::Untold) {
+            write.stood = effects.here.clone();
+        }
     }
+    effects.here = around;
     Ok(())
 }
 
@@ -139,6 +162,23 @@ impl<'t> Walk<'t> {
                 around.pop();
             }
         }
+    }
+
+    /// Whether nothing lies between a command and the line, or the brackets it is
+    /// in, that might run it twice or not at all for another reason than `&&`.
+    pub(super) fn leads_straight_to(&self, at: usize) -> bool {
+        let mut outer = self.outer[at];
+        while let Some(at) = outer {
+            let kind = self.nodes[at].kind();
+            if kind == "program" || stand::is_shell_of_its_own(kind) {
+                return true;
+            }
+            if !matches!(kind, "list" | "compound_statement" | "redirected_statement" | "pipeline" | "negated_command") {
+                return false;
+            }
+            outer = self.outer[at];
+        }
+        true
     }
 
     /// The node around another, if it is of this kind.
@@ -354,12 +394,13 @@ fn whole_content(node: Node<'_>, line: &str, variables: &Variables, content: &st
     let replaces = word::said(line, node.byte_range()).trim_start().starts_with('>') && !word::said(line, node.byte_range()).contains(">>");
     if let (true, Some(target)) = (replaces, node.child_by_field_name("destination")) {
         let target = word::read(target, line, variables, 0)?;
-        effects.known.insert(target.clone());
+        effects.known.insert((target.clone(), effects.here.clone()));
         effects.writes.push(ShellWrite {
             target: Target::Path(target),
             certainty: Certainty::Certain,
             by: "cat >".to_owned(),
             content: Some(content.to_owned()),
+            stood: Stood::Untold,
         });
     }
     Ok(())
@@ -397,8 +438,9 @@ fn redirect(node: Node<'_>, line: &str, variables: &Variables, effects: &mut Eff
     let target = word::read(target, line, variables, 0)?;
     // `2>&1` writes to no file.
     let to_descriptor = sign.ends_with('&') && target.known().is_some_and(|text| text == "-" || text.bytes().all(|b| b.is_ascii_digit()));
-    if !to_descriptor && !effects.known.contains(&target) {
-        effects.writes.push(ShellWrite { target: Target::Path(target), certainty: Certainty::Certain, by: sign, content: None });
+    if !to_descriptor && !effects.known.contains(&(target.clone(), effects.here.clone())) {
+        let (target, stood) = (Target::Path(target), Stood::Untold);
+        effects.writes.push(ShellWrite { target, certainty: Certainty::Certain, by: sign, content: None, stood });
     }
     Ok(())
 }

@@ -1,9 +1,11 @@
 //! What must not slip through, and what must not be stopped.
 
+mod alike;
 mod bounds;
 mod found;
 mod lazily;
 mod nasty;
+mod standing;
 mod unseen;
 
 use std::collections::BTreeMap;
@@ -20,6 +22,9 @@ const BEFORE: &str = "{\n  \"features\": [\n    {\"id\": \"F1\", \"tested\": tru
 struct Held(BTreeMap<String, String>);
 
 impl Files for Held {
+    fn is_folder(&self, path: &str) -> bool {
+        self.0.keys().any(|known| known.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')))
+    }
     fn read(&self, path: &str) -> Result<Option<String>, String> {
         Ok(self.0.get(path).cloned())
     }

@@ -71,6 +71,20 @@ fn s15_a_flood_of_reports_from_one_session_is_one_voice() {
 }
 
 #[test]
+fn one_process_that_makes_up_sessions_is_one_voice() {
+    let project = Project::new();
+    for session in ["s-1", "s-2", "s-3", "s-4"] {
+        project.clock.advance_ms(1);
+        let mut agent = agent_in(session);
+        agent.origin.via = Channel::Cli;
+        project.engine.store_trace(&agent, &pushed()).expect("stores");
+    }
+    let found = patterns(&project);
+    assert_eq!((found[0].count, found[0].counted), (4, 1), "a command says of itself in which session it is given");
+    assert!(found[0].proposal.is_none());
+}
+
+#[test]
 fn traces_that_came_with_a_clone_propose_nothing_whatever_they_claim() {
     let project = Project::new();
     report(&project, "s", &pushed());

@@ -17,6 +17,7 @@ use crate::error::StoreError;
 use crate::files::{Array, Files};
 use crate::index::tally::Count;
 use crate::journal::JournalLine;
+use crate::merge::{LEFT_BY_GIT, has_markers};
 
 /// How often to try again if an array is replaced while we read.
 const TRIES: usize = 8;
@@ -177,6 +178,9 @@ impl Session<'_> {
             .collect::<Result<_, _>>()?;
         let scanned = array::scan(&bytes);
         let mut damage = scanned.unreadable;
+        if damage.is_empty() && has_markers(&bytes) {
+            damage.push((1, LEFT_BY_GIT.to_owned()));
+        }
         for (line, raw) in &scanned.elements {
             match self.take_element(array, raw, &mut rows) {
                 Ok(()) => {}

@@ -13,16 +13,18 @@ const TOOLS: &str = "Write|Edit|MultiEdit|NotebookEdit|Bash|Read|mcp__.*";
 
 /// Events, the tools they are for, and whether a hook that fails must stop what
 /// it was asked about: by default Claude Code would go on.
-const EVENTS: [(&str, Option<&str>, bool); 10] = [
+const EVENTS: [(&str, Option<&str>, bool); 12] = [
     ("SessionStart", None, false),
     ("UserPromptSubmit", None, false),
     ("PreToolUse", Some(TOOLS), true),
     ("PostToolUse", Some(TOOLS), false),
+    ("PostToolUseFailure", Some(TOOLS), false),
     ("SubagentStart", None, false),
     ("SubagentStop", None, false),
     ("Stop", None, false),
     ("TaskCompleted", None, false),
     ("PreCompact", None, false),
+    ("PostCompact", None, false),
     ("SessionEnd", None, false),
 ];
 

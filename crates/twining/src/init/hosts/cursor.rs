@@ -7,11 +7,12 @@ use super::{Ground, Host, PATIENCE_SECONDS, in_words};
 use crate::init::piece::{Part, Piece};
 
 /// Events, and whether a hook that fails must stop what it was asked about.
-const EVENTS: [(&str, bool); 9] = [
+const EVENTS: [(&str, bool); 10] = [
     ("sessionStart", false),
     ("beforeSubmitPrompt", false),
     ("preToolUse", true),
     ("postToolUse", false),
+    ("postToolUseFailure", false),
     ("subagentStart", false),
     ("subagentStop", false),
     ("stop", false),
