@@ -77,7 +77,7 @@ fn reason(scene: &Scene, guards: &Guards, forged: Option<String>, audit: &Audit,
         // Every run that was needed is there now; the files may change later.
         scene.lists().accept();
     }
-    slipped.extend(lists);
+    slipped.extend(scene.lists().holding(lists));
     // Told often enough, it is a question that a person answers, not a reason to hold the next session.
     let by_hand = if audit.is_settled { Vec::new() } else { by_hand::reasons(&audit.differences) };
     let mut reasons: Vec<String> = forged.into_iter().chain(whereabouts::taken_away(scene)).chain(slipped).chain(by_hand).collect();
@@ -104,7 +104,7 @@ fn held(scene: &Scene, notes: &mut Notes, audit: &Audit, reason: &str) -> Reply 
                 traced::held(&scene.project, &scene.heard, &reason, Held::NoLonger);
                 scene.post_question(&format!("An agent stopped although: {reason}"));
                 // The question stands; the next session is not held for it again.
-                scene.lists().accept();
+                scene.lists().settle(scene.lists().slipped(&rules::guards(&scene.project), &scene.recorded()));
                 if !audit.differences.is_empty() {
                     // If it cannot be noted, the next session is held once more.
                     let _ = scene.project.engine.store().settle_audit(audit);

@@ -19,6 +19,8 @@ const NOTE: &str = "accepted-lists";
 struct Kept {
     accepted: Accepted,
     place: Anchor,
+    /// What was told often enough, and is a question by now.
+    settled: Vec<String>,
 }
 
 /// The lists of one project.
@@ -46,7 +48,7 @@ impl<'p> Lists<'p> {
         for path in Accepted::LISTS {
             accepted.accept(path, self.work.text(path).as_deref());
         }
-        self.keep(&Kept { accepted, place: self.store().git_place().unwrap_or_default() });
+        self.keep(&Kept { accepted, place: self.store().git_place().unwrap_or_default(), settled: Vec::new() });
     }
 
     /// Takes the features that a tool left in a list, after guards let it; whether
@@ -67,6 +69,20 @@ impl<'p> Lists<'p> {
         let read = |path: &str| self.work.text(path);
         let found = kept.accepted.slipped_lists(guards, &read, evidence);
         found.into_iter().filter(|(path, _)| !self.is_git_s(&kept, path, guards, evidence)).map(|(_, why)| why).collect()
+    }
+
+    /// Those of them that hold an agent: not the ones that are a question by now.
+    pub fn holding(&self, slipped: Vec<String>) -> Vec<String> {
+        let settled = self.kept().map(|kept| kept.settled).unwrap_or_default();
+        slipped.into_iter().filter(|why| !settled.contains(why)).collect()
+    }
+
+    /// Remembers that these were told often enough.
+    pub fn settle(&self, slipped: Vec<String>) {
+        if let Some(mut kept) = self.kept() {
+            kept.settled = slipped;
+            self.keep(&kept);
+        }
     }
 
     /// Whether a list is what it is because git put it there.
