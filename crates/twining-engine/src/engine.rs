@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use twining_model::{Authority, Id, Time, limits};
-use twining_store::{Archived, Durability, PolicyFile, Store, StoreError, View};
+use twining_model::{Authority, Decision, Id, Time, limits};
+use twining_store::{Archived, Durability, Joiners, PolicyFile, Store, StoreError, View};
 
 use crate::blackboard::{self, *};
 use crate::caller::{Caller, Stamp};
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::governance::{self, *};
 use crate::graph::{self, *};
 use crate::hygiene::{Recent, clean};
-use crate::knowledge::Shelf;
+use crate::knowledge::{self, Shelf};
 use crate::lifecycle::{self, *};
 use crate::search::{Known, LoadModel, Meanings, ModelState, Question, Study};
 
@@ -60,6 +60,7 @@ impl Engine {
     #[must_use]
     pub fn with_model(store: impl Into<Arc<Store>>, load: LoadModel) -> Self {
         let store = store.into();
+        store.join_with(Joiners { features: crate::workflow::LIST, knowledge: knowledge::GRAPH });
         let meanings = Arc::new(Meanings::new(load));
         let study = Arc::new(Study::new(Arc::clone(&store), Arc::clone(&meanings)));
         Self {
@@ -205,6 +206,12 @@ impl Engine {
         let draft = OverrideDraft::parse(&input, authority)?;
         let outcome = self.store.transact(Durability::Strict, |view| plan_override(view, &draft, &self.stamp(caller)))?;
         Ok(Overridden { redacted, ..outcome })
+    }
+
+    /// The decision that such an override would reject, if a person's word on it is still wanted.
+    pub fn override_in_question(&self, input: &OverrideInput) -> Result<Option<Decision>, Failure> {
+        let draft = OverrideDraft::parse(input, Authority::Claimed)?;
+        self.store.view(|view| in_question(view, &draft))
     }
 
     /// Puts provisional decisions in force.

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use twining_model::{EntryType, Scope, Status};
-use twining_store::{EntryFilter, View};
+use twining_store::{EntryFilter, Standing, View};
 
 use crate::caller::Caller;
 use crate::context::{AssembleInput, AssembledContext, ContextDecision, ContextEntry};
@@ -81,7 +81,7 @@ fn whole(view: &View<'_>, context: AssembledContext, draft: &PromptDraft, tokens
     }
     let most = tokens / TOKENS_A_LINE + 1;
     let told: HashSet<String> = decisions.records.iter().map(|record| record.id.clone()).collect();
-    let mut rows = view.decisions().nearest(&draft.scope, most + told.len())?;
+    let mut rows = view.decisions().nearest(&draft.scope, Standing::InForce, most + told.len())?;
     let is_all = rows.len() < most + told.len();
     rows.retain(|row| !told.contains(row.id.as_str()));
     let taken: usize = decisions.records.iter().map(prompt::line_chars).sum();

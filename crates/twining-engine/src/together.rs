@@ -2,6 +2,7 @@
 //! plans, this reads what it plans on.
 
 use twining_model::{Id, Snapshot, Time};
+use twining_store::disk;
 
 use crate::agents::{self, *};
 use crate::caller::Caller;
@@ -88,7 +89,8 @@ impl Engine {
             let known = self.feature_list().ok().and_then(|(_, list)| list);
             known.and_then(|list| list.get(feature).map(|feature| feature.files.clone())).unwrap_or_default()
         };
-        let draft = ClaimDraft::parse(&input, store.root(), &store.config()?, files_of)?;
+        let is_there = |path: &str| disk::is_inside(&store.place().project, path);
+        let draft = ClaimDraft::parse(&input, store.root(), &store.config()?, files_of, is_there)?;
         if draft == ClaimDraft::List {
             return plan_claim(&store.agents()?, &draft, store.folding(), &self.stamp(&caller)).map(|(_, outcome)| outcome);
         }

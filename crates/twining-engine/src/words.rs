@@ -83,11 +83,24 @@ pub(crate) fn fold(text: &str) -> String {
 /// The first `chars` characters on one line, the last of them an ellipsis where
 /// something was cut.
 pub(crate) fn shorten(text: &str, chars: usize) -> String {
-    // Most texts fit and stand on one line already.
-    let is_plain = text.len() <= chars && text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    if is_plain && !text.contains("  ") && text.trim_ascii() == text {
-        return text.to_owned();
+    shorten_plain(text, chars).unwrap_or_else(|| shorten_words(text, chars))
+}
+
+/// The same for most texts, as far as they are wanted: plain, and on one line already.
+fn shorten_plain(text: &str, chars: usize) -> Option<String> {
+    let wanted = &text.as_bytes()[..text.len().min(chars + 1)];
+    let is_plain =
+        wanted.iter().all(|byte| matches!(byte, b' '..=b'~')) && !wanted.starts_with(b" ") && !wanted.windows(2).any(|two| two == b"  ");
+    if !is_plain || wanted.ends_with(b" ") {
+        return None;
     }
+    if text.len() <= chars {
+        return Some(text.to_owned());
+    }
+    Some(format!("{}…", text[..chars.saturating_sub(1)].trim_end()))
+}
+
+fn shorten_words(text: &str, chars: usize) -> String {
     let mut kept = String::with_capacity(text.len().min(chars));
     let mut length = 0;
     // A text may be long and its beginning is all that is wanted.
@@ -188,6 +201,13 @@ mod tests {
             ("abc", 0, "…"),
         ] {
             assert_eq!(shorten(text, chars), short, "{text:?} in {chars}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_plain_text_is_shortened_like_any_other(text in "[ab é\n]{0,12}", chars in 1_usize..10) {
+            proptest::prop_assert_eq!(shorten(&text, chars), shorten_words(&text, chars));
         }
     }
 

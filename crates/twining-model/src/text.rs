@@ -117,7 +117,8 @@ pub fn visible(text: &str) -> String {
 #[must_use]
 pub fn acts(c: char) -> bool {
     match c {
-        '\n' | '\t' => false,
+        // First, because most are: a prompt is looked through several times.
+        ' '..='~' | '\n' | '\t' => false,
         c if c.is_control() => true,
         '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{061C}' => true,
         '\u{00AD}' | '\u{034F}' | '\u{180E}' | '\u{FFF9}'..='\u{FFFB}' => true,

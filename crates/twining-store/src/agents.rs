@@ -11,9 +11,12 @@ use serde::Deserialize;
 use twining_model::{Entry, Id, limits};
 
 use crate::array;
+use crate::audit::{Kind, vouch};
 use crate::disk::Dir;
 use crate::error::StoreError;
 use crate::layout::{AGENTS, FOLDER, HANDOFFS, LOCAL, Layout};
+use crate::merge::has_markers;
+use crate::room::Room;
 use crate::store::Store;
 
 const REGISTRY: &str = "registry.json";
@@ -107,9 +110,11 @@ impl Store {
             }
             let text = array::splice_by(agent_of, &scanned, &change.registry, &HashSet::new());
             put(layout, &layout.top.make_dir(AGENTS)?, REGISTRY, &text)?;
+            vouch(layout, |notes| notes.wrote(&Kind::File.key(&format!("{AGENTS}/{REGISTRY}")), text.as_bytes()))?;
         }
         if let Some(text) = &change.claims {
             put(layout, &layout.local, CLAIMS, text)?;
+            vouch(layout, |notes| notes.wrote(&Kind::File.key(&format!("{LOCAL}/{CLAIMS}")), text.as_bytes()))?;
         }
         if let Some(text) = &change.presence {
             put(layout, &layout.local, PRESENCE, text)?;
@@ -117,6 +122,22 @@ impl Store {
         self.post_under(&held, &room, change.entries)?;
         drop(held);
         Ok(outcome)
+    }
+
+    /// Writes the registry anew in which git left both sides of a merge.
+    pub(crate) fn mend_registry(&self, room: &Room) -> Result<(), StoreError> {
+        let left = |shelf: &AgentShelf| shelf.registry.as_deref().is_some_and(has_markers);
+        if !left(&AgentShelf::open(&room.layout)?) {
+            return Ok(());
+        }
+        let Some(_held) = room.lock.try_take()? else { return Ok(()) };
+        let shelf = AgentShelf::open(&room.layout)?;
+        let scanned = shelf.registered();
+        if !left(&shelf) || !scanned.unreadable.is_empty() {
+            return Ok(());
+        }
+        let text = array::splice_by(agent_of, &scanned, &BTreeMap::new(), &HashSet::new());
+        put(&room.layout, &room.layout.top.make_dir(AGENTS)?, REGISTRY, &text)
     }
 
     /// Remembers that somebody called, if that costs no wait: a busy store is
@@ -138,6 +159,7 @@ fn put_handoff(layout: &Layout, id: &Id, text: &str, line: &str) -> Result<(), S
     }
     let dir = layout.top.make_dir(HANDOFFS)?;
     layout.replace(&dir, &file_name(id), text.as_bytes(), true)?;
+    vouch(layout, |notes| notes.wrote(&Kind::File.key(&format!("{HANDOFFS}/{}", file_name(id))), text.as_bytes()))?;
     dir.sync()?;
     // A list that is too long or cannot be read is not ours to mend: the files have it all.
     let Ok(known) = read(&dir, HANDOFF_INDEX) else { return Ok(()) };

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use twining_model::{Amendment, Change, Decision, Document, Entry, Id, Time, limits};
 
+use crate::audit::{Kind, vouch};
 use crate::board::{Footing, RECENT_MS};
 use crate::disk;
 use crate::error::StoreError;
@@ -73,14 +74,15 @@ impl Room {
     fn apply(&self, line: &JournalLine, footing: Footing, record: &mut Record, undo: &mut Vec<Undo>, now: Time) -> Result<(), StoreError> {
         for decision in &line.change.decisions {
             let name = file_name(&decision.id);
+            // Before it is there: what fails halfway through is undone as well.
+            undo.push(Undo::Remove(name.clone()));
             self.put_decision(&name, pretty(decision)?.as_bytes())?;
-            undo.push(Undo::Remove(name));
         }
         for amendment in &line.change.amendments {
             if let Some((old, new)) = self.amended(amendment)? {
                 let name = file_name(&amendment.id);
+                undo.push(Undo::Restore(name.clone(), old));
                 self.put_decision(&name, new.as_bytes())?;
-                undo.push(Undo::Restore(name, old));
             }
         }
         // Last, because it cannot be taken back once others may have appended.
@@ -95,7 +97,8 @@ impl Room {
                 self.layout.replace(&self.layout.top.make_dir(DECISIONS)?, name, bytes, false)
             }
             other => other,
-        }
+        }?;
+        vouch(&self.layout, |notes| notes.wrote(&decision_key(name), bytes))
     }
 
     fn roll_back(&self, undo: Vec<Undo>) -> Result<(), StoreError> {
@@ -103,6 +106,7 @@ impl Room {
             match step {
                 Undo::Remove(name) => {
                     self.layout.decisions.remove(&name)?;
+                    vouch(&self.layout, |notes| notes.took(&decision_key(&name)))?;
                 }
                 Undo::Restore(name, bytes) => self.put_decision(&name, &bytes)?,
             }
@@ -278,6 +282,10 @@ fn without_safe(change: &Change, safe: &HashSet<String>) -> Change {
 /// the last number, does not make readers skip a line.
 fn next_seq(record: &Record, now: Time) -> u64 {
     (record.written_seq.max(record.applied_seq) + 1).max(u64::try_from(now.as_ms()).unwrap_or(0) << 10)
+}
+
+fn decision_key(name: &str) -> String {
+    Kind::File.key(&format!("{DECISIONS}/{name}"))
 }
 
 fn file_name(id: &Id) -> String {

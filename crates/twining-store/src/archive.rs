@@ -6,6 +6,7 @@ use memchr::memchr_iter;
 use twining_model::{Entry, Time, limits};
 
 use crate::array;
+use crate::audit::{self, Kind};
 use crate::disk::Handle;
 use crate::error::StoreError;
 use crate::layout::{ARCHIVE, BOARD, Layout};
@@ -68,6 +69,18 @@ pub fn move_out(layout: &Layout, archival: &Archival, now: Time) -> Result<Archi
     add_to_archive(layout, &name, &leaving)?;
     layout.replace(&layout.top, BOARD, &kept, true)?;
     Ok(Archived { moved: leaving.len(), file: format!("{ARCHIVE}/{name}") })
+}
+
+/// Notes that Twining took these entries off the board, and what it put there for them.
+pub fn vouch(layout: &Layout, archival: &Archival) -> Result<(), StoreError> {
+    let summary = archival.summary.as_ref().map(|summary| Ok::<_, StoreError>((summary.id.clone(), serde_json::to_vec(summary)?)));
+    let summary = summary.transpose()?;
+    audit::vouch(layout, |notes| {
+        archival.ids.iter().for_each(|id| notes.took(&Kind::Board.key(id)));
+        if let Some((id, line)) = &summary {
+            notes.wrote(&Kind::Board.key(id), line);
+        }
+    })
 }
 
 impl Store {

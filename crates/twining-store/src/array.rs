@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use twining_model::document::compact;
 
-use crate::merge::ThreeWay;
 use crate::merge::tree::Node;
+use crate::merge::{ThreeWay, is_marker};
 
 /// What an array without elements looks like; a file that is not there counts as one.
 pub const NONE: &[u8] = b"[\n]\n";
@@ -184,10 +184,6 @@ pub(crate) fn agent_of(element: &str) -> Option<String> {
 /// An element on one line.
 pub(crate) fn one_line(element: &str) -> Cow<'_, str> {
     if element.contains('\n') { Cow::Owned(compact(element)) } else { Cow::Borrowed(element) }
-}
-
-pub(crate) fn is_marker(line: &[u8]) -> bool {
-    [&b"<<<<<<< "[..], b">>>>>>> ", b"||||||| "].iter().any(|marker| line.starts_with(marker)) || line.trim_ascii_end() == b"======="
 }
 
 /// The element at the start of `rest`: how long it is, and its text.

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use twining_model::{Id, Time};
 
+use crate::audit::{Kind, Ledger, Notes};
 use crate::commits;
 use crate::disk::{Dir, Fingerprint, Handle};
 use crate::error::StoreError;
@@ -41,6 +42,7 @@ pub struct Board {
 struct Open {
     data: Option<Handle>,
     ring: Option<Handle>,
+    ledger: Option<Ledger>,
 }
 
 /// Whether the file is one whose end we know.
@@ -93,7 +95,8 @@ impl Board {
             self.reopen(&mut open)?;
         }
         self.append_to(&open, lines, footing, record)?;
-        self.remember(&mut open, lines, now).inspect_err(|_| {
+        let remembered = self.remember(&mut open, lines, now).and_then(|()| self.vouch(&mut open, lines));
+        remembered.inspect_err(|_| {
             // Nobody will acknowledge these lines, so they must not stay.
             let start = record.board.size - lines.len() as u64;
             if footing == Footing::Ours && data(&open).set_len(start).is_ok() {
@@ -132,6 +135,16 @@ impl Board {
     /// commit or a stash, and so not lost.
     pub fn in_history(&self, texts: &HashSet<String>, decisions: &BTreeSet<Id>) -> HashSet<String> {
         if self.git.is_some() { commits::holding(&self.project, texts, decisions) } else { HashSet::new() }
+    }
+
+    /// The project it is of.
+    pub(crate) fn project(&self) -> &Path {
+        &self.project
+    }
+
+    /// git's own folder, if there is one.
+    pub(crate) fn git_dir(&self) -> Option<&Dir> {
+        self.git.as_ref()
     }
 
     /// Whether git is in the middle of something.
@@ -272,6 +285,21 @@ impl Board {
             open.ring = None;
         }
         Ok(())
+    }
+
+    /// Notes that these lines are ours.
+    fn vouch(&self, open: &mut Open, lines: &[u8]) -> Result<(), StoreError> {
+        if !open.ledger.as_ref().is_some_and(Ledger::is_current) {
+            open.ledger = Some(Ledger::open(&self.layout)?);
+        }
+        let ledger = open.ledger.as_ref().expect("opened above");
+        let mut notes = Notes::new(ledger.seal);
+        for line in lines.split(|&byte| byte == b'\n') {
+            if let Some(id) = tail::id_of(line) {
+                notes.wrote(&Kind::Board.key(&id), line);
+            }
+        }
+        ledger.add(&notes)
     }
 
     fn forget(&self, open: &mut Open, dropped: &HashSet<String>) -> Result<(), StoreError> {

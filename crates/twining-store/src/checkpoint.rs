@@ -9,6 +9,7 @@ use serde_json::json;
 use twining_model::{Decision, Id, Time};
 
 use crate::array;
+use crate::audit::{Kind, vouch};
 use crate::board::RECENT_MS;
 use crate::error::StoreError;
 use crate::files::{Array, Checkpointed, Files, Fingerprint};
@@ -33,12 +34,29 @@ struct Puts {
     gone: HashSet<String>,
 }
 
+impl Puts {
+    /// Notes that these elements are ours. The list of decisions is derived, and
+    /// made anew whoever changed it.
+    fn vouch(&self, room: &Room, array: Array) -> Result<(), StoreError> {
+        let kind = match array {
+            Array::Entities => Kind::Entities,
+            Array::Relations => Kind::Relations,
+            Array::DecisionIndex => return Ok(()),
+        };
+        vouch(&room.layout, |notes| {
+            self.puts.iter().for_each(|(id, text)| notes.wrote(&kind.key(id), text.as_bytes()));
+            self.gone.iter().for_each(|id| notes.took(&kind.key(id)));
+        })
+    }
+}
+
 /// A new version of an array, ready to be put in place.
 struct Ready {
     array: Array,
     from: Option<Fingerprint>,
     /// The new file and its state, or nothing if it would be the same.
     staged: Option<(Staged, Fingerprint)>,
+    puts: Puts,
 }
 
 /// One pass: arrays brought up to the journal, and the journal shortened.
@@ -99,11 +117,13 @@ fn carry_out(room: &Room, record: &Record, lines: &[JournalLine], through: u64) 
     record.write(held.file())?;
     // Kept open until the lock is gone: freeing a large file takes milliseconds.
     let mut replaced = Vec::new();
-    for Ready { array, staged, .. } in unchanged {
+    for Ready { array, staged, puts, .. } in unchanged {
         if let Some((staged, _)) = staged {
             replaced.push(array.dir(&room.layout).open(array.name()));
             staged.put(array.dir(&room.layout), array.name())?;
         }
+        // Also where the file has it already: whoever put it there may have been killed before this.
+        puts.vouch(room, array)?;
     }
     if whole {
         record.checkpoint_seq = record.checkpoint_seq.max(through);
@@ -135,7 +155,7 @@ fn prepare(room: &Room, record: &Record, lines: &[JournalLine], which: Array) ->
     } else {
         Some(room.layout.stage(which.dir(&room.layout), text.as_bytes(), true)?)
     };
-    Ok(Some(Ready { array: which, from, staged }))
+    Ok(Some(Ready { array: which, from, staged, puts }))
 }
 
 fn graph_puts(lines: &[JournalLine], which: Array) -> Result<Puts, StoreError> {

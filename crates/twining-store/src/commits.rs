@@ -15,6 +15,7 @@ use memchr::memchr;
 use twining_model::Id;
 
 use crate::layout::FOLDER;
+use crate::merge::{Joining, Versions, has_markers, is_marker};
 
 /// How far back the positions of HEAD are looked at: a script may switch between
 /// many branches in the seconds for which a record counts as recent.
@@ -62,6 +63,93 @@ pub fn holding(project: &Path, texts: &HashSet<String>, decisions: &BTreeSet<Id>
         }
     }
     held
+}
+
+/// Versions of a file that were merged into what stands in it now.
+pub struct MergedVersions {
+    base: Vec<u8>,
+    versions: Vec<Vec<u8>>,
+}
+
+/// Commits that are followed back to where nobody had left a conflict yet.
+const FOLLOWED: usize = 256;
+
+/// The last versions without a conflict, on every branch that was merged into what is
+/// checked out. A rebased or picked commit is no parent; git names it in the marker.
+pub fn merged_versions(project: &Path, file: &str, text: &[u8]) -> Option<MergedVersions> {
+    let named = text.split(|&byte| byte == b'\n').filter_map(|line| line.strip_prefix(b">>>>>>> "));
+    let named = named.filter_map(|name| std::str::from_utf8(name).ok()?.split_whitespace().next());
+    let is_hash = |name: &&str| (7..=64).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let mut next: Vec<String> = named.filter(is_hash).map(str::to_owned).collect();
+    next.extend(["HEAD", "MERGE_HEAD"].map(str::to_owned));
+    let (mut seen, mut clean, mut versions) = (HashSet::new(), Vec::new(), Vec::new());
+    while !next.is_empty() && seen.len() < FOLLOWED {
+        next.retain(|commit| seen.insert(commit.clone()));
+        let names: String = next.iter().map(|commit| format!("{commit}:./{file}\n")).collect();
+        let contents = contents(&fed(project, &["cat-file", "--batch"], names)?)?;
+        let mut parents = Vec::new();
+        for (commit, content) in next.iter().zip(contents) {
+            match content {
+                Some(content) if has_markers(&content) => {
+                    parents.extend(lines(project, &["rev-parse", "--verify", "--quiet", &format!("{commit}^@")]));
+                }
+                Some(content) if !versions.contains(&content) => {
+                    clean.push(commit.clone());
+                    versions.push(content);
+                }
+                _ => {}
+            }
+        }
+        next = parents;
+    }
+    let mut ask: Vec<&str> = vec!["merge-base", "--octopus"];
+    ask.extend(clean.iter().map(String::as_str));
+    let from = lines(project, &ask).pop();
+    let base = from.and_then(|from| contents(&fed(project, &["cat-file", "--batch"], format!("{from}:./{file}\n"))?)?.pop()?);
+    Some(MergedVersions { base: base.unwrap_or_default(), versions })
+}
+
+impl MergedVersions {
+    /// All of them as one, if they hold every line that stands in the text now: one
+    /// that they lack was written since, and would be lost.
+    pub fn joined(self, text: &[u8], joining: &Joining) -> Option<Vec<u8>> {
+        let bare = |line: &[u8]| line.trim_ascii().strip_suffix(b",").unwrap_or(line.trim_ascii()).to_vec();
+        let known: HashSet<Vec<u8>> = self.versions.iter().flat_map(|version| version.split(|&byte| byte == b'\n')).map(bare).collect();
+        let mut in_base = false;
+        for line in text.split(|&byte| byte == b'\n') {
+            if is_marker(line) {
+                in_base = line.starts_with(b"|") || (in_base && !line.starts_with(b"======= ") && line.trim_ascii_end() != b"=======");
+            } else if !in_base && !known.contains(&bare(line)) {
+                return None;
+            }
+        }
+        let mut versions = self.versions.into_iter();
+        let first = versions.next().filter(|first| joining.is_whole(first))?;
+        let base = if joining.is_whole(&self.base) { self.base } else { Vec::new() };
+        versions.try_fold(first, |ours, theirs| {
+            if !joining.is_whole(&theirs) {
+                return None;
+            }
+            (joining.join)(&Versions { base: &base, ours: &ours, theirs: &theirs })
+        })
+    }
+}
+
+/// What `cat-file --batch` says: a content for each name, or none.
+fn contents(bytes: &[u8]) -> Option<Vec<Option<Vec<u8>>>> {
+    let (mut contents, mut rest) = (Vec::new(), bytes);
+    while let Some(end) = memchr(b'\n', rest) {
+        let head = std::str::from_utf8(&rest[..end]).ok()?;
+        let size = head.rsplit(' ').next().and_then(|size| size.parse::<usize>().ok());
+        let Some(size) = size.filter(|_| !head.ends_with(" missing")) else {
+            contents.push(None);
+            rest = &rest[end + 1..];
+            continue;
+        };
+        contents.push(Some(rest.get(end + 1..end + 1 + size)?.to_vec()));
+        rest = rest.get(end + 2 + size..).unwrap_or_default();
+    }
+    Some(contents)
 }
 
 /// Those that stand in these commits, and how many bytes were read for it.
@@ -123,7 +211,7 @@ fn strike(content: &[u8], texts: &HashSet<String>, found: &mut HashSet<String>) 
 }
 
 /// What git says to this input.
-fn fed(project: &Path, args: &[&str], input: String) -> Option<Vec<u8>> {
+pub(crate) fn fed(project: &Path, args: &[&str], input: String) -> Option<Vec<u8>> {
     let mut child = git(project).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
     let mut stdin = child.stdin.take()?;
     // On its own thread: git answers before it has read everything.
@@ -133,7 +221,7 @@ fn fed(project: &Path, args: &[&str], input: String) -> Option<Vec<u8>> {
     output.status.success().then_some(output.stdout)
 }
 
-fn lines(project: &Path, args: &[&str]) -> Vec<String> {
+pub(crate) fn lines(project: &Path, args: &[&str]) -> Vec<String> {
     let output = git(project).args(args).output();
     output.map_or_else(|_| Vec::new(), |output| String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
 }

@@ -58,6 +58,8 @@ pub struct Archive {
     pub auto_archive_on_commit: bool,
     /// Whether an agent may archive when the task changes.
     pub auto_archive_on_context_switch: bool,
+    /// What an archive that nobody called for leaves on the board: entries younger than this.
+    pub min_age_hours: u64,
     /// From how many entries on `status` asks for an archive.
     pub max_blackboard_entries_before_archive: u64,
 }
@@ -194,7 +196,12 @@ impl Default for Config {
 
 impl Default for Archive {
     fn default() -> Self {
-        Self { auto_archive_on_commit: true, auto_archive_on_context_switch: true, max_blackboard_entries_before_archive: 500 }
+        Self {
+            auto_archive_on_commit: true,
+            auto_archive_on_context_switch: true,
+            min_age_hours: 24,
+            max_blackboard_entries_before_archive: 500,
+        }
     }
 }
 

@@ -502,6 +502,16 @@ pub fn read_inside(base: &Path, path: &str, most: usize) -> Result<Option<Vec<u8
     }
 }
 
+/// Whether a file or folder of just that name is inside the folder `base`.
+#[must_use]
+pub fn is_inside(base: &Path, path: &str) -> bool {
+    match found_inside(base, path) {
+        Ok(Some((dir, Some(name)))) => matches!(dir.stat(&name), Ok(Some(_))),
+        Ok(Some((_, None))) => true,
+        Ok(None) | Err(_) => false,
+    }
+}
+
 /// How a path inside the folder `base` is now: for a folder, all that is in it
 /// but hidden names and what build tools leave. `None` if nothing is there.
 pub fn state_inside(base: &Path, path: &str, most_files: usize, most_bytes: usize) -> Result<Option<PathState>, StoreError> {

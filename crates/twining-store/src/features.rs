@@ -7,9 +7,12 @@
 
 use twining_model::{Entry, limits};
 
+use crate::audit::Seal;
 use crate::disk::Dir;
 use crate::error::StoreError;
 use crate::layout::{FEATURES, FOLDER, Layout};
+use crate::mend;
+use crate::merge::has_markers;
 use crate::store::Store;
 use crate::traces::{nook, nook_if_there};
 
@@ -81,6 +84,8 @@ pub struct FeatureShelf {
     pub path: String,
     /// The list.
     pub file: FeatureFile,
+    /// Whether git left both sides of a merge in the file, and this is what they are together.
+    pub joined: bool,
     /// A second list that is not used.
     pub unused: Option<String>,
     /// Lines about runs, oldest first.
@@ -154,7 +159,24 @@ impl Store {
             FeatureFile::Missing => others.next().unwrap_or((own_path(), FeatureFile::Missing)),
             own => (own_path(), own),
         };
-        Ok(FeatureShelf { path, file, unused: others.next().map(|(path, _)| path), runs })
+        let (file, joined) = self.joined(&path, file);
+        Ok(FeatureShelf { path, file, joined, unused: others.next().map(|(path, _)| path), runs })
+    }
+}
+
+impl Store {
+    /// The list as one, where git left both sides of a merge in it.
+    fn joined(&self, path: &str, file: FeatureFile) -> (FeatureFile, bool) {
+        let left = match &file {
+            FeatureFile::Text(text) if has_markers(text.as_bytes()) => text,
+            _ => return (file, false),
+        };
+        let joining = self.joiners.get().map(|joiners| &joiners.features);
+        let whole = joining.and_then(|joining| mend::one(&self.place().project, path, left.as_bytes(), joining));
+        match whole.and_then(|whole| String::from_utf8(whole).ok()) {
+            Some(whole) => (FeatureFile::Text(whole), true),
+            None => (file, false),
+        }
     }
 }
 
@@ -176,7 +198,8 @@ fn read(dir: &Dir, name: &str) -> Result<FeatureFile, StoreError> {
     }
 }
 
-/// The newest lines about runs, as many as are kept.
+/// The newest lines about runs that we wrote, as many as are kept. A line that
+/// another hand put there is no run.
 fn remembered(layout: &Layout) -> Result<String, StoreError> {
     let Some(handle) = nook_if_there(layout)?.map(|nook| nook.open(RUNS)).transpose()?.flatten() else { return Ok(String::new()) };
     let size = handle.fingerprint()?.size;
@@ -184,14 +207,33 @@ fn remembered(layout: &Layout) -> Result<String, StoreError> {
     let mut bytes = vec![0; limits::RUNS_BYTES.min(usize::try_from(size).unwrap_or(limits::RUNS_BYTES))];
     let read = handle.read_at(&mut bytes, from)?;
     bytes.truncate(read);
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let Some(seal) = Seal::if_there(layout)? else { return Ok(String::new()) };
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(text.lines().filter_map(|line| unsealed(line, seal)).map(|line| line + "\n").collect())
+}
+
+/// What stands at the end of a line about a run: `,"seal":"…"}`.
+const SEALED: &str = ",\"seal\":\"";
+
+fn sealed(line: &str, seal: Seal) -> String {
+    match line.strip_suffix('}') {
+        Some(open) => format!("{open}{SEALED}{:016x}\"}}", seal.of(line.as_bytes())),
+        None => line.to_owned(),
+    }
+}
+
+fn unsealed(line: &str, seal: Seal) -> Option<String> {
+    let (open, told) = line.strip_suffix("\"}")?.rsplit_once(SEALED)?;
+    let line = format!("{open}}}");
+    (u64::from_str_radix(told, 16) == Ok(seal.of(line.as_bytes()))).then_some(line)
 }
 
 fn remember(layout: &Layout, lines: &[String]) -> Result<(), StoreError> {
     if lines.is_empty() {
         return Ok(());
     }
-    let added: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let seal = Seal::make(layout)?;
+    let added: String = lines.iter().map(|line| format!("{}\n", sealed(line, seal))).collect();
     if added.len() > limits::RUN_BYTES {
         return Err(StoreError::TooLarge { bytes: added.len(), most: limits::RUN_BYTES });
     }
@@ -204,7 +246,7 @@ fn remember(layout: &Layout, lines: &[String]) -> Result<(), StoreError> {
         let torn = size > 0 && handle.read_at(&mut last, size - 1)? == 1 && last != *b"\n";
         return handle.write(format!("{}{added}", if torn { "\n" } else { "" }).as_bytes());
     }
-    let kept = remembered(layout)?;
+    let kept: String = remembered(layout)?.lines().map(|line| format!("{}\n", sealed(line, seal))).collect();
     let half = kept.len().saturating_sub(limits::RUNS_BYTES / 2);
     let newest = kept.as_bytes()[half..].iter().position(|&byte| byte == b'\n').map_or("", |at| &kept[half + at + 1..]);
     layout.replace(&nook, RUNS, format!("{newest}{added}").as_bytes(), false)

@@ -1,19 +1,27 @@
 //! Putting right what git leaves where no driver is installed: both sides of a
-//! merge between markers, in the board or in a decision.
+//! merge between markers, in the board, in an array, in a decision, in the feature
+//! list or in the graph.
 //!
 //! Readers make sense of such files at once. Here they are written anew, off
 //! everybody's way, so that other programs and the next commit find them whole.
 
-use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+use std::sync::PoisonError;
 
 use memchr::memmem;
 use twining_model::{Id, Time};
 
+use crate::array;
+use crate::commits;
 use crate::error::StoreError;
-use crate::layout::{BOARD, DECISIONS};
-use crate::merge::{LEFT_BY_GIT, is_marker, one_decision};
+use crate::features::{FeatureChange, FeatureFile};
+use crate::files::Array;
+use crate::layout::{BOARD, DECISIONS, FOLDER};
+use crate::merge::{DECISION, Joining, LEFT_BY_GIT, has_markers, is_marker, untangle};
 use crate::record::Record;
 use crate::room::Room;
+use crate::store::Store;
 
 /// The most of a board that is rewritten in memory.
 const BOARD_BYTES: usize = 1024 * 1024 * 1024;
@@ -22,7 +30,8 @@ const BOARD_BYTES: usize = 1024 * 1024 * 1024;
 /// git or another writer is at work; the next call looks again.
 pub fn after_git(room: &Room, now: Time) -> Result<(), StoreError> {
     let files = room.with_view::<Vec<String>, StoreError>(now, |view| {
-        let left = view.unreadable()?.into_iter().filter(|bad| bad.why == LEFT_BY_GIT);
+        // What nobody can make out from a decision's text alone may still be made out with git's help.
+        let left = view.unreadable()?.into_iter().filter(|bad| bad.why == LEFT_BY_GIT || decision_of(&bad.file).is_some());
         Ok(left.map(|bad| bad.file).collect())
     })?;
     if files.is_empty() || room.board.git_is_busy() {
@@ -32,7 +41,8 @@ pub fn after_git(room: &Room, now: Time) -> Result<(), StoreError> {
     let mut record = Record::read(held.file())?;
     for id in files.iter().filter_map(|file| decision_of(file)) {
         if let Some((_, bytes)) = room.files.decision(&id)?
-            && let Cow::Owned(whole) = one_decision(&bytes)
+            && has_markers(&bytes)
+            && let Some(whole) = one(room.board.project(), &format!("{FOLDER}/{DECISIONS}/{id}.json"), &bytes, &DECISION)
         {
             room.put_decision(&format!("{id}.json"), &whole)?;
         }
@@ -40,9 +50,77 @@ pub fn after_git(room: &Room, now: Time) -> Result<(), StoreError> {
     if files.iter().any(|file| file == BOARD) {
         mend_board(room, &mut record)?;
     }
+    // The list of decisions is derived and no part of the index: it is looked at where another file was left so.
+    for which in [Array::Entities, Array::Relations, Array::DecisionIndex] {
+        mend_array(room, which)?;
+    }
     record.write(held.file())?;
     drop(held);
     room.catch_up()
+}
+
+/// How files are made one whose meaning is not this crate's business.
+#[derive(Clone, Copy, Debug)]
+pub struct Joiners {
+    /// For a feature list.
+    pub features: Joining,
+    /// For the knowledge graph.
+    pub knowledge: Joining,
+}
+
+/// What git left in a file, made one. Line by line git may have put what one branch
+/// wrote into a record of another, outside of every conflict: the versions that were
+/// merged are asked for first, the text only where they are not to be had. None where
+/// nothing can be made out, or people must settle it.
+pub(crate) fn one(project: &Path, file: &str, text: &[u8], joining: &Joining) -> Option<Vec<u8>> {
+    let by_history = commits::merged_versions(project, file, text).and_then(|versions| versions.joined(text, joining));
+    by_history.or_else(|| untangle(text, joining))
+}
+
+impl Store {
+    /// From now on feature lists and graphs are put right too.
+    pub fn join_with(&self, joiners: Joiners) {
+        // Whoever was first knows as much.
+        let _ = self.joiners.set(joiners);
+    }
+
+    /// Looks once for each time that git wrote its index.
+    pub(crate) fn mend_with_joiners(&self, room: &Room) -> Result<(), StoreError> {
+        let (Some(joiners), Some(print)) = (self.joiners.get(), room.board.git_index()) else { return Ok(()) };
+        if room.board.git_is_busy() || self.looked.lock().unwrap_or_else(PoisonError::into_inner).replace(print) == Some(print) {
+            return Ok(());
+        }
+        self.mend_registry(room)?;
+        let graph = self.knowledge()?;
+        let left = graph.bytes.as_deref().filter(|bytes| has_markers(bytes));
+        if let Some(whole) = left.and_then(|bytes| one(&self.place().project, &graph.path, bytes, &joiners.knowledge)) {
+            // Somebody may have edited it meanwhile.
+            self.replace_knowledge(|file| Ok::<_, StoreError>(((file.bytes == graph.bytes).then_some(whole), ())))?;
+        }
+        let shelf = self.features()?;
+        if shelf.joined {
+            self.transact_features(|now| {
+                let list = match &now.file {
+                    FeatureFile::Text(list) if now.joined && now.file == shelf.file => Some(list.clone()),
+                    _ => None,
+                };
+                Ok::<_, StoreError>((FeatureChange { list, ..FeatureChange::default() }, ()))
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes an array anew in which both sides stand, each element once.
+fn mend_array(room: &Room, which: Array) -> Result<(), StoreError> {
+    let Some((_, bytes)) = room.files.array(which)? else { return Ok(()) };
+    let scanned = array::scan(&bytes);
+    if !has_markers(&bytes) || !scanned.unreadable.is_empty() {
+        return Ok(());
+    }
+    let dir = if which == Array::DecisionIndex { &room.layout.decisions } else { &room.layout.graph };
+    let whole = array::splice(&scanned, &BTreeMap::new(), &HashSet::new());
+    room.layout.replace(dir, which.name(), whole.as_bytes(), true)
 }
 
 /// Takes git's markers off the board; every other line stays as it is.
@@ -56,7 +134,7 @@ fn mend_board(room: &Room, record: &mut Record) -> Result<(), StoreError> {
     let lines = bytes.split_inclusive(|&byte| byte == b'\n').filter(|line| !is_marker(line.trim_ascii_end()));
     lines.for_each(|line| kept.extend_from_slice(line));
     room.layout.replace(&room.layout.top, BOARD, &kept, true)?;
-    let known = room.board.replaced(record, &std::collections::HashSet::new());
+    let known = room.board.replaced(record, &HashSet::new());
     record.epoch = record.epoch.saturating_add(1);
     known
 }

@@ -1,6 +1,7 @@
 //! Notes of hooks: small files in `local/hooks/` that one process leaves for the
 //! next. Nothing is lost with them but patience.
 
+use crate::audit::Seal;
 use crate::error::StoreError;
 use crate::layout::DECISIONS;
 use crate::store::Store;
@@ -34,6 +35,29 @@ impl Store {
         let Some(room) = self.reading_room()? else { return Ok(()) };
         let hooks = room.layout.local.make_dir(HOOKS)?;
         room.layout.replace(&hooks, &file_of(name), bytes, false)
+    }
+
+    /// Adds a line to a note of lines. A hook that is waited for adds and replaces
+    /// nothing: some disks flush a file that takes another's place. Each line is
+    /// sealed, so that one from another hand is none.
+    pub fn add_to_note(&self, name: &str, line: &str) -> Result<(), StoreError> {
+        let Some(room) = self.reading_room()?.filter(|_| !line.contains(['\n', '\t'])) else { return Ok(()) };
+        let seal = Seal::make(&room.layout)?;
+        let hooks = room.layout.local.make_dir(HOOKS)?;
+        hooks.make_append(&file_of(name))?.write(format!("{line}\t{:016x}\n", seal.of(line.as_bytes())).as_bytes())
+    }
+
+    /// The lines of such a note, the oldest first.
+    pub fn note_lines(&self, name: &str) -> Result<Vec<String>, StoreError> {
+        let Some(bytes) = self.note(name)? else { return Ok(Vec::new()) };
+        let Some(room) = self.reading_room()? else { return Ok(Vec::new()) };
+        let Some(seal) = Seal::if_there(&room.layout)? else { return Ok(Vec::new()) };
+        let text = String::from_utf8_lossy(&bytes);
+        let sealed = text.lines().filter_map(|line| line.rsplit_once('\t'));
+        Ok(sealed
+            .filter(|(line, mac)| u64::from_str_radix(mac, 16) == Ok(seal.of(line.as_bytes())))
+            .map(|(line, _)| line.to_owned())
+            .collect())
     }
 
     /// Whether there is such a note.

@@ -11,6 +11,15 @@ const RECEIPT: &str = "receipt";
 /// Bytes of a receipt; it holds pieces of settings files, never whole projects.
 const MOST_BYTES: usize = 32 * 1024 * 1024;
 
+/// The lines that a file of the folder lacks, of those that git must be told; none
+/// for settings, of which every one may be left out.
+#[must_use]
+pub fn lacking_lines(name: &str, text: &str) -> Vec<&'static str> {
+    let known = SCAFFOLD.iter().find(|(known, _)| *known == name && name.starts_with(".git")).map_or("", |(_, text)| *text);
+    let is_there = |line: &&str| text.lines().any(|there| there.split_whitespace().eq(line.split_whitespace()));
+    known.lines().filter(|line| !is_there(line)).collect()
+}
+
 impl Store {
     /// Makes the folder where there is none, and adds what a folder made by
     /// another program lacks.
@@ -21,6 +30,29 @@ impl Store {
             if room.layout.top.stat(name)?.is_none() {
                 room.layout.replace(&room.layout.top, name, text.as_bytes(), false)?;
             }
+        }
+        drop(held);
+        Ok(())
+    }
+
+    /// Adds the lines that what git is told of the folder lacks, below what stands there.
+    pub fn complete(&self) -> Result<(), StoreError> {
+        self.prepare()?;
+        let room = self.writing_room()?;
+        let held = room.lock.take()?;
+        let top = &room.layout.top;
+        for (name, _) in SCAFFOLD {
+            let Some(handle) = top.open(name)? else { continue };
+            let mut text = String::from_utf8_lossy(&handle.read_all(MOST_BYTES)?).into_owned();
+            let lacking = lacking_lines(name, &text);
+            if lacking.is_empty() {
+                continue;
+            }
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            lacking.iter().for_each(|line| text.extend([line, "\n"]));
+            room.layout.replace(top, name, text.as_bytes(), false)?;
         }
         drop(held);
         Ok(())

@@ -2,7 +2,7 @@
 //! carried out whole; reads on a snapshot, never behind the lock.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use twining_model::scope::{Folding, Root};
 use twining_model::{Change, Entry, IdSource};
@@ -19,7 +19,7 @@ use crate::journal::Journal;
 use crate::keeper::Work;
 use crate::layout::{CONFIG, Layout, Place};
 use crate::lock::{Held, Lock};
-use crate::mend;
+use crate::mend::{self, Joiners};
 use crate::queue::{self, DrainCount, Queue};
 use crate::record::Record;
 use crate::room::{INDEX_PATIENCE, Room};
@@ -63,6 +63,10 @@ pub struct Store {
     drained: [AtomicBool; 2],
     /// Whether this process lives longer than a call or two.
     stays: Arc<AtomicBool>,
+    /// What makes one of two sides, where that takes more than this crate knows.
+    pub(crate) joiners: OnceLock<Joiners>,
+    /// Git's index when such files were last looked at.
+    pub(crate) looked: Mutex<Option<Fingerprint>>,
 }
 
 impl Store {
@@ -86,6 +90,8 @@ impl Store {
             work: Work::default(),
             drained: [AtomicBool::new(true), AtomicBool::new(true)],
             stays: Arc::new(AtomicBool::new(false)),
+            joiners: OnceLock::new(),
+            looked: Mutex::new(None),
         })
     }
 
@@ -225,9 +231,10 @@ impl Store {
         if archived.moved > 0 {
             let dropped = archival.ids.iter().cloned().collect();
             let known = room.board.replaced(&mut record, &dropped);
+            let vouched = archive::vouch(&room.layout, &archival);
             record.epoch = record.epoch.saturating_add(1);
             record.write(held.file())?;
-            known?;
+            known.and(vouched)?;
         }
         self.work.add();
         Ok(archived)
@@ -365,6 +372,7 @@ impl Store {
         room.catch_up()?;
         let now = self.ids.now();
         mend::after_git(&room, now)?;
+        self.mend_with_joiners(&room)?;
         checkpoint::run(&room, indexed, now, when)?;
         // At once, while nobody waits: the next call then finds the index up to date.
         room.catch_up()?;

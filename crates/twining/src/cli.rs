@@ -188,8 +188,8 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                 Arg::new("what")
                     .required(true)
                     .value_name("WHAT")
-                    .value_parser(["list", "test", "explain", "bypass", "promote"])
-                    .help("explain reads a hook's JSON from stdin; bypass and promote are a person's, at a terminal"),
+                    .value_parser(["list", "test", "explain", "bypass", "promote", "accept"])
+                    .help("explain reads a hook's JSON from stdin; bypass, promote and accept are a person's, at a terminal; accept takes protected files as they are"),
             )
             .arg(Arg::new("guard").value_name("GUARD").required_if_eq_any([("what", "bypass"), ("what", "promote")]).help("Which guard to lift or promote"))
             .arg(Arg::new("for").long("for").value_name("TIME").help("How long a bypass lasts: 10m, 2h; at most a day"))
@@ -319,6 +319,7 @@ fn run(matches: &ArgMatches) -> Ending {
             match what {
                 "bypass" => lift::bypass(project, named, word("for"), word("reason"), style),
                 "promote" => lift::promote(project, named, style),
+                "accept" => lift::accept(project, style),
                 _ => guard::run(project, what, style),
             }
         }

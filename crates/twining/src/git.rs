@@ -135,12 +135,22 @@ impl Git {
 
     /// A file as the commit that is being made would record it.
     pub fn staged_text(&self, path: &str) -> Option<String> {
-        self.staging(&["cat-file", "blob", &format!(":{path}")]).and_then(|bytes| in_words(&bytes))
+        self.staged_bytes(path).and_then(|bytes| in_words(&bytes))
+    }
+
+    /// The same, to the byte.
+    pub fn staged_bytes(&self, path: &str) -> Option<Vec<u8>> {
+        self.staging(&["cat-file", "blob", &format!(":{path}")])
     }
 
     /// A file as it was recorded last.
     pub fn committed_text(&self, path: &str) -> Option<String> {
-        self.printed(&["cat-file", "blob", &format!("HEAD:{path}")]).and_then(|bytes| in_words(&bytes))
+        self.committed_bytes(path).and_then(|bytes| in_words(&bytes))
+    }
+
+    /// The same, to the byte.
+    pub fn committed_bytes(&self, path: &str) -> Option<Vec<u8>> {
+        self.printed(&["cat-file", "blob", &format!("HEAD:{path}")])
     }
 
     /// Asks about the index git is committing from: `git commit -a` uses one of its own.

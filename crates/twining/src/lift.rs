@@ -1,5 +1,5 @@
-//! What only a person does to a guard: lift it for a while, promote it, and allow
-//! the command it verifies by.
+//! What only a person does to a guard: lift it for a while, promote it, allow the
+//! command it verifies by, and accept what was changed behind its back.
 
 use std::path::PathBuf;
 
@@ -9,6 +9,7 @@ use twining_model::{Refused, Time, limits, text};
 
 use crate::allowed::{Allowed, Bypass, Trusted};
 use crate::desk::Project;
+use crate::hook;
 use crate::out::{self, Style};
 use crate::page::{dim, good, plain, strong, warn};
 use crate::person;
@@ -57,6 +58,34 @@ pub fn promote(project: Option<PathBuf>, guard: &str, style: Style) -> Result<En
         style,
         || json!(promoted),
         |page| page.line([good(Level::Block.as_str()), strong(&promoted.id), dim(&promoted.place)]),
+        Ending::Done,
+    ))
+}
+
+/// Takes the records as they are, whoever changed them.
+pub fn accept(project: Option<PathBuf>, style: Style) -> Result<Ending, Problem> {
+    let project = open(project)?;
+    let store = project.engine.store();
+    let failed = |error| Problem::from(twining_engine::Failure::from(error));
+    let found = store.audit().map_err(failed)?.differences;
+    let lists = hook::slipped_lists(&project);
+    if !(found.is_empty() && lists.is_empty()) {
+        let told: Vec<String> = hook::told_by_hand(&found).into_iter().chain(lists.clone()).collect();
+        let told = told.join("\n");
+        let caller = person::confirmed(&told, "accept")?;
+        // Recorded first: nothing is accepted that nobody can read about.
+        project.engine.approve(&caller, "protect-twining-state", "changes by another hand were accepted", &text::excerpt(&told, 300))?;
+        store.accept_records().map_err(failed)?;
+        hook::accept_lists(&project);
+    }
+    let many = found.len() + lists.len();
+    Ok(out::answer(
+        style,
+        || json!({ "accepted": many }),
+        |page| match many {
+            0 => page.line([dim("nothing was changed by another hand")]),
+            many => page.line([good("accepted"), plain(format!("{many} changes"))]),
+        },
         Ending::Done,
     ))
 }

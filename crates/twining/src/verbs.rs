@@ -121,6 +121,8 @@ pub trait Verb: 'static {
     const EFFECT: Effect;
     /// Whether a host that defers tool schemas should load this one at once.
     const ALWAYS_LOADED: bool = false;
+    /// Whether [`Verb::question`] may ask something.
+    const ASKS: bool = false;
 
     /// What it takes.
     type Input: DeserializeOwned + JsonSchema + Args;
@@ -136,6 +138,12 @@ pub trait Verb: 'static {
     /// How a command with this answer ends.
     fn ending(_output: &Self::Output) -> Ending {
         Ending::Done
+    }
+
+    /// What the person behind the caller is asked before it is done, where that
+    /// is possible: their word makes it weigh more.
+    fn question(_desk: &Desk<'_>, _input: &Self::Input) -> Option<String> {
+        None
     }
 }
 
@@ -156,6 +164,9 @@ pub trait Answer {
     /// How a command with this answer ends.
     fn ending(&self) -> Ending;
 }
+
+/// A verb's question to a person, its types erased.
+pub type Question = fn(&Desk<'_>, &Map<String, Value>) -> Option<String>;
 
 /// A verb's work, its types erased.
 pub type Run = fn(&Desk<'_>, Given<'_>) -> Result<Box<dyn Answer>, Problem>;
@@ -184,6 +195,8 @@ pub struct VerbEntry {
     pub with_flags: fn(Command) -> Command,
     /// [`Verb::run`].
     pub run: Run,
+    /// [`Verb::question`], of one that asks.
+    pub question: Option<Question>,
 }
 
 impl VerbEntry {
@@ -201,6 +214,7 @@ impl VerbEntry {
             output_schema: schema::of_output::<V::Output>,
             with_flags: <V::Input as Args>::augment_args,
             run: run::<V>,
+            question: if V::ASKS { Some(question::<V>) } else { None },
         }
     }
 
@@ -250,6 +264,12 @@ fn run<V: Verb>(desk: &Desk<'_>, given: Given<'_>) -> Result<Box<dyn Answer>, Pr
         Given::Fields(fields) => read_fields::<V::Input>(&Value::Object(fields)).map_err(|refused| Problem::refused(&refused))?,
     };
     Ok(Box::new(Answered::<V>(V::run(desk, input)?)))
+}
+
+/// What cannot be read is not asked about: running it says why.
+fn question<V: Verb>(desk: &Desk<'_>, fields: &Map<String, Value>) -> Option<String> {
+    let input = read_fields::<V::Input>(&Value::Object(fields.clone())).ok()?;
+    V::question(desk, &input)
 }
 
 /// Reads a tool's arguments, and on failure names the field that is to blame:

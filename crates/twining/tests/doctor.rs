@@ -128,7 +128,11 @@ type Harm<'a> = &'a dyn Fn(&Repository);
 #[test]
 fn what_git_no_longer_does_is_an_error_and_is_mended() {
     let all = ["decision", "lines", "array", "features", "knowledge"];
-    let broken: [(&str, Harm); 7] = [
+    let broken: [(&str, Harm); 9] = [
+        ("post-commit no longer asks twining", &|shop| fs::remove_file(shop.file(".git/hooks/post-commit")).expect("removes")),
+        ("post-commit is not executable", &|shop| {
+            fs::set_permissions(shop.file(".git/hooks/post-commit"), fs::Permissions::from_mode(0o644)).expect("sets");
+        }),
         ("merge driver of twining-lines", &|shop| drop(shop.git(&["config", "--remove-section", "merge.twining-lines"]))),
         ("merge driver of twining-knowledge", &|shop| drop(shop.git(&["config", "--remove-section", "merge.twining-knowledge"]))),
         ("merge driver of twining-decision", &|shop| {
@@ -237,6 +241,39 @@ fn a_memory_of_another_program_is_completed_and_dead_locks_go() {
     let told = examined(&shop, &["--fix"]);
     assert!(!shop.file(".twining/blackboard.jsonl.lock").exists() && shop.file(".twining/.gitattributes").exists(), "{told}");
     assert!(shop.read(".git/config").contains("twining-knowledge"), "{told}");
+}
+
+#[test]
+fn hooks_that_only_a_person_can_put_in_place_are_not_called_so() {
+    let shop = Repository::new();
+    shop.twining_on_path();
+    fs::create_dir(shop.path("home/hooks")).expect("makes a folder");
+    shop.git(&["config", "core.hooksPath", shop.path("home/hooks").to_str().expect("is UTF-8")]);
+    shop.told(&["init", "--agent", "none"]);
+    let told = examined(&shop, &[]);
+    assert_eq!(said(&told, "git", "add `twining hook --agent git post-commit`").0, "warn", "{told:#}");
+    assert_eq!(said(&told, "git", "drivers are in place").0, "ok");
+    for name in ["pre-commit", "post-commit"] {
+        fs::write(shop.path(&format!("home/hooks/{name}")), format!("#!/bin/sh\ntwining hook --agent git {name}\n")).expect("writes");
+    }
+    assert_eq!(said(&examined(&shop, &[]), "git", "drivers and hooks are in place").0, "ok", "who did so is not told again");
+}
+
+#[test]
+fn lines_that_somebody_took_out_of_what_git_is_told_are_found_and_added() {
+    let shop = wired("none");
+    let attributes = shop.read(".twining/.gitattributes");
+    shop.write(".twining/.gitattributes", &format!("# ours\n{}", attributes.replace("graph/*.json merge=union -text\n", "")));
+    shop.write(".twining/.gitignore", "# kept\narchive/\n  pending-*.jsonl\nmine/");
+    let told = examined(&shop, &[]);
+    assert_eq!(said(&told, "folder", ".gitattributes lacks `graph/*.json merge=union -text`").0, "warn");
+    assert_eq!(said(&told, "folder", ".gitignore lacks `local/`").0, "warn");
+    let told = examined(&shop, &["--fix"]);
+    assert!(!told.to_string().contains(" lacks "), "{told:#}");
+    assert!(shop.read(".twining/.gitattributes").starts_with("# ours\nblackboard.jsonl"));
+    assert!(shop.read(".twining/.gitattributes").ends_with("\ngraph/*.json merge=union -text\n"));
+    assert!(shop.read(".twining/.gitignore").starts_with("# kept\narchive/\n  pending-*.jsonl\nmine/\nlocal/\n"));
+    assert_eq!(examined(&shop, &["--fix"])["fixed"], serde_json::json!([]));
 }
 
 #[test]

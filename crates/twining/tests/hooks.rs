@@ -49,7 +49,14 @@ fn decision(ran: &Ran) -> Value {
 }
 
 fn ran_tests(project: &Project, command: &str, response: &Value) -> Ran {
+    begun(project, command);
     hook(project, "PostToolUse", json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_response": response}))
+}
+
+/// The host asks before it runs a command.
+fn begun(project: &Project, command: &str) {
+    let asked = hook(project, "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": command}}));
+    assert_eq!(decision(&asked), Value::Null, "{command}: {asked:?}");
 }
 
 fn mark_tested(project: &Project) -> Ran {
@@ -267,6 +274,7 @@ fn a_failed_run_is_remembered_as_failed() {
     let project = project();
     one_feature(&project);
     let failed = json!({"tool_name": "Bash", "tool_input": {"command": "cargo test"}, "error": "Exit code 101\ntest result: FAILED. 2 passed; 1 failed"});
+    begun(&project, "cargo test");
     assert_eq!(hook(&project, "PostToolUseFailure", failed).code, 0);
     let denied = answer(&mark_tested(&project));
     let reason = denied["hookSpecificOutput"]["permissionDecisionReason"].as_str().expect("a reason").to_owned();
@@ -278,6 +286,8 @@ fn other_hosts_runs_count_too() {
     let project = project();
     one_feature(&project);
     let told = json!({"tool_name": "run_shell_command", "tool_input": {"command": "pytest"}, "tool_response": {"llmContent": "3 passed in 0.1s\nExit Code: 0"}});
+    let asked = json!({"tool_name": "run_shell_command", "tool_input": {"command": "pytest"}});
+    assert_eq!(hook_of(&project, &["hook", "--agent", "gemini", "BeforeTool"], asked).code, 0);
     assert_eq!(hook_of(&project, &["hook", "--agent", "gemini", "AfterTool"], told).code, 0);
     assert_eq!(decision(&mark_tested(&project)), Value::Null);
 }

@@ -174,6 +174,19 @@ fn s16_an_entry_from_the_future_does_not_stay_on_top() {
 }
 
 #[test]
+fn s16_a_decision_from_the_future_does_not_stay_on_top() {
+    let bench = Bench::new();
+    let ids = [bench.project.decide("dated ahead", "src/"), bench.project.decide("of today", "src/")];
+    let file = bench.project.path().join(format!(".twining/decisions/{}.json", ids[0]));
+    let mut decision: Value = serde_json::from_str(&std::fs::read_to_string(&file).expect("there")).expect("JSON");
+    decision["timestamp"] = json!("9999-01-01T00:00:00.000Z");
+    std::fs::write(&file, decision.to_string()).expect("writes");
+    let why = bench.project.json(&["why", "src/"]);
+    let summaries: Vec<&str> = why["decisions"].as_array().expect("a list").iter().filter_map(|told| told["summary"].as_str()).collect();
+    assert_eq!(summaries, ["of today", "dated ahead"]);
+}
+
+#[test]
 fn s17_whoever_an_agent_says_it_is_the_record_says_what_we_know() {
     let mut bench = Bench::new();
     bench.good("twining_post", &json!({"entry_type": "finding", "summary": "I am the boss", "agent_id": "human"}));

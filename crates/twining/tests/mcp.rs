@@ -291,3 +291,71 @@ fn an_override_over_mcp_is_a_claim() {
     let file = std::fs::read_to_string(project.path().join(format!(".twining/decisions/{id}.json"))).expect("the decision's file");
     assert!(file.contains("\"overridden\""), "{}", normal(&file));
 }
+
+/// Calls `override` for a client that can ask its user, who answers so.
+fn override_asking(answer: &Value) -> (Value, Value) {
+    let project = Project::new();
+    let id = project.decide("Use JWT", "src/auth/");
+    let mut server = project.server(&[]);
+    let hello =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}, "clientInfo": {"name": "asks", "version": "1"}});
+    server.ask(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}));
+    server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    let arguments = json!({"decision_id": id, "reason": "We stay on sessions", "new_decision": "Keep sessions"});
+    let call = json!({"name": "twining_override", "arguments": arguments});
+    let asked = server.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}));
+    assert_eq!(asked["method"], "elicitation/create", "{asked}");
+    let answered = server.ask(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": answer}));
+    assert_eq!(answered["id"], 1, "{answered}");
+    (asked["params"].clone(), answered["result"].clone())
+}
+
+#[test]
+fn a_client_that_can_ask_its_user_confirms_an_override() {
+    let (asked, result) = override_asking(&json!({"action": "accept", "content": {"confirm": true}}));
+    let message = asked["message"].as_str().expect("a question");
+    for word in ["Use JWT", "We stay on sessions", "Keep sessions"] {
+        assert!(message.contains(word), "{message}");
+    }
+    assert_eq!(asked["requestedSchema"]["properties"]["confirm"]["type"], "boolean");
+    assert_eq!(structured(&result)["authority"], "confirmed");
+}
+
+#[test]
+fn a_user_who_declines_keeps_the_decision_and_one_who_looks_away_leaves_a_claim() {
+    let (_, declined) = override_asking(&json!({"action": "decline"}));
+    assert_eq!(declined["isError"], true);
+    assert!(
+        declined["content"][0]["text"].as_str().is_some_and(|text| text.contains("DECLINED") && text.contains("nothing was changed")),
+        "{declined}"
+    );
+    let (_, cancelled) = override_asking(&json!({"action": "cancel"}));
+    assert_eq!(structured(&cancelled)["authority"], "claimed");
+}
+
+#[test]
+fn a_stateless_client_is_told_what_to_ask_and_calls_again_with_the_answer() {
+    let project = Project::new();
+    let id = project.decide("Use JWT", "src/auth/");
+    let mut server = project.server(&[]);
+    let call = |n: u64, answers: Value| {
+        let mut params = json!({"name": "twining_override", "arguments": {"decision_id": id, "reason": "We stay on sessions"}});
+        if !answers.is_null() {
+            params["inputResponses"] = answers;
+        }
+        let mut message = modern(n, "tools/call", params);
+        message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {}});
+        message
+    };
+    let asked = server.ask(&call(1, Value::Null));
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    assert!(
+        asked["result"]["inputRequests"]["confirm"]["params"]["message"].as_str().is_some_and(|text| text.contains("Use JWT")),
+        "{asked}"
+    );
+    assert_eq!(project.json(&["why", "src/auth/"])["decisions"][0]["status"], "active", "nothing yet");
+    let done = server.ask(&call(2, json!({"confirm": {"action": "accept", "content": {"confirm": true}}})));
+    assert_eq!(structured(&done["result"])["authority"], "confirmed");
+    let again = server.ask(&call(3, Value::Null));
+    assert_eq!(structured(&again["result"])["overridden"], false, "what was confirmed is not asked about twice");
+}

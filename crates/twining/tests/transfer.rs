@@ -88,14 +88,42 @@ fn another_folder_comes_over_whole() {
     let told = here.json(&["import", "twining", there.path().to_str().expect("is UTF-8")]);
     assert_eq!(told["decisions"]["new"], json!(1), "{told}");
     let left = told["unread"].as_array().expect("a list").iter().find(|left| left["file"] == "policy.yml").expect("is told");
-    assert!(left["why"].as_str().expect("says why").contains("no-push"), "{left}");
-    assert!(!here.json(&["guards"]).to_string().contains("no-push"), "nobody here is stopped by it");
+    assert!(left["why"].as_str().expect("says why").contains("lint-first"), "one that starts a command is only named: {left}");
+    assert_eq!(told["proposed"], json!(["no-push"]));
+    let guards = here.json(&["guards"]);
+    let proposed = guards["guards"].as_array().expect("a list").iter().find(|guard| guard["id"] == "no-push").expect("is proposed");
+    assert_eq!((&proposed["proposed"], &proposed["action"]), (&json!(true), &json!("warn")), "nobody here is stopped by it");
     assert!(here.json(&["recent"]).to_string().contains("said there"));
     let again = here.json(&["import", "twining", there.path().to_str().expect("is UTF-8")]);
     assert_eq!((&again["decisions"]["new"], &again["entries"]["new"]), (&json!(0), &json!(0)), "{again}");
+    assert_eq!(again["proposed_guards"], json!({"new": 0, "known": 1, "completed": 0}), "{again}");
 }
 
-const GUARD: &str = "version: 1\nguards:\n  - id: no-push\n    when: {command: [\"git push\"]}\n    action: block\n    say: people push\n";
+#[test]
+fn a_rule_that_names_a_command_or_a_path_is_proposed_as_a_guard_once() {
+    let project = Project::new();
+    let rules =
+        "# Shop\n\n- Never run `rm -rf`\n- Do not edit `generated/` by hand\n- Don't use `moment`\n- Avoid `git push --force` on main\n";
+    write(&project, "CLAUDE.md", rules);
+    let tried = project.json(&["import", "claude-md", "CLAUDE.md", "--dry-run"]);
+    assert_eq!((&tried["proposed_guards"]["new"], project.path().join(".twining").exists()), (&json!(3), false), "{tried}");
+    let told = project.json(&["import", "claude-md", "CLAUDE.md"]);
+    assert_eq!((&told["proposed_guards"]["new"], &told["guards_to_review"]), (&json!(3), &json!(4)), "{told}");
+    let guards = project.json(&["guards"]);
+    let ours: Vec<_> =
+        guards["guards"].as_array().expect("a list").iter().filter(|guard| guard["id"].to_string().contains("rule-")).collect();
+    assert_eq!(ours.len(), 3, "{guards}");
+    assert!(ours.iter().all(|guard| guard["proposed"] == true && guard["action"] == "warn"), "{ours:?}");
+    let policy = std::fs::read_to_string(project.path().join(".twining/policy.yml")).expect("reads");
+    for part in ["command: [\"rm -rf\"]", "command: [\"git push --force\"]", "paths: [\"generated/**\"]", "origin: \"import:claude-md\""] {
+        assert!(policy.contains(part), "{policy}");
+    }
+    let again = project.json(&["import", "claude-md", "CLAUDE.md"]);
+    assert_eq!(again["proposed_guards"], json!({"new": 0, "known": 3, "completed": 0}), "{again}");
+    assert_eq!(std::fs::read_to_string(project.path().join(".twining/policy.yml")).expect("reads"), policy);
+}
+
+const GUARD: &str = "version: 1\nguards:\n  - id: no-push\n    when: {command: [\"git push\"]}\n    action: block\n    say: people push\n  - id: lint-first\n    when: {command: [\"git commit\"]}\n    verify: {command: make lint}\n    action: block\n    say: lint\n";
 
 #[test]
 fn work_and_knowledge_of_another_folder_come_over_once_and_are_believed_no_further() {

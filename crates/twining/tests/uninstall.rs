@@ -48,6 +48,34 @@ const FIXTURES: [&[(&str, &str)]; 6] = [
 ];
 
 #[test]
+fn settings_that_git_wrote_behind_ours_leave_no_empty_line() {
+    let shop = Repository::new();
+    let before = shop.read(".git/config");
+    shop.told(&["init", "--agent", "none"]);
+    shop.git(&["config", "shop.open", "true"]);
+    shop.told(&["uninstall", "--yes"]);
+    assert_eq!(shop.read(".git/config"), format!("{before}[shop]\n\topen = true\n"));
+}
+
+#[test]
+fn what_people_write_around_our_block_stays_to_the_byte() {
+    for (own, before, after) in [
+        ("# Rules\n\nBe kind.\n", "", "\n## More\n\nOf it.\n"),
+        ("# Rules\n", "Intro.\n\n", "More.\n"),
+        ("# Rules\r\n", "", "\r\nMore.\r\n"),
+        ("# Rules", "Intro.\n", ""),
+    ] {
+        let shop = Repository::new();
+        shop.write("CLAUDE.md", own);
+        shop.told(&["init", "--agent", "claude"]);
+        let with = shop.read("CLAUDE.md");
+        shop.write("CLAUDE.md", &format!("{before}{with}{after}"));
+        shop.told(&["uninstall", "--yes"]);
+        assert_eq!(shop.read("CLAUDE.md"), format!("{before}{own}{after}"));
+    }
+}
+
+#[test]
 fn an_agent_in_its_own_shell_takes_nothing_away() {
     let shop = Repository::new();
     shop.run(&["init", "--agent", "claude", "--yes"]);
@@ -96,7 +124,7 @@ fn what_others_wrote_since_stays_and_ours_goes() {
     shop.write(".codex/config.toml", &(shop.read(".codex/config.toml") + "\n[tui]\ntheme = \"x\"\n"));
     shop.told(&["uninstall"]);
     assert_eq!(shop.read(".claude/settings.json"), "{\n  // keep me\n  \"model\": \"haiku\"\n}\n");
-    assert_eq!(shop.read("CLAUDE.md"), "# Rules\n\n\nLater.\n");
+    assert_eq!(shop.read("CLAUDE.md"), "# Rules\n\nLater.\n");
     assert!(!shop.read(".codex/config.toml").contains("twining") && shop.read(".codex/config.toml").contains("theme"));
     assert!(shop.file(".twining/config.yml").exists(), "the memory stays");
     assert!(!shop.file(".mcp.json").exists());

@@ -57,7 +57,7 @@ pub(crate) enum ClaimDraft {
 }
 
 /// Signs of a pattern.
-const PATTERNS: [char; 6] = ['*', '?', '[', ']', '{', '}'];
+const PATTERNS: [char; 4] = ['*', '?', '{', '}'];
 
 const ACTIONS: [(&str, u8); 3] = [("claim", 0), ("release", 1), ("list", 2)];
 
@@ -68,6 +68,7 @@ impl ClaimDraft {
         root: &Root,
         config: &Config,
         files_of: impl FnOnce(&str) -> Vec<String>,
+        is_there: impl Fn(&str) -> bool,
     ) -> Result<Self, Refused> {
         let action = words::one_of("action", input.action.as_deref().unwrap_or("claim").trim(), &ACTIONS)?;
         limits::at_most("paths", &input.paths, limits::CLAIM_PATHS)?;
@@ -84,12 +85,15 @@ impl ClaimDraft {
             2 => Ok(Self::List),
             1 => Ok(Self::Release { paths, feature }),
             _ => {
-                if let Some(pattern) = input.paths.iter().find(|given| given.contains(PATTERNS)) {
-                    return Err(Refused::new("paths", "must name files and folders as they are, without * ? [ ] { }")
+                // What is there under just that name is no pattern.
+                let is_meant = |path: &str| !is_pattern(path) || is_there(path);
+                if let Some((pattern, _)) = input.paths.iter().zip(&paths).find(|(_, path)| !is_meant(path.as_str())) {
+                    return Err(Refused::new("paths", "must name files and folders as they are, without * ? { }")
                         .because(format!("`{}` is a pattern, and would be held letter by letter", text::excerpt(pattern, 80))));
                 }
                 if let Some(feature) = feature.as_deref().filter(|_| paths.is_empty()) {
-                    paths = files_of(feature).iter().filter_map(|file| held_of(file, root)).take(limits::CLAIM_PATHS).collect();
+                    let held = |file: &String| held_of(file, root, &is_meant);
+                    paths = files_of(feature).iter().filter_map(held).take(limits::CLAIM_PATHS).collect();
                 }
                 if paths.is_empty() && feature.is_none() {
                     return Err(Refused::new("paths", "must name a path, or `feature` a feature"));
@@ -103,9 +107,22 @@ impl ClaimDraft {
     }
 }
 
+/// Whether a path looks for files instead of naming one. Brackets around the whole
+/// name, or all of it but its ending, are how web frameworks call what stands for
+/// any name: `app/[id]/page.tsx`, `pages/[[...slug]].vue`.
+fn is_pattern(path: &str) -> bool {
+    let is_bracketed = |name: &str| {
+        let inside = name.trim_start_matches('[');
+        let (inside, ending) = inside.split_once(']').unwrap_or((inside, name));
+        name.starts_with('[') && !inside.contains('[') && matches!(ending.trim_start_matches(']').chars().next(), None | Some('.'))
+    };
+    path.contains(PATTERNS) || path.split('/').any(|name| name.contains(['[', ']']) && !is_bracketed(name))
+}
+
 /// The path of a feature that can be held: of a pattern, the folder it looks in.
-fn held_of(file: &str, root: &Root) -> Option<Scope> {
-    let plain = file.find(['*', '?', '[', '{']).map_or(file, |at| file[..at].rfind('/').map_or("", |slash| &file[..slash]));
+fn held_of(file: &str, root: &Root, is_meant: &dyn Fn(&str) -> bool) -> Option<Scope> {
+    let folder = || file.find(['*', '?', '[', '{']).map_or(file, |at| file[..at].rfind('/').map_or("", |slash| &file[..slash]));
+    let plain = if is_meant(file) { file } else { folder() };
     Scope::parse("feature", plain, root).ok().filter(|path| !path.key(Folding::Exact).is_empty())
 }
 

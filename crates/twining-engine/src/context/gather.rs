@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use twining_model::{Decision, Entry, EntryType, Id, Scope, Time};
-use twining_store::{Affecting, DecisionFilter, EntryFilter, Sense, StoreError, Via, View, decision_text, entry_text};
+use twining_store::{Affecting, DecisionFilter, EntryFilter, Sense, Standing, StoreError, Via, View, decision_text, entry_text};
 
 use crate::context::assemble::{AssembleDraft, ContextEntity};
 use crate::context::score::{self, Weights};
@@ -139,7 +139,7 @@ impl Here {
         // Of entries there are several kinds to share the budget.
         let most = (draft.max_tokens * 4 / CHARS_BY_SCOPE).clamp(BY_SCOPE, MOST_BY_SCOPE);
         let most_entries = (most / 2).max(BY_SCOPE);
-        let decisions = view.decisions().nearest(&draft.scope, most)?;
+        let decisions = view.decisions().nearest(&draft.scope, Standing::InForce, most)?;
         // By kind, so that many of one leave room for the others.
         let asking = ASKING.into_iter().filter(|kind| !draft.rules_only || *kind == EntryType::Warning);
         let telling = (!draft.rules_only).then(|| of_kinds(&TELLING, false));

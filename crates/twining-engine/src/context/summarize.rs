@@ -4,10 +4,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_model::{Decision, Entry, EntryType, Refused, Root, Scope, Status, Time};
-use twining_store::{EntryFilter, Page, StoreError, View};
+use twining_store::{EntryFilter, Page, Standing, StoreError, View};
 
 use crate::context::changes::{changes_since, touched_since};
-use crate::decisions::{contesting, nearest};
+use crate::decisions::contesting;
 use crate::failure::Failure;
 use crate::lifecycle::is_report;
 use crate::words::{self, DAY_MS};
@@ -56,9 +56,7 @@ impl SummarizeInput {
 
 /// Sums a scope up.
 pub fn summarize(view: &View<'_>, scope: &Scope) -> Result<Summary, Failure> {
-    let mut rows = view.decisions().affecting(scope)?;
-    let having = |status: Status| rows.iter().filter(|row| row.status == status).count() as u64;
-    let (active, provisional) = (having(Status::Active), having(Status::Provisional));
+    let bearing = view.decisions().bearing(scope)?;
     let open = |kind: EntryType| {
         let filter = EntryFilter { types: vec![kind.as_str().to_owned()], only_open: true, ..EntryFilter::default() };
         view.entries().about_scope(scope, &filter, NAMED)
@@ -73,8 +71,7 @@ pub fn summarize(view: &View<'_>, scope: &Scope) -> Result<Summary, Failure> {
     findings.items.retain(|entry| !is_report(entry));
     findings.total -= (listed - findings.items.len()) as u64;
     findings.items.truncate(NAMED);
-    rows.retain(|row| row.status.binds());
-    nearest(&mut rows, LOOKED_AT);
+    let rows = view.decisions().nearest(scope, Standing::InForce, LOOKED_AT)?;
     let mut told = Telling { now: view.now(), sentences: Vec::new() };
     told.open("warning", &warnings);
     told.disputes(view, rows.iter().map(|row| &row.id))?;
@@ -85,12 +82,12 @@ pub fn summarize(view: &View<'_>, scope: &Scope) -> Result<Summary, Failure> {
     told.found(&findings);
     Ok(Summary {
         scope: scope.to_string(),
-        active_decisions: active,
-        provisional_decisions: provisional,
+        active_decisions: bearing.active,
+        provisional_decisions: bearing.provisional,
         open_needs: needs.total,
         active_warnings: warnings.total,
         unanswered_questions: questions.total,
-        recent_activity_summary: told.finish(active + provisional, last_activity(view, scope)?),
+        recent_activity_summary: told.finish(bearing.active + bearing.provisional, last_activity(view, scope)?),
     })
 }
 

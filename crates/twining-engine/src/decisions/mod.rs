@@ -35,15 +35,15 @@ pub use decide::{Conflict, Decided, plan_decide};
 pub use draft::{DecideInput, Draft};
 pub use impact::{Dependent, Impact, ImpactInput, RelatedEntry, Risk, impact};
 pub use moved::{Move, Moves};
-pub use overriding::{Overridden, OverrideDraft, OverrideInput, plan_override};
+pub use overriding::{Overridden, OverrideDraft, OverrideInput, in_question, plan_override};
 pub use promote::{Contested, PromoteDraft, PromoteInput, PromoteOutcome, PromotionRefused, plan_promote};
 pub use reconsider::{ReconsiderDraft, ReconsiderInput, Reconsidered, plan_reconsider};
 pub(crate) use search::search_decisions;
 pub use search::{DecisionHit, SearchDecisionsDraft, SearchDecisionsInput, SearchDecisionsOutcome};
 pub use trace::{TraceInput, TraceLink, TraceOutcome, trace};
+pub(crate) use why::contesting;
 pub(crate) use why::why_commit;
 pub use why::{MergeClash, WhyDecision, WhyInput, WhyOutcome, why};
-pub(crate) use why::{contesting, nearest};
 
 use crate::failure::Failure;
 use crate::words;

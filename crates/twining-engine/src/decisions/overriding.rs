@@ -68,6 +68,14 @@ impl OverrideDraft {
     }
 }
 
+/// The decision an override would reject, for whoever asks a person about it.
+/// None where their word would change nothing: they gave it before.
+pub fn in_question(view: &View<'_>, draft: &OverrideDraft) -> Result<Option<Decision>, Failure> {
+    let decision = find(view, &draft.id)?;
+    let is_confirmed = decision.status == Status::Overridden && decision.override_authority == Some(Authority::Confirmed);
+    Ok((!is_confirmed).then_some(decision))
+}
+
 /// Plans the override. A decision that is overridden already is left as it is,
 /// unless a person now confirms what an agent only claimed.
 pub fn plan_override(view: &View<'_>, draft: &OverrideDraft, stamp: &Stamp<'_>) -> Result<(Change, Overridden), Failure> {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use twining_model::{Confidence, Decision, Id, Origin, Root, Scope, Status};
 use twining_store::merge::CLASHES;
-use twining_store::{Affecting, StoreError, Via, View};
+use twining_store::{Affecting, Bearing, Standing, StoreError, Via, View};
 
 use crate::answer::within_answer;
 use crate::decisions::{CommitSeen, Moves, behind, linked, unreadable_files};
@@ -16,9 +16,9 @@ use crate::words;
 
 /// Contesters that are named; thousands may disagree with one.
 const CONTESTERS_NAMED: usize = 5;
-/// Binding decisions beyond the page that are looked at for a contest. Each costs
 /// One part in so many of a page is kept for decisions no longer in force.
 const RETIRED_SHARE: usize = 4;
+/// Binding decisions beyond the page that are looked at for a contest. Each costs
 /// some 40 µs, and a quiet project has to look at all of them on every call.
 const LOOKED_AT_BEYOND: usize = 50;
 /// Characters of what another branch said.
@@ -123,19 +123,13 @@ pub struct WhyOutcome {
 pub fn why(view: &View<'_>, input: &WhyInput, root: &Root, moves: &Moves) -> Result<WhyOutcome, Failure> {
     let scope = Scope::parse("scope", &input.scope, root)?;
     let limit = words::page("limit", input.limit, 20)?;
-    let mut rows = view.decisions().affecting(&scope)?;
-    follow(view, &scope, moves, &mut rows)?;
-    let having = |status: Status| rows.iter().filter(|row| row.status == status).count() as u64;
-    let (active_count, provisional_count, total_count) = (having(Status::Active), having(Status::Provisional), rows.len() as u64);
-
-    let (mut rows, mut retired): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.status.binds());
+    let Ranked { in_force: mut rows, mut retired, bearing } = Ranked::of(view, &scope, moves, limit + LOOKED_AT_BEYOND)?;
     if !input.include_retired.unwrap_or(true) {
         retired.clear();
     }
     // However many are in force, some room is left for what was given up: it is
     // what an agent would otherwise propose again.
-    nearest(&mut retired, limit.saturating_sub(rows.len()).max(limit / RETIRED_SHARE));
-    nearest(&mut rows, limit + LOOKED_AT_BEYOND);
+    retired.truncate(limit.saturating_sub(rows.len()).max(limit / RETIRED_SHARE));
     let beyond = rows.split_off(rows.len().min(limit - retired.len()));
     rows.append(&mut retired);
     let mut contests = Contests { view, known: HashMap::new() };
@@ -153,13 +147,38 @@ pub fn why(view: &View<'_>, input: &WhyInput, root: &Root, moves: &Moves) -> Res
     unreadable.truncate(UNREADABLE_LISTED);
     Ok(WhyOutcome {
         contested,
-        active_count,
-        provisional_count,
-        total_count,
-        omitted_count: total_count - decisions.len() as u64,
+        active_count: bearing.active,
+        provisional_count: bearing.provisional,
+        total_count: bearing.total(),
+        omitted_count: bearing.total().saturating_sub(decisions.len() as u64),
         decisions,
         unreadable,
     })
+}
+
+/// What bears on a scope: the nearest of each standing, and how many there are.
+struct Ranked {
+    in_force: Vec<Affecting>,
+    retired: Vec<Affecting>,
+    bearing: Bearing,
+}
+
+impl Ranked {
+    fn of(view: &View<'_>, scope: &Scope, moves: &Moves, most: usize) -> Result<Self, StoreError> {
+        let decisions = view.decisions();
+        if moves.former_names(scope).is_empty() {
+            let [in_force, retired] = [Standing::InForce, Standing::Retired].map(|standing| decisions.nearest(scope, standing, most));
+            return Ok(Self { in_force: in_force?, retired: retired?, bearing: decisions.bearing(scope)? });
+        }
+        let mut rows = decisions.affecting(scope)?;
+        follow(view, scope, moves, &mut rows)?;
+        let bearing = Bearing::of(rows.iter().map(|row| row.status));
+        let (mut in_force, mut retired): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.status.binds());
+        for rows in [&mut in_force, &mut retired] {
+            nearest(rows, most);
+        }
+        Ok(Self { in_force, retired, bearing })
+    }
 }
 
 /// Adds what was decided of files before they moved here.
@@ -194,7 +213,7 @@ pub(crate) fn why_commit(view: &View<'_>, asked: &str, limit: Option<usize>, see
 }
 
 /// Keeps the `limit` rows that matter most, in order.
-pub(crate) fn nearest(rows: &mut Vec<Affecting>, limit: usize) {
+fn nearest(rows: &mut Vec<Affecting>, limit: usize) {
     if rows.len() > limit {
         rows.select_nth_unstable_by(limit, Affecting::order);
         rows.truncate(limit);

@@ -29,6 +29,14 @@ pub fn tested(text: &str) -> Result<BTreeSet<String>, NoList> {
     Ok(said.tested)
 }
 
+/// The features of a list, by the names the workflow has for them; none where it
+/// is no list.
+#[must_use]
+pub fn listed(text: &str) -> BTreeSet<String> {
+    let text = text.trim_start_matches('\u{feff}');
+    FeatureList::parse(text).map(|list| list.features.into_iter().map(|feature| feature.id).collect()).unwrap_or_default()
+}
+
 /// The features that one list calls tested and an earlier one does not. A list that
 /// was broken before is no reason to trust what comes after it.
 pub(crate) fn newly_tested(before: &str, after: &str) -> Result<BTreeSet<String>, NoList> {

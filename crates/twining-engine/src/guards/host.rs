@@ -20,6 +20,10 @@ pub struct Heard {
     pub source: String,
     /// What the tool answered, where the host says.
     pub outcome: Option<Outcome>,
+    /// The host's name of the call, where it gives one.
+    pub call: Option<String>,
+    /// Why what a tool is about to do cannot be understood, if it cannot.
+    pub odd: Option<String>,
 }
 
 /// What a tool answered.
@@ -59,12 +63,17 @@ pub struct Told {
     pub source: String,
     /// Whether a hook held the agent before.
     pub stop_hook_active: bool,
+    /// The host's name of the call.
+    pub call: Option<String>,
+    /// What is wrong with the event, where the adapter cannot make sense of it.
+    pub odd: Option<String>,
 }
 
 impl Told {
     /// The neutral event. `here` stands in where the host names no folder.
     #[must_use]
     pub fn heard(self, moment: Moment, here: &str) -> Heard {
+        let odd = self.odd.clone().or_else(|| oddity(&self.tool, &self.input)).filter(|_| moment == Moment::PreToolUse);
         let action = if self.tool.is_empty() { Action::Nothing } else { action(&self.tool, &self.input) };
         let outcome = self.answer.as_ref().map(|answer| outcome(answer, self.exit_code));
         let or = |text: String, other: &str| if text.is_empty() { other.to_owned() } else { text };
@@ -77,6 +86,8 @@ impl Told {
             prompt: self.prompt,
             source: self.source,
             outcome,
+            call: self.call,
+            odd,
         }
     }
 }
@@ -99,7 +110,16 @@ pub fn told(moment: Moment, json: &Value) -> Told {
         prompt: text("prompt").unwrap_or_default(),
         source: text("source").or_else(|| text("trigger")).or_else(|| text("reason")).unwrap_or_default(),
         stop_hook_active: json.get("stop_hook_active").and_then(Value::as_bool).unwrap_or(false),
+        call: text("tool_use_id"),
+        odd: misnamed(json, &["tool_name"]),
     }
+}
+
+/// What is wrong with an event that should name a tool and does not.
+#[must_use]
+pub fn misnamed(json: &Value, keys: &[&str]) -> Option<String> {
+    let is_named = keys.iter().any(|key| json.get(*key).and_then(Value::as_str).is_some_and(|name| !name.trim().is_empty()));
+    (!is_named).then(|| format!("it names no tool: `{}` is missing or no text", keys.first().copied().unwrap_or_default()))
 }
 
 /// Reads the JSON of Claude Code and Codex. `cwd` stands in where the host names no folder.
@@ -178,6 +198,40 @@ fn told_in(output: &str) -> Option<i64> {
     })
 }
 
+/// Why nobody can tell what a tool that writes or runs something would do.
+#[must_use]
+pub fn oddity(tool: &str, input: &Value) -> Option<String> {
+    let name = tool.to_lowercase();
+    let name = name.rsplit("__").next().unwrap_or(&name);
+    let lacks = |what: &str| Some(format!("`{tool}` is called without {what}, so nobody can tell what it would do"));
+    let has_path = || PATHS.iter().any(|key| input.get(*key).and_then(Value::as_str).is_some());
+    match name {
+        _ if SHELLS.contains(&name) && command(input).trim().is_empty() => lacks("a command"),
+        "apply_patch" if matches!(action(tool, input), Action::Patch(patch) if patch.trim().is_empty()) => lacks("a patch"),
+        _ if EDITS.contains(&name) && !has_path() => lacks("a path"),
+        _ => None,
+    }
+}
+
+/// Tools that are given a command line.
+const SHELLS: [&str; 7] = ["bash", "shell", "exec_command", "run_terminal_cmd", "run_shell_command", "local_shell", "powershell"];
+/// Tools that change one file.
+const EDITS: [&str; 11] = [
+    "write",
+    "write_file",
+    "create_file",
+    "create",
+    "edit",
+    "replace",
+    "str_replace",
+    "multiedit",
+    "multi_edit",
+    "edit_file",
+    "notebookedit",
+];
+/// Fields that name the file of such a tool.
+const PATHS: [&str; 5] = ["file_path", "notebook_path", "path", "filePath", "target_file"];
+
 /// Lines that are a part of a file, however long it is.
 const PART_LINES: u64 = 2_000;
 
@@ -195,13 +249,11 @@ fn is_part(input: &Value) -> bool {
 #[must_use]
 pub fn action(tool: &str, input: &Value) -> Action {
     let text = |keys: &[&str]| keys.iter().find_map(|key| input.get(*key)).and_then(Value::as_str).map(str::to_owned);
-    let path = text(&["file_path", "notebook_path", "path", "filePath", "target_file"]);
+    let path = text(&PATHS);
     let name = tool.to_lowercase();
     let name = name.rsplit("__").next().unwrap_or(&name);
     match (name, path) {
-        ("bash" | "shell" | "exec_command" | "run_terminal_cmd" | "run_shell_command" | "local_shell" | "powershell", _) => {
-            Action::Shell(command(input))
-        }
+        (name, _) if SHELLS.contains(&name) => Action::Shell(command(input)),
         ("apply_patch", _) => Action::Patch(text(&["patch", "input", "command"]).unwrap_or_else(|| command(input))),
         ("read" | "read_file" | "view" | "view_file" | "notebookread", Some(path)) => {
             if is_part(input) {
@@ -234,6 +286,11 @@ pub fn action(tool: &str, input: &Value) -> Action {
                 return Action::Shell(command(input));
             }
             // Our own tools change our own files; that is what they are for.
+            if !tool.contains("twining")
+                && let Some(code) = code(name, input)
+            {
+                return Action::Shell(code);
+            }
             if tool.contains("twining") || !WRITES.iter().any(|word| name.contains(word)) {
                 return Action::Nothing;
             }
@@ -306,6 +363,18 @@ fn places(value: &Value, keys: &[&str], found: &mut Vec<String>, depth: usize) {
     }
 }
 
+/// Code that a tool is handed to run, as the command line that would run it: which
+/// language it is does not matter to whoever looks for files it names.
+fn code(name: &str, input: &Value) -> Option<String> {
+    const RUNS: [&str; 10] = ["exec", "run", "eval", "code", "script", "python", "node", "repl", "notebook", "javascript"];
+    const CODE: [&str; 9] = ["code", "content", "script", "source", "expression", "snippet", "input", "program", "body"];
+    if !RUNS.iter().any(|word| name.contains(word)) {
+        return None;
+    }
+    let given: Vec<&str> = CODE.iter().filter_map(|key| input.get(*key)?.as_str()).filter(|code| !code.trim().is_empty()).collect();
+    (!given.is_empty()).then(|| format!("python3 -c '{}'", given.join("\n").replace('\'', "'\\''")))
+}
+
 fn replacement(edit: &Value) -> Option<Replacement> {
     let text = |keys: &[&str]| keys.iter().find_map(|key| edit.get(*key)).and_then(Value::as_str).map(str::to_owned);
     let everywhere = edit.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
@@ -314,7 +383,8 @@ fn replacement(edit: &Value) -> Option<Replacement> {
 
 /// A command as text or as a list of words, of which `bash -lc LINE` is the line.
 fn command(input: &Value) -> String {
-    match input.get("command").or_else(|| input.get("cmd")) {
+    let nested = input.get("action").and_then(|action| action.get("command"));
+    match input.get("command").or_else(|| input.get("cmd")).or(nested) {
         Some(Value::String(line)) => line.clone(),
         Some(Value::Array(words)) => {
             let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();

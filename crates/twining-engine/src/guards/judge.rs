@@ -1,5 +1,7 @@
 //! All guards of a project, and what they say to an event: the strictest holds.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_model::limits;
@@ -13,6 +15,9 @@ use crate::guards::look::Look;
 use crate::guards::rule::{Guard, Kind, Level, Said, Standing};
 use crate::guards::seams::{Claims, Clauses, Evidence, Proof};
 use crate::guards::{builtin, clause, features, person, reader};
+
+/// Features that are named where some are gone.
+const MOST_NAMED: usize = 5;
 
 /// What one guard says, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -190,6 +195,21 @@ impl Guards {
             }?;
             Some(format!("[{}] `{path}` was changed: {why}", guard.id))
         })
+    }
+
+    /// What a feature list no longer holds of what it held when it was last accepted.
+    #[must_use]
+    pub fn lost(&self, path: &str, known: &BTreeSet<String>, after: Option<&str>) -> Option<String> {
+        let guard = self.comparing(path).find(|guard| guard.kind == Kind::Tested)?;
+        let listed = after.map(features::listed).unwrap_or_default();
+        let gone: Vec<&String> = known.difference(&listed).collect();
+        let named = gone.iter().take(MOST_NAMED).map(|id| twining_model::text::excerpt(id, 60)).collect::<Vec<_>>().join(", ");
+        let more = if gone.len() > MOST_NAMED { format!(" and {} more", gone.len() - MOST_NAMED) } else { String::new() };
+        match after {
+            _ if gone.is_empty() => None,
+            None => Some(format!("[{}] `{path}` is gone, and with it {named}{more}", guard.id)),
+            Some(_) => Some(format!("[{}] `{path}` was changed: {named}{more} is no longer in it", guard.id)),
+        }
     }
 
     /// Whether a file is compared with what was last accepted.

@@ -36,15 +36,15 @@ pub use change::Files;
 pub use claims::{Actor, ClaimsOfOthers};
 pub use clause::{globs_of, ruled_out};
 pub use event::{Action, Cell, Event, Moment, Replacement};
-pub use features::{NoList, tested};
-pub use host::{Heard, Outcome, Told, action, hear, told};
+pub use features::{NoList, listed, tested};
+pub use host::{Heard, Outcome, Told, action, hear, misnamed, told};
 pub use judge::{Facts, Finding, Guards, Judgement, Trial, Verify};
 pub use look::Look;
 pub use path::{inside, normal};
 pub use rule::{Example, Guard, Level, Standing};
 pub use seams::{Claim, Claims, Clause, Clauses, Evidence, NoClaims, NoClauses, NoEvidence, Proof};
 pub use shell::{Certainty, Patience, Place, TestCommand, Unreadable, test_command};
-pub use stop::{Accepted, Notes, Returned};
+pub use stop::{Accepted, KnownList, Notes, Returned};
 
 /// The simple commands of a line, each as its words; holes are shown as such.
 pub(crate) fn shell_runs(line: &str) -> Result<Vec<Vec<String>>, Unreadable> {

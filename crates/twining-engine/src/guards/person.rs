@@ -10,9 +10,9 @@ use crate::guards::shell::Word;
 const SPEAKERS: [&str; 12] = ["git", "gh", "hg", "jj", "echo", "printf", "grep", "egrep", "fgrep", "rg", "ag", "cat"];
 
 /// What follows `twining` in a command that lifts a guard, or all of them.
-const LIFTS: [&[&str]; 4] = [&["guard", "bypass"], &["guard", "promote"], &["trust"], &["uninstall"]];
-/// Such a command that only tells is anybody's.
-const TELLS: [&str; 3] = ["--dry-run", "--help", "-h"];
+const LIFTS: [&[&str]; 5] = [&["guard", "bypass"], &["guard", "promote"], &["guard", "accept"], &["trust"], &["uninstall"]];
+/// Such a command that only tells how is anybody's.
+const TELLS: [&str; 2] = ["--help", "-h"];
 
 /// Judges whether an agent gives a person's command.
 pub(crate) fn said(guard: &Guard, touched: &Touched) -> Said {
@@ -46,7 +46,7 @@ fn in_line(line: &str) -> bool {
 /// Whether these are the words of such a command, flags before or between them.
 fn follows<'w>(words: impl Iterator<Item = &'w str>) -> bool {
     let words: Vec<&str> = words.collect();
-    if words.contains(&"uninstall") && words.iter().any(|word| TELLS.contains(word)) {
+    if words.iter().any(|word| TELLS.contains(word)) || (words.contains(&"uninstall") && words.contains(&"--dry-run")) {
         return false;
     }
     LIFTS.iter().any(|wanted| {
@@ -58,7 +58,9 @@ fn follows<'w>(words: impl Iterator<Item = &'w str>) -> bool {
 /// Code, its quotes and joints taken out.
 fn in_code(squeezed: &str) -> bool {
     squeezed.contains("twining")
-        && ["guardbypass", "guardpromote", "bypass", "promote", "trust", "twininguninstall"].iter().any(|word| squeezed.contains(word))
+        && ["guardbypass", "guardpromote", "guardaccept", "bypass", "promote", "trust", "twininguninstall"]
+            .iter()
+            .any(|word| squeezed.contains(word))
 }
 
 fn name(word: &str) -> &str {

@@ -10,7 +10,7 @@ use crate::guards::builtin::CODERS;
 use crate::guards::event::{Action, Event};
 use crate::guards::features;
 use crate::guards::judge::Guards;
-use crate::guards::seams::Evidence;
+use crate::guards::seams::{Evidence, NoEvidence};
 use crate::guards::shell;
 
 /// Refusals for one reason before the agent is let go.
@@ -50,10 +50,28 @@ pub struct Notes {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Accepted {
-    /// Feature lists, and which of their features were tested.
-    pub lists: BTreeMap<String, BTreeSet<String>>,
+    /// Feature lists, and what was in them.
+    pub lists: BTreeMap<String, KnownList>,
     /// Policy and settings, whole.
     pub texts: BTreeMap<String, String>,
+}
+
+/// What was in a feature list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KnownList {
+    /// Features that were tested.
+    pub tested: BTreeSet<String>,
+    /// Every feature.
+    pub features: BTreeSet<String>,
+}
+
+impl KnownList {
+    /// What is in this list.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        Self { tested: features::tested(text).unwrap_or_default(), features: features::listed(text) }
+    }
 }
 
 impl Accepted {
@@ -87,6 +105,16 @@ impl Accepted {
         accepted
     }
 
+    /// Policy and settings as they are now.
+    #[must_use]
+    pub fn of_texts(read: &dyn Fn(&str) -> Option<String>) -> Self {
+        let mut accepted = Self::default();
+        for path in Self::TEXTS {
+            accepted.accept(path, read(path).as_deref());
+        }
+        accepted
+    }
+
     /// Takes one file as it is now.
     pub fn accept(&mut self, path: &str, text: Option<&str>) {
         let is_text = Self::TEXTS.contains(&path);
@@ -97,7 +125,7 @@ impl Accepted {
             }
             Some(text) if is_text && text.len() <= MOST_TEXT => drop(self.texts.insert(path.to_owned(), text.to_owned())),
             Some(text) if !is_text && self.lists.len() < MOST_LISTS => {
-                self.lists.insert(path.to_owned(), features::tested(text).unwrap_or_default());
+                self.lists.insert(path.to_owned(), KnownList::of(text));
             }
             Some(_) => {}
         }
@@ -106,19 +134,46 @@ impl Accepted {
     /// What slipped in since, and how to undo it.
     #[must_use]
     pub fn slipped(&self, guards: &Guards, read: &dyn Fn(&str) -> Option<String>, evidence: &dyn Evidence) -> Vec<String> {
-        let paths: BTreeSet<&str> = Self::LISTS.iter().chain(&Self::TEXTS).copied().chain(self.lists.keys().map(String::as_str)).collect();
+        let lists = self.slipped_lists(guards, read, evidence).into_iter().map(|(_, why)| why);
+        self.slipped_texts(guards, read).into_iter().chain(lists).collect()
+    }
+
+    /// The same of policy and settings alone.
+    #[must_use]
+    pub fn slipped_texts(&self, guards: &Guards, read: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
+        let texts = Self::TEXTS.iter().filter_map(|path| {
+            let before = self.texts.get(*path).map(String::as_str).unwrap_or_default();
+            let why = guards.slipped(path, before, read(path).as_deref(), &NoEvidence)?;
+            Some(format!("{why}. {}; or have a person change it", undo(path)))
+        });
+        texts.collect()
+    }
+
+    /// The same of feature lists alone, each with its path.
+    #[must_use]
+    pub fn slipped_lists(&self, guards: &Guards, read: &dyn Fn(&str) -> Option<String>, evidence: &dyn Evidence) -> Vec<(String, String)> {
+        let paths: BTreeSet<&str> = Self::LISTS.iter().copied().chain(self.lists.keys().map(String::as_str)).collect();
         let slipped = paths.into_iter().filter_map(|path| {
-            let (before, is_list) = match self.lists.get(path) {
-                Some(tested) => (serde_json::json!({ "tested": tested }).to_string(), true),
-                None => (self.texts.get(path).cloned().unwrap_or_default(), Self::LISTS.contains(&path)),
-            };
+            let none = KnownList::default();
+            let known = self.lists.get(path).unwrap_or(&none);
             let after = read(path);
-            let why = guards.slipped(path, &before, after.as_deref(), evidence)?;
-            let or = if is_list { "; or record a run of the tests with twining_report" } else { "; or have a person change it" };
-            Some(format!("{why}. Undo it: `git diff {path}` shows it, `git restore {path}` takes back what is not committed{or}"))
+            let before = serde_json::json!({ "tested": known.tested }).to_string();
+            let why = match guards.slipped(path, &before, after.as_deref(), evidence) {
+                Some(why) => format!("{why}. {}; or record a run of the tests with twining_report", undo(path)),
+                None => format!(
+                    "{}. {}; or a person accepts it with `twining guard accept`",
+                    guards.lost(path, &known.features, after.as_deref())?,
+                    undo(path)
+                ),
+            };
+            Some((path.to_owned(), why))
         });
         slipped.collect()
     }
+}
+
+fn undo(path: &str) -> String {
+    format!("Undo it: `git diff {path}` shows it, `git restore {path}` takes back what is not committed")
 }
 
 /// Whether an agent may return.

@@ -1,8 +1,8 @@
 //! Rules for agents in Markdown, as CLAUDE.md and AGENTS.md hold them.
 //!
 //! What states a choice becomes a decision. What forbids something becomes a
-//! constraint for people to make a guard of: a file alone makes no guard. The rest
-//! is advice. The part that `twining init` wrote is ours and is passed over.
+//! constraint, and where it names a command or a path a guard that is proposed: a
+//! person accepts it. The rest is advice. The part that `twining init` wrote is ours and is passed over.
 
 use twining_model::Time;
 
@@ -91,6 +91,7 @@ fn take(said: &str, place: &str, key: &str, now: Time, found: &mut Found) {
     if says(&FORBIDS) {
         push("constraint", "guard-to-review");
         found.guards_to_review += 1;
+        found.guards.extend(super::proposed::of_rule(said).filter(|_| !said.contains("```")));
     } else if !said.contains("```") && says(&CHOOSES) && said.lines().count() <= 6 {
         let mut made = decision(Source::ClaudeMd, None, now, key, &summary);
         made.domain = slug(&format!("{} {summary}", place.rsplit(" / ").next().unwrap_or_default()));

@@ -13,6 +13,7 @@ mod madr;
 mod markdown;
 mod memory;
 mod parcel;
+mod proposed;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ pub use folder::FolderText;
 pub(crate) use madr::comment;
 pub use store::{ImportCounts, ImportOutcome, Intent};
 
+use crate::guards::amend::NewGuard;
 use crate::words;
 
 /// Where records come from.
@@ -94,6 +96,8 @@ pub struct Found {
     pub relations: Vec<Relation>,
     /// Rules that a guard could enforce; each is an entry too, for people to review.
     pub guards_to_review: u64,
+    /// Of those, guards that can be proposed.
+    pub(crate) guards: Vec<NewGuard>,
     /// Pieces of advice; each is an entry too.
     pub advice: u64,
     /// What could not be read.

@@ -3,7 +3,7 @@
 //! What is here stays as it is. What comes is believed no further than any import: a
 //! feature is tested when it was tested here, a node of the graph is `future` until a
 //! person makes it `current`, a trace counts for nothing but to be read. Rules are
-//! not taken over at all, but named: a person writes them here.
+//! proposed, or named where they would start a command: a person accepts them.
 
 use std::collections::HashSet;
 
@@ -12,14 +12,13 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use twining_model::knowledge::Standing;
 use twining_model::{Trace, Turn, TurnKey, TurnName, limits};
-use twining_store::{FeatureChange, KnowledgeFile, PolicyFile, Slot, TurnChange};
+use twining_store::{FeatureChange, KnowledgeFile, Slot, TurnChange};
 
 use super::folder::believed;
 use super::store::{ImportCounts, ImportOutcome, Intent};
-use super::{SourceFile, Unread, origin};
+use super::{Source, SourceFile, Unread, origin, proposed};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::guards::{Guards, NoClauses, Trial};
 use crate::hygiene::redact;
 use crate::knowledge::{Knowledge, Op, Operation};
 use crate::workflow::{self, FeatureList, Status};
@@ -62,12 +61,24 @@ impl Engine {
                 "features.json" => self.import_features(file, intent, outcome)?,
                 "knowledge.dot" => self.import_knowledge(file, intent, outcome)?,
                 "traces.jsonl" => self.import_traces(file, intent, outcome)?,
-                "policy.yml" => left_rules(file, outcome),
+                "policy.yml" => self.import_rules(file, intent, outcome)?,
                 name if name.starts_with("turns/") => turns.push(file),
                 _ => {}
             }
         }
         turns.into_iter().try_for_each(|file| self.import_turn(file, intent, outcome))
+    }
+
+    /// Proposes the rules that another folder has; what cannot be is named.
+    fn import_rules(&self, file: &SourceFile, intent: Intent, outcome: &mut ImportOutcome) -> Result<(), Failure> {
+        let (guards, left) = proposed::of_policy(file);
+        let why = if left.is_empty() {
+            "roles, gates and modes are each project's own; copy what should hold here".to_owned()
+        } else {
+            format!("rules that start a command are not taken over; copy those that should hold, and review them: {}", left.join(", "))
+        };
+        outcome.unread.push(Unread { file: file.name.clone(), line: None, why: crate::words::clip(&why, 1000) });
+        self.propose(Source::Twining, &guards, intent, outcome)
     }
 
     fn import_features(&self, file: &SourceFile, intent: Intent, outcome: &mut ImportOutcome) -> Result<(), Failure> {
@@ -256,19 +267,4 @@ impl Engine {
         }
         Ok(())
     }
-}
-
-/// Names the rules that another folder has, each of which a person may write here.
-fn left_rules(file: &SourceFile, outcome: &mut ImportOutcome) {
-    let nobody = crate::UserPolicy::default();
-    let guards = Guards::load(&nobody, &PolicyFile::Text(file.text.clone()), &NoClauses, Trial::KnownGood);
-    let builtin = Guards::load(&nobody, &PolicyFile::Missing, &NoClauses, Trial::KnownGood);
-    let own: Vec<&str> =
-        guards.guards.iter().map(|guard| guard.id.as_str()).filter(|id| builtin.guards.iter().all(|known| known.id != *id)).collect();
-    let why = if own.is_empty() {
-        "roles, gates and modes are each project's own; copy what should hold here".to_owned()
-    } else {
-        format!("rules of another project block nobody here; copy those that should, and review them: {}", own.join(", "))
-    };
-    outcome.unread.push(Unread { file: file.name.clone(), line: None, why: crate::words::clip(&why, 1000) });
 }

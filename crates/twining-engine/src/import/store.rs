@@ -58,6 +58,11 @@ pub struct ImportOutcome {
     pub traces: ImportCounts,
     /// Of the entries, rules that a guard could enforce; people review them.
     pub guards_to_review: u64,
+    /// Guards that were proposed: each warns until a person promotes it.
+    pub proposed_guards: ImportCounts,
+    /// Their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub proposed: Vec<String>,
     /// Of the entries, advice.
     pub advice: u64,
     /// What could not be read, or not whole.
@@ -79,7 +84,7 @@ impl Engine {
     /// Imports files. A second time nothing changes.
     pub fn import(&self, caller: &Caller, source: Source, files: &[SourceFile], intent: Intent) -> Result<ImportOutcome, Failure> {
         let now = self.store().ids().now();
-        let Found { decisions, entries, entities, relations, guards_to_review, advice, unread } = read(source, files, now);
+        let Found { decisions, entries, entities, relations, guards_to_review, guards, advice, unread } = read(source, files, now);
         let mut outcome = ImportOutcome {
             source: source.as_str().to_owned(),
             dry_run: intent == Intent::Try,
@@ -119,6 +124,7 @@ impl Engine {
             outcome.relations.add(counts);
             outcome.unread.extend(lost);
         }
+        self.propose(source, &guards, intent, &mut outcome)?;
         if source == Source::Twining {
             self.import_parcel(files, intent, &mut outcome)?;
         }
@@ -142,7 +148,17 @@ impl Engine {
 
 impl ImportOutcome {
     fn is_news(&self) -> bool {
-        let all = [self.decisions, self.entries, self.entities, self.relations, self.features, self.nodes, self.turns, self.traces];
+        let all = [
+            self.decisions,
+            self.entries,
+            self.entities,
+            self.relations,
+            self.features,
+            self.nodes,
+            self.turns,
+            self.traces,
+            self.proposed_guards,
+        ];
         all.iter().any(|counts| counts.new + counts.completed > 0)
     }
 
@@ -156,6 +172,7 @@ impl ImportOutcome {
             (self.nodes.new, "node", "nodes"),
             (self.turns.new, "turn", "turns"),
             (self.traces.new, "trace", "traces"),
+            (self.proposed_guards.new, "proposed guard", "proposed guards"),
         ];
         let parts: Vec<String> = parts.iter().filter(|(n, ..)| *n > 0).map(|(n, one, many)| words::count(*n, one, many)).collect();
         let parts = if parts.is_empty() { "what was missing here".to_owned() } else { parts.join(", ") };
@@ -164,7 +181,7 @@ impl ImportOutcome {
 }
 
 impl ImportCounts {
-    fn add(&mut self, other: Self) {
+    pub(super) fn add(&mut self, other: Self) {
         self.new += other.new;
         self.known += other.known;
         self.completed += other.completed;

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use twining_dot::{Clash, ClashKind, Id, Policy, Settle, Subject, merge};
+use twining_dot::{Clash, ClashKind, Id, MergeError, Policy, Settle, Subject, merge};
 use twining_model::knowledge::{Priority, Standing};
 use twining_model::text;
-use twining_store::merge::{Sides, sides};
+use twining_store::merge::{Joining, untangle};
 
 use super::check::{Finding, MERGED, conflict_markers};
 use super::file::Knowledge;
@@ -42,7 +42,7 @@ pub fn merge_knowledge(base: &[u8], ours: &[u8], theirs: &[u8], path: &str) -> K
     }
     let merged = match merge(base, ours, theirs, &Words) {
         Ok(merged) => merged,
-        Err(error) => return unmerged(ours, &error.to_string(), path),
+        Err(error) => return unmerged(ours, &format!("{error}{}", beside(&error, ours, theirs)), path),
     };
     let (marked, clashed): (Vec<Clash>, Vec<Clash>) = merged.clashes.into_iter().partition(is_marked);
     let mut conflicts: Vec<String> = clashed.iter().map(|clash| text::visible(&clash.to_string())).collect();
@@ -58,21 +58,23 @@ pub fn merge_knowledge(base: &[u8], ours: &[u8], theirs: &[u8], path: &str) -> K
 /// where people must settle it.
 #[must_use]
 pub(super) fn mended(source: &[u8]) -> Option<Vec<u8>> {
-    if conflict_markers(source).is_empty() { None } else { joined(source, NESTED) }
-}
-
-/// A conflict that was committed may be in a conflict again; so deep it is followed.
-const NESTED: usize = 8;
-
-fn joined(source: &[u8], depth: usize) -> Option<Vec<u8>> {
     if conflict_markers(source).is_empty() {
-        return Some(source.to_vec());
+        return None;
     }
-    let depth = depth.checked_sub(1)?;
-    let Sides { base, ours, theirs } = sides(source)?;
-    let merged = merge_knowledge(&base, &joined(&ours, depth)?, &joined(&theirs, depth)?, "");
-    merged.conflicts.is_empty().then_some(merged.text)
+    untangle(source, &GRAPH)
 }
+
+/// What a graph's file is made of.
+pub(crate) const GRAPH: Joining = Joining {
+    damage: |text| {
+        let errors = if text.trim_ascii().is_empty() { Vec::new() } else { twining_dot::check(text).errors };
+        errors.first().map(|error| error.line)
+    },
+    join: |versions| {
+        let merged = merge_knowledge(versions.base, versions.ours, versions.theirs, "");
+        merged.conflicts.is_empty().then_some(merged.text)
+    },
+};
 
 /// How a conflict in the graph is settled by hand, for these matters.
 #[must_use]
@@ -118,7 +120,29 @@ fn new_errors(merged: &[u8], ours: &[u8], theirs: &[u8]) -> Vec<String> {
     let key = |error: &Finding| (error.node_id.clone(), error.field.clone(), error.message.clone());
     let known: BTreeSet<_> = [ours, theirs].iter().flat_map(|side| Knowledge::read(side).errors).map(|error| key(&error)).collect();
     let errors = Knowledge::read(merged).errors;
-    errors.iter().filter(|error| !known.contains(&key(error))).map(|error| format!("line {}: {}", error.line, error.message)).collect()
+    errors.iter().filter(|error| !known.contains(&key(error))).map(told).collect()
+}
+
+/// An error of the result: which node, which rule is broken, and what to write.
+fn told(error: &Finding) -> String {
+    let named = |id: &String| format!("the node {} (line {})", text::excerpt(id, 80), error.line);
+    let place = error.node_id.as_ref().map_or_else(|| format!("line {}", error.line), named);
+    let remedy = error.suggestion.as_ref().map_or_else(String::new, |suggestion| format!("; {suggestion}"));
+    text::visible(&format!("{place}: {}{remedy}", error.message))
+}
+
+/// The node at which a side stops being DOT.
+fn beside(error: &MergeError, ours: &[u8], theirs: &[u8]) -> String {
+    let MergeError::Broken { side, problem } = error else { return String::new() };
+    // What cannot be read has no statements to ask: the name stands in front of the last bracket that opens a line.
+    let text = String::from_utf8_lossy(if *side == "ours" { ours } else { theirs });
+    let lines: Vec<&str> = text.lines().take(problem.line).collect();
+    let name = |line: &&str| {
+        let name = line.split_once('[')?.0.trim().trim_matches('"').to_owned();
+        (!name.is_empty() && !name.contains(['=', '>', '{']) && !["node", "edge", "graph"].contains(&name.as_str())).then_some(name)
+    };
+    let last = lines.iter().rev().find_map(name);
+    last.map_or_else(String::new, |id| format!(" (in or after the node {})", text::excerpt(&id, 80)))
 }
 
 /// What the words of the graph mean when two sides disagree.

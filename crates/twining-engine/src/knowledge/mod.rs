@@ -30,6 +30,7 @@ pub use check::{Finding, KnowledgeCheckInput, KnowledgeCheckOutcome};
 pub use desk::KnowledgeCreated;
 pub use facts::{BondFact, KnowledgeFacts, RuleFact, covers};
 pub use file::{Bond, Knowledge, KnownNode};
+pub(crate) use merge::GRAPH;
 pub use merge::{KnowledgeMerged, guidance, merge_knowledge};
 pub use metrics::{KnowledgeMetrics, StoryMetrics};
 pub use pack::{KnowledgePack, KnowledgePackInput};

@@ -138,7 +138,7 @@ fn unwritable(why: String) -> Refused {
 }
 
 /// Refuses a guard that nobody would be asked by.
-fn alive(policy: &str, id: &str) -> Result<(), Failure> {
+pub(crate) fn alive(policy: &str, id: &str) -> Result<(), Failure> {
     let all = Guards::load(&UserPolicy::default(), &PolicyFile::Text(policy.to_owned()), &guards::NoClauses, Trial::Tried);
     match all.guards.iter().find(|guard| guard.id == id).map(|guard| &guard.standing) {
         Some(Standing::Alive) => Ok(()),

@@ -28,7 +28,7 @@ pub use masked::masked;
 pub use patterns::{Pattern, PatternsInput, PatternsOutcome, Proposal, ProposalKind};
 pub use query::{QueryTracesInput, QueryTracesOutcome, TraceHit};
 
-pub(crate) use create::{plan_create, plan_promote};
+pub(crate) use create::{alive, plan_create, plan_promote};
 pub(crate) use draft::TraceDraft;
 pub(crate) use listing::listed;
 pub(crate) use patterns::{Gathering, PatternsDraft};

@@ -81,14 +81,18 @@ impl PendingAction {
 
 /// Up to when to archive, so that one archive does all that was asked for; none
 /// if there is nothing to do. A commit settles what came before the previous
-/// one; if there is none, everything is still part of the work at hand.
+/// one; if there is none, everything is still part of the work at hand. Commits may
+/// follow each other in seconds, as a merge does: what was said today stays.
 pub(crate) fn cutoff(actions: &[PendingAction], config: &Config, history: &dyn History, now: Time) -> Option<Time> {
     let wanted = || actions.iter().filter(|action| action.is_wanted(config));
     let asks_git = wanted().any(|action| action.occasion == Occasion::Commit && action.before.is_none());
     let previous_commit = if asks_git { history.previous_commit() } else { None };
+    let age = i64::try_from(config.archive.min_age_hours.saturating_mul(3_600_000)).unwrap_or(i64::MAX);
+    let settled = Time::from_ms(now.as_ms().saturating_sub(age));
     let of = |action: &PendingAction| match action.occasion {
-        Occasion::Commit => action.before.or(previous_commit),
-        Occasion::None | Occasion::ContextSwitch => Some(action.before.unwrap_or(now)),
+        Occasion::Commit => action.before.or(previous_commit.map(|previous| previous.min(settled))),
+        Occasion::ContextSwitch => Some(action.before.unwrap_or(settled)),
+        Occasion::None => Some(action.before.unwrap_or(now)),
     };
     wanted().filter_map(of).max()
 }

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 use twining_model::text;
-use twining_store::merge::tree::Node;
-use twining_store::merge::{CLASHES, Merged, Sides, ThreeWay, Unmerged, Versions, sides};
+use twining_store::merge::tree::{Node, damage};
+use twining_store::merge::{CLASHES, Joining, Merged, ThreeWay, Unmerged, Versions, untangle};
 
 use crate::workflow::feature::{Feature, PASSES, Status, TESTED};
 use crate::workflow::list::FeatureList;
@@ -95,11 +95,26 @@ pub fn merge_features(versions: &Versions<'_>) -> Result<Merged, Unmerged> {
     Ok(Merged { text: text.into_bytes(), contested })
 }
 
+/// What a feature list is made of.
+pub(crate) const LIST: Joining = Joining {
+    // A reading that tells one feature twice, or one of its members, has mixed two versions.
+    damage: |text| damage(text).or_else(|| (!is_list(text)).then(|| text.split(|&byte| byte == b'\n').count())),
+    join: |versions| merge_features(versions).ok().map(|merged| merged.text),
+};
+
 /// A list's text as one list, whatever git left in it.
 pub(crate) fn one_list(text: &str) -> Option<String> {
-    let Sides { base, ours, theirs } = sides(text.as_bytes())?;
-    let merged = merge_features(&Versions { base: &base, ours: &ours, theirs: &theirs }).ok()?;
-    String::from_utf8(merged.text).ok()
+    String::from_utf8(untangle(text.as_bytes(), &LIST)?).ok()
+}
+
+fn is_list(text: &[u8]) -> bool {
+    let list = std::str::from_utf8(text).ok().and_then(|text| FeatureList::parse(text).ok());
+    list.is_some_and(|list| each_once(&list))
+}
+
+fn each_once(list: &FeatureList) -> bool {
+    let mut seen = BTreeSet::new();
+    list.features.iter().all(|feature| seen.insert(&feature.id))
 }
 
 /// A list taken apart: its features, and what stands around them.

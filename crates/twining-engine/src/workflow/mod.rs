@@ -32,6 +32,7 @@ pub use feature::{Feature, Status};
 pub use hollow::is_hollow;
 pub use list::FeatureList;
 pub use machine::{Effect, Event, OutOfStep, Standing, advance, event_towards};
+pub(crate) use merge::LIST;
 pub use merge::merge_features;
 pub use next::{Action, Next, next};
 pub(crate) use outline::{Held, Outline};

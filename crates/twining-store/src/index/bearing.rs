@@ -20,7 +20,7 @@ pub struct Affecting {
     pub status: Status,
     /// How sure its author is.
     pub confidence: Confidence,
-    /// When it was made.
+    /// When it was made; one dated ahead counts as the oldest of all.
     pub at: Time,
     /// How it bears on the scope.
     pub via: Via,
@@ -43,6 +43,52 @@ pub enum Via {
     Around,
     /// It governs the whole project.
     Project,
+}
+
+/// Which decisions are asked for, by where they stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Active and provisional ones.
+    InForce,
+    /// Superseded and overridden ones.
+    Retired,
+}
+
+impl Standing {
+    fn holds(self, status: Status) -> bool {
+        status.binds() == (self == Self::InForce)
+    }
+}
+
+/// How many decisions bear on a scope.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bearing {
+    /// Active ones.
+    pub active: u64,
+    /// Provisional ones.
+    pub provisional: u64,
+    /// Superseded and overridden ones.
+    pub retired: u64,
+}
+
+impl Bearing {
+    /// All of these.
+    pub fn of(statuses: impl Iterator<Item = Status>) -> Self {
+        statuses.fold(Self::default(), |mut told, status| {
+            match status {
+                Status::Active => told.active += 1,
+                Status::Provisional => told.provisional += 1,
+                Status::Superseded | Status::Overridden => told.retired += 1,
+            }
+            told
+        })
+    }
+
+    /// Of any standing.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.active + self.provisional + self.retired
+    }
 }
 
 impl Affecting {
@@ -70,7 +116,8 @@ macro_rules! in_force {
 /// Those of one standing, the newest first: the order of [`Affecting::order`].
 macro_rules! newest_first {
     () => {
-        " AND d.status = :status AND d.confidence = :confidence ORDER BY d.at DESC, d.id DESC LIMIT :most"
+        " AND d.status = :status AND d.confidence = :confidence AND d.at > :after AND d.at <= :until
+        ORDER BY d.at DESC, d.id DESC LIMIT :most"
     };
 }
 
@@ -98,8 +145,21 @@ const MANY_INSIDE: &str =
 const MANY_FILES: &str = "SELECT count(*) FROM (SELECT 1 FROM affected_file WHERE file_key >= ?1 AND file_key < ?2 LIMIT ?3)";
 /// This many are looked at faster than they are walked by.
 const FEW: i64 = 256;
+/// Before anything that was ever decided, in milliseconds.
+const AGES_AGO: i64 = i64::MAX / 2;
 /// The surest first.
 const EVERY_CONFIDENCE: [Confidence; 3] = [Confidence::High, Confidence::Medium, Confidence::Low];
+
+const STANDING_UNDER: &str = "SELECT num, status FROM decision INDEXED BY decision_scope WHERE scope_key >= ?1 AND scope_key < ?2";
+const STANDING_AT: &str = "SELECT num, status FROM decision INDEXED BY decision_scope WHERE scope_key = ?1";
+const STANDING_OF_FILES_UNDER: &str =
+    "SELECT d.num, d.status FROM affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key >= ?1 AND f.file_key < ?2";
+const STANDING_OF_FILES_AT: &str =
+    "SELECT d.num, d.status FROM affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key = ?1";
+const STANDING_OF_SYMBOLS: &str =
+    "SELECT d.num, d.status FROM affected_symbol s CROSS JOIN decision d ON d.num = s.num WHERE s.symbol = ?1";
+
+const IS_ANY_AHEAD: &str = "SELECT EXISTS(SELECT 1 FROM decision WHERE at > ?1)";
 
 const NUM: &str = "SELECT num FROM decision WHERE id = ?1";
 const NUMS_UNDER: &str =
@@ -153,17 +213,19 @@ impl Decisions<'_> {
         let mut rows = statement.query(params)?;
         while let Some(row) = rows.next()? {
             let via = via(row.get_ref(5)?.as_str().map_err(|_| corrupt("a row without a scope"))?);
-            meet(row.get(0)?, light_row(row, via)?);
+            meet(row.get(0)?, light_row(row, via, self.horizon())?);
         }
         Ok(())
     }
 
-    /// The `limit` decisions in force that bear on a scope most closely, in the
-    /// order of [`Affecting::order`]; of thousands, few are looked at.
-    pub fn nearest(&self, scope: &Scope, limit: usize) -> Result<Vec<Affecting>, StoreError> {
+    /// The `limit` decisions of a standing that bear on a scope most closely, in
+    /// the order of [`Affecting::order`]; of thousands, few are looked at.
+    pub fn nearest(&self, scope: &Scope, standing: Standing, limit: usize) -> Result<Vec<Affecting>, StoreError> {
         let key = scope.key(self.folding);
         let reach = Reach::under(&key);
-        let mut nearest = Nearest { decisions: self, found: HashMap::new(), limit };
+        let ahead = self.conn.prepare_cached(IS_ANY_AHEAD)?.query_row([self.horizon()], |row| row.get(0))?;
+        let spans = if ahead { vec![(i64::MIN, self.horizon()), (self.horizon(), i64::MAX)] } else { vec![(i64::MIN, i64::MAX)] };
+        let mut nearest = Nearest { decisions: self, found: HashMap::new(), standing, spans, limit };
         nearest.newest(NEWEST_AT, &[(":low", &key)], Via::Exact)?;
         if !key.is_empty() && !nearest.is_full() {
             nearest.files(&key, &reach)?;
@@ -186,6 +248,35 @@ impl Decisions<'_> {
         nearest.sort_unstable_by(Affecting::order);
         nearest.truncate(limit);
         Ok(nearest)
+    }
+
+    /// How many decisions bear on a scope, by where they stand.
+    pub fn bearing(&self, scope: &Scope) -> Result<Bearing, StoreError> {
+        let key = scope.key(self.folding);
+        let reach = Reach::under(&key);
+        let mut met: Vec<(i64, Status)> = Vec::new();
+        let mut ask = |sql: &str, params: &[&dyn rusqlite::ToSql]| -> Result<(), StoreError> {
+            let mut statement = self.conn.prepare_cached(sql)?;
+            let mut rows = statement.query(params)?;
+            while let Some(row) = rows.next()? {
+                met.push((row.get(0)?, status_of(text_at(row, 1)?)?));
+            }
+            Ok(())
+        };
+        ask(STANDING_UNDER, params![reach.low, reach.high])?;
+        for covering in covering_keys(&key).skip(1) {
+            ask(STANDING_AT, params![covering])?;
+        }
+        if !key.is_empty() {
+            ask(STANDING_OF_FILES_UNDER, params![reach.low, reach.high])?;
+            for covering in covering_keys(&key).skip(1) {
+                ask(STANDING_OF_FILES_AT, params![covering])?;
+            }
+            ask(STANDING_OF_SYMBOLS, params![scope.as_str()])?;
+        }
+        met.sort_unstable_by_key(|(num, _)| *num);
+        met.dedup_by_key(|(num, _)| *num);
+        Ok(Bearing::of(met.into_iter().map(|(_, status)| status)))
     }
 
     /// How many decisions in force bear on a scope besides these. Counts to `most`.
@@ -220,6 +311,9 @@ impl Decisions<'_> {
 struct Nearest<'n, 'v> {
     decisions: &'n Decisions<'v>,
     found: HashMap<i64, Affecting>,
+    standing: Standing,
+    /// Times after one and up to another, in the order they are told.
+    spans: Vec<(i64, i64)>,
     limit: usize,
 }
 
@@ -252,11 +346,11 @@ impl Nearest<'_, '_> {
         Ok(statement.query_row(params![reach.low, reach.high, FEW], |row| row.get(0))?)
     }
 
-    /// Every one in force on this way.
+    /// Every one of the standing on this way.
     fn all(&mut self, sql: &str, params: impl rusqlite::Params, via: Via) -> Result<(), StoreError> {
-        let found = &mut self.found;
+        let (found, standing) = (&mut self.found, self.standing);
         self.decisions.light(sql, params, |_| via, &mut |num, affecting| {
-            if affecting.status.binds() {
+            if standing.holds(affecting.status) {
                 found.entry(num).or_insert(affecting);
             }
         })
@@ -269,14 +363,17 @@ impl Nearest<'_, '_> {
         let most = row_limit(wanted);
         let mut met = 0;
         for confidence in EVERY_CONFIDENCE.map(Confidence::as_str) {
-            for status in EVERY_STATUS.into_iter().filter(|status| status.binds()).map(Status::as_str) {
-                let standing: [(&str, &dyn rusqlite::ToSql); 3] = [(":status", &status), (":confidence", &confidence), (":most", &most)];
-                let params: Vec<(&str, &dyn rusqlite::ToSql)> = place.iter().copied().chain(standing).collect();
-                let found = &mut self.found;
-                self.decisions.light(sql, params.as_slice(), |_| via, &mut |num, affecting| {
-                    met += 1;
-                    found.entry(num).or_insert(affecting);
-                })?;
+            for status in EVERY_STATUS.into_iter().filter(|status| self.standing.holds(*status)).map(Status::as_str) {
+                for (after, until) in &self.spans {
+                    let standing: [(&str, &dyn rusqlite::ToSql); 5] =
+                        [(":status", &status), (":confidence", &confidence), (":after", after), (":until", until), (":most", &most)];
+                    let params: Vec<(&str, &dyn rusqlite::ToSql)> = place.iter().copied().chain(standing).collect();
+                    let found = &mut self.found;
+                    self.decisions.light(sql, params.as_slice(), |_| via, &mut |num, affecting| {
+                        met += 1;
+                        found.entry(num).or_insert(affecting);
+                    })?;
+                }
             }
             if met >= wanted {
                 break;
@@ -286,15 +383,20 @@ impl Nearest<'_, '_> {
     }
 }
 
-fn light_row(row: &SqlRow<'_>, via: Via) -> Result<Affecting, StoreError> {
-    let text = |column: usize| row.get_ref(column)?.as_str().map_err(|_| corrupt("a row with a column that is no text"));
+fn light_row(row: &SqlRow<'_>, via: Via, horizon: i64) -> Result<Affecting, StoreError> {
+    // Whoever dates a decision ahead would have it on top for good.
+    let at: i64 = row.get(4)?;
     Ok(Affecting {
-        id: parse_id(text(1)?)?,
-        status: status_of(text(2)?)?,
-        confidence: confidence_of(text(3)?)?,
-        at: Time::from_ms(row.get(4)?),
+        id: parse_id(text_at(row, 1)?)?,
+        status: status_of(text_at(row, 2)?)?,
+        confidence: confidence_of(text_at(row, 3)?)?,
+        at: Time::from_ms(if at > horizon { at - AGES_AGO } else { at }),
         via,
     })
+}
+
+fn text_at<'r>(row: &'r SqlRow<'_>, column: usize) -> Result<&'r str, StoreError> {
+    row.get_ref(column)?.as_str().map_err(|_| corrupt("a row with a column that is no text"))
 }
 
 fn status_of(word: &str) -> Result<Status, StoreError> {

@@ -62,6 +62,11 @@ impl<'v> Decisions<'v> {
         Self { conn, now, folding }
     }
 
+    /// Everything after this is dated ahead.
+    pub(super) fn horizon(&self) -> i64 {
+        horizon(self.now)
+    }
+
     /// The decision with this id.
     pub fn get(&self, id: &Id) -> Result<Option<Decision>, StoreError> {
         let mut statement = self.conn.prepare_cached(GET)?;

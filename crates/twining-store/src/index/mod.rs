@@ -40,7 +40,7 @@ use crate::disk::Fingerprint;
 use crate::error::StoreError;
 use crate::files::{Array, DecisionsChanged, Files};
 
-pub use bearing::{Affecting, Via};
+pub use bearing::{Affecting, Bearing, Standing, Via};
 pub use decision_sieve::DecisionFilter;
 pub use decisions::Decisions;
 pub use entries::Entries;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 
-use super::{Versions, merge_decision};
-use crate::array;
+use super::untangle::{Joining, untangle};
+use super::{merge_decision, tree};
 
 /// What a file with such a conflict is reported as until it is put right.
 pub const LEFT_BY_GIT: &str = "git left both sides of a merge in it; both are kept";
@@ -16,100 +16,55 @@ pub fn one_decision(bytes: &[u8]) -> Cow<'_, [u8]> {
     if serde_json::from_slice::<IgnoredAny>(bytes).is_ok() {
         return Cow::Borrowed(bytes);
     }
-    join(bytes, NESTED).map_or(Cow::Borrowed(bytes), Cow::Owned)
+    untangle(bytes, &DECISION).map_or(Cow::Borrowed(bytes), Cow::Owned)
 }
 
-/// A conflict that was committed may be in a conflict again; so deep it is followed.
-const NESTED: usize = 8;
+/// What a decision's file is made of.
+pub const DECISION: Joining = Joining {
+    damage: |text| tree::damage(text).or_else(|| (!super::decision::is_one(text)).then(|| text.split(|&byte| byte == b'\n').count())),
+    join: |versions| merge_decision(versions).ok().map(|merged| merged.text),
+};
 
-fn join(bytes: &[u8], depth: usize) -> Option<Vec<u8>> {
-    let Sides { base, ours, theirs } = sides(bytes)?;
-    let [ours, theirs] = [ours, theirs].map(|side| depth.checked_sub(1).and_then(|depth| join(&side, depth)).unwrap_or(side));
-    merge_decision(&Versions { base: &base, ours: &ours, theirs: &theirs }).ok().map(|merged| merged.text)
-}
-
-/// The two sides of a file that git could not merge.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sides {
-    /// What both started from, where git was told to show it; else empty.
-    pub base: Vec<u8>,
-    /// The side that was merged into.
-    pub ours: Vec<u8>,
-    /// The side that came.
-    pub theirs: Vec<u8>,
-}
-
-/// Whether a line is one of git's markers.
-pub(crate) fn is_marker(line: &[u8]) -> bool {
-    array::is_marker(line)
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum At {
-    Both,
+/// One of git's markers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Marker<'t> {
+    /// Our side follows.
     Ours,
+    /// What both started from follows.
     Base,
+    /// Their side follows.
     Theirs,
+    /// Their side is over; what git called it.
+    End(&'t [u8]),
 }
 
-/// Takes a file apart along git's markers; nothing if there is no whole conflict in it.
+/// The marker that a line is, if it is one.
+pub(super) fn marker(line: &[u8]) -> Option<Marker<'_>> {
+    let line = line.trim_ascii_end();
+    let (sign, name) = (*line.first()?, line.get(7..)?);
+    if line[..7].iter().any(|byte| *byte != sign) || !(name.is_empty() || name.starts_with(b" ")) {
+        return None;
+    }
+    match sign {
+        b'<' => Some(Marker::Ours),
+        b'|' => Some(Marker::Base),
+        b'=' if name.is_empty() => Some(Marker::Theirs),
+        b'>' => Some(Marker::End(name)),
+        _ => None,
+    }
+}
+
+/// Whether a line is one of git's markers, also of those it puts into a common
+/// ancestor that it had to merge itself: they are longer.
+pub(crate) fn is_marker(line: &[u8]) -> bool {
+    let line = line.trim_ascii_end();
+    let Some(sign) = line.first().filter(|sign| b"<|=>".contains(sign)) else { return false };
+    let signs = line.iter().take_while(|byte| *byte == sign).count();
+    signs >= 7 && (line.len() == signs || (*sign != b'=' && line[signs] == b' '))
+}
+
+/// Whether git left a conflict in a text.
 #[must_use]
-pub fn sides(text: &[u8]) -> Option<Sides> {
-    let mut sides = Sides { base: Vec::new(), ours: Vec::new(), theirs: Vec::new() };
-    let (mut at, mut found, mut shows_base, mut inner) = (At::Both, false, false, 0_usize);
-    for line in text.split_inclusive(|&byte| byte == b'\n') {
-        let bare = line.trim_ascii_end();
-        let is_inner = at != At::Both && (inner > 0 || bare.starts_with(b"<<<<<<< "));
-        if is_inner && bare.starts_with(b"<<<<<<< ") {
-            inner += 1;
-        } else if is_inner && bare.starts_with(b">>>>>>> ") {
-            inner -= 1;
-        }
-        at = match at {
-            At::Ours if is_inner => {
-                sides.ours.extend_from_slice(line);
-                continue;
-            }
-            At::Base if is_inner => {
-                sides.base.extend_from_slice(line);
-                continue;
-            }
-            At::Theirs if is_inner => {
-                sides.theirs.extend_from_slice(line);
-                continue;
-            }
-            At::Both if bare.starts_with(b"<<<<<<< ") => At::Ours,
-            At::Ours if bare.starts_with(b"||||||| ") => {
-                shows_base = true;
-                At::Base
-            }
-            At::Ours | At::Base if bare == b"=======" => At::Theirs,
-            At::Theirs if bare.starts_with(b">>>>>>> ") => {
-                found = true;
-                At::Both
-            }
-            At::Both => {
-                sides.base.extend_from_slice(line);
-                sides.ours.extend_from_slice(line);
-                sides.theirs.extend_from_slice(line);
-                continue;
-            }
-            At::Ours => {
-                sides.ours.extend_from_slice(line);
-                continue;
-            }
-            At::Base => {
-                sides.base.extend_from_slice(line);
-                continue;
-            }
-            At::Theirs => {
-                sides.theirs.extend_from_slice(line);
-                continue;
-            }
-        };
-    }
-    if !shows_base {
-        sides.base.clear();
-    }
-    (found && at == At::Both).then_some(sides)
+pub fn has_markers(text: &[u8]) -> bool {
+    text.split(|&byte| byte == b'\n').any(|line| matches!(marker(line), Some(Marker::Ours | Marker::End(_))))
 }

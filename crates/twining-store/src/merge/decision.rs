@@ -30,6 +30,11 @@ pub fn merge_decision(versions: &Versions<'_>) -> Result<Merged, Unmerged> {
     Ok(Merged { text: format!("{}\n", merged.to_pretty(2)).into_bytes(), contested })
 }
 
+/// Whether a text is a decision.
+pub(super) fn is_one(bytes: &[u8]) -> bool {
+    read(bytes, "it").is_ok()
+}
+
 fn read(bytes: &[u8], side: &'static str) -> Result<(Node, String), Unmerged> {
     let unreadable = |why: String| Unmerged::Unreadable { side, why };
     let text = std::str::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8".to_owned()))?;

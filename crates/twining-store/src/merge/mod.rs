@@ -11,13 +11,15 @@ mod decision;
 mod lines;
 mod three_way;
 pub mod tree;
+mod untangle;
 
 pub use array::merge_array;
 pub(crate) use conflict::is_marker;
-pub use conflict::{LEFT_BY_GIT, Sides, one_decision, sides};
+pub use conflict::{DECISION, LEFT_BY_GIT, has_markers, one_decision};
 pub use decision::merge_decision;
 pub use lines::merge_lines;
 pub use three_way::{CLASHES, Clash, ThreeWay, compare};
+pub use untangle::{Joining, untangle};
 
 /// What came of a merge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

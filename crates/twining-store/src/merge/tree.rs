@@ -1,6 +1,8 @@
 //! JSON as a tree whose numbers keep their digits and whose keys keep their order.
 
-use serde::de::{MapAccess, Visitor};
+use std::collections::HashSet;
+
+use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use twining_model::document::compact;
@@ -166,6 +168,72 @@ impl<'de: 't, 't> Deserialize<'de> for Members<'t> {
     }
 }
 
+/// The first line of a text that cannot be JSON, or where an object has a key for the
+/// second time: readers take the last and say nothing, but in a text that is put
+/// together it means a mistake.
+#[must_use]
+pub fn damage(text: &[u8]) -> Option<usize> {
+    serde_json::from_slice::<Once>(text).err().map(|error| error.line())
+}
+
+struct Once;
+
+impl<'de> Deserialize<'de> for Once {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Look;
+
+        impl<'de> Visitor<'de> for Look {
+            type Value = Once;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("JSON with every key once")
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<Once, E> {
+                Ok(Once)
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<Once, E> {
+                Ok(Once)
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<Once, E> {
+                Ok(Once)
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<Once, E> {
+                Ok(Once)
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<Once, E> {
+                Ok(Once)
+            }
+
+            fn visit_unit<E>(self) -> Result<Once, E> {
+                Ok(Once)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Once, A::Error> {
+                while elements.next_element::<Once>()?.is_some() {}
+                Ok(Once)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Once, A::Error> {
+                let mut keys = HashSet::new();
+                while let Some(key) = members.next_key::<String>()? {
+                    if !keys.insert(key) {
+                        return Err(A::Error::custom("a key that stands twice"));
+                    }
+                    members.next_value::<Once>()?;
+                }
+                Ok(Once)
+            }
+        }
+
+        deserializer.deserialize_any(Look)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,6 +244,13 @@ mod tests {
         let node = Node::parse(text).expect("is JSON");
         assert_eq!(node.to_compact(), text);
         assert_eq!(Node::parse(&node.to_pretty(2)).expect("is JSON"), node);
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_found_at_any_depth() {
+        assert_eq!(damage(b"[1.5, null,\n{\"a\": [{\"b\": 1, \"c\": true,\n\"b\": -2}]}]"), Some(3));
+        assert_eq!(damage(br#"{"a": {"b": "x"}, "b": [{"b": 1}, {"b": 2}]}"#), None);
+        assert_eq!(damage(b"{\nno JSON"), Some(2));
     }
 
     #[test]

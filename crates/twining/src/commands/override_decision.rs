@@ -5,10 +5,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use twining_engine::{Failure, Overridden, OverrideInput};
 use twining_model::Authority;
+use twining_model::text::excerpt;
 
 use crate::desk::Desk;
 use crate::page::{Page, dim, good, plain, warn};
 use crate::verbs::{Effect, Group, Verb};
+
+/// Characters of each text that a person is asked about.
+const SHOWN: usize = 400;
 
 /// The verb.
 pub struct Override;
@@ -37,11 +41,11 @@ impl Verb for Override {
     const NAME: &'static str = "override";
     const GROUP: Group = Group::Decisions;
     const TITLE: &'static str = "Override a decision";
-    const ABOUT: &'static str =
-        "Record that a person rejects a decision. Only on the user's word; it stays flagged until they confirm it at a terminal.";
+    const ABOUT: &'static str = "Record that a person rejects a decision. Only on the user's word; it stays flagged until they confirm it.";
     const EXAMPLE: &'static str =
         "twining override 01M7EB3QWY4C5CPJF6982ZJQ18 --reason \"We stay on sessions\" --new-decision \"Keep sessions\"";
     const EFFECT: Effect = Effect::Changes;
+    const ASKS: bool = true;
 
     type Input = Input;
     type Output = Overridden;
@@ -50,6 +54,24 @@ impl Verb for Override {
         let Input { decision_id, reason, new_decision, overridden_by, agent_id } = input;
         let draft = OverrideInput { decision_id, reason, new_decision, overridden_by };
         desk.engine.override_decision(&desk.signing(agent_id.as_deref())?, desk.authority, &draft)
+    }
+
+    fn question(desk: &Desk<'_>, input: &Input) -> Option<String> {
+        let draft = OverrideInput {
+            decision_id: input.decision_id.clone(),
+            reason: input.reason.clone(),
+            new_decision: input.new_decision.clone(),
+            overridden_by: input.overridden_by.clone(),
+        };
+        let decision = desk.engine.override_in_question(&draft).ok()??;
+        let mut lines = vec![
+            "An agent wants to override a decision of this project.".to_owned(),
+            format!("Decision: {}", excerpt(&decision.summary, SHOWN)),
+            format!("Why it was made: {}", excerpt(&decision.rationale, SHOWN)),
+            format!("Why the agent would override it: {}", excerpt(&draft.reason, SHOWN)),
+        ];
+        lines.extend(draft.new_decision.map(|instead| format!("What would hold instead: {}", excerpt(&instead, SHOWN))));
+        Some(lines.join("\n"))
     }
 
     fn show(outcome: &Overridden, page: &mut Page) {

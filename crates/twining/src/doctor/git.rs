@@ -93,9 +93,11 @@ pub fn checks(project: &Project) -> Vec<Check> {
         checks.push(Check::new("git", Finding::Warn, message).hinted(MENDED));
         return checks;
     }
+    checks.extend(told.notes.iter().map(|note| Check::new("git", Finding::Warn, note.clone())));
+    let in_place = if told.notes.is_empty() { "drivers and hooks" } else { "drivers" };
     checks.push(match tried(&TRIALS, &program) {
         Ok(failed) if failed.is_empty() => {
-            let message = format!("drivers and hooks are in place and start {program}; {} trial merges came out right", TRIALS.len());
+            let message = format!("{in_place} are in place and start {program}; {} trial merges came out right", TRIALS.len());
             Check::new("git", Finding::Ok, message)
         }
         Ok(failed) => Check::new("git", Finding::Fail, format!("a trial merge went wrong with the driver for {}", failed.join(", ")))

@@ -11,7 +11,7 @@ use twining_engine::{Engine, ModelState, StatusReport};
 use twining_model::{Entry, Id, Trace};
 use twining_store::config::VERSION;
 use twining_store::disk::Dir;
-use twining_store::{SCAFFOLD, StoreError};
+use twining_store::{SCAFFOLD, StoreError, lacking_lines};
 
 use super::{Check, Finding};
 use crate::desk::Project;
@@ -234,9 +234,24 @@ pub fn stale_locks(folder: &Path) -> Vec<PathBuf> {
     all.filter(|entry| is_lock(entry) && is_old(entry)).map(|entry| entry.path()).collect()
 }
 
-/// Files that a folder made by another program lacks.
-fn scaffold(folder: &Path) -> Option<Check> {
-    let missing: Vec<&str> = SCAFFOLD.iter().map(|(name, _)| *name).filter(|name| !folder.join(name).exists()).collect();
-    let message = format!("{FOLDER}/ has no {}", missing.join(", "));
-    (!missing.is_empty()).then(|| Check::new("folder", Finding::Warn, message).hinted("twining doctor --fix adds it"))
+/// Files that a folder made by another program lacks, and lines that somebody took out of them.
+fn scaffold(folder: &Path) -> Vec<Check> {
+    let ill = |message: String| Check::new("folder", Finding::Warn, message).hinted("twining doctor --fix adds it");
+    let (there, missing): (Vec<&str>, Vec<&str>) = SCAFFOLD.iter().map(|(name, _)| *name).partition(|name| folder.join(name).exists());
+    let mut checks = Vec::new();
+    if !missing.is_empty() {
+        checks.push(ill(format!("{FOLDER}/ has no {}", missing.join(", "))));
+    }
+    for name in there {
+        let lacking = lacking_lines(name, &fs::read_to_string(folder.join(name)).unwrap_or_default());
+        if !lacking.is_empty() {
+            let harm = if name == ".gitignore" {
+                "git tracks what belongs to this machine alone"
+            } else {
+                "a clone without our drivers merges those files worse"
+            };
+            checks.push(ill(format!("{FOLDER}/{name} lacks `{}`, so {harm}", lacking.join("`, `"))));
+        }
+    }
+    checks
 }

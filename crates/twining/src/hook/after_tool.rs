@@ -1,9 +1,10 @@
 //! After a tool ran: who changed something, and which tests the host saw run.
 
-use twining_engine::guards::{Action, Files, Moment, inside, normal};
+use twining_engine::guards::{Action, Files, Moment, inside, normal, test_command};
 
 use super::before_tool::path_of;
 use super::reply::Reply;
+use super::running::{self, Known};
 use super::scene::Scene;
 use super::traced;
 
@@ -22,13 +23,26 @@ pub fn reply(scene: &Scene) -> Reply {
         scene.keep_accepted(&accepted);
     }
     scene.keep_notes(&notes);
+    if let Some(path) = path_of(scene) {
+        scene.lists().accept_features(&path);
+    }
     traced::ran(&scene.project, &scene.heard, &scene.work.root);
     captured(scene).map_or(Reply::Silence, Reply::Context)
 }
 
 fn captured(scene: &Scene) -> Option<String> {
     let Action::Shell(command) = &scene.heard.event.action else { return None };
+    let known = running::ends(scene.project.engine.store(), &scene.heard);
     let outcome = scene.heard.outcome.as_ref()?;
+    if known != Known::Alone {
+        // Whatever it says, it may be made up; and most commands test nothing.
+        test_command(command)?;
+        let why = match known {
+            Known::AmongOthers => "another command of yours had not ended; run them alone",
+            _ => "nobody asked before they ran",
+        };
+        return Some(format!("Twining was told of a run of tests, and will not take it for evidence: {why}."));
+    }
     let checkout = &scene.project.located.checkout;
     // A run that cannot be remembered is reported by whoever wants it to count.
     let here = &scene.heard.event.cwd;

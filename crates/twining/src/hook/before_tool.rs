@@ -4,12 +4,15 @@ use twining_engine::guards::{Action, Level, inside, normal};
 
 use super::reply::Reply;
 use super::scene::Scene;
-use super::traced;
+use super::{running, traced};
 
 /// What the guards say.
 pub fn reply(scene: &Scene) -> Reply {
     scene.accept_what_is_there();
     let judgement = traced::weighed(&scene.project, &scene.heard, &scene.work.root, scene.judge());
+    if judgement.verdict < Level::Block {
+        running::begins(scene.project.engine.store(), &scene.heard);
+    }
     match judgement.verdict {
         Level::Off => Reply::Silence,
         Level::Warn => Reply::Context(judgement.reason()),

@@ -8,7 +8,7 @@ use twining_model::text;
 
 use super::reply::Reply;
 use super::scene::Scene;
-use super::{auto_loop, brief, snapshot, traced};
+use super::{auto_loop, brief, by_hand, lists, running, snapshot, traced, whereabouts};
 use crate::user_policy;
 
 /// Items of a role's list that are told.
@@ -19,10 +19,14 @@ pub fn of_session(scene: &Scene) -> Reply {
     // An old note in the way is no reason to begin without a brief.
     let _ = scene.project.engine.store().clear_notes();
     scene.accept_what_is_there();
+    // Only the end of a turn can tell anybody; here it is remembered.
+    whereabouts::taken_away(scene);
     let mut notes = scene.notes();
     let brief = brief::of_session(&scene.project.engine, &scene.caller(), &mut notes.told);
     scene.keep_notes(&notes);
-    let parts = [snapshot::bring_back(scene), brief];
+    let audit = scene.project.engine.store().audit().unwrap_or_default();
+    let slipped = lists::at_start(&scene.project, &scene.work, &scene.recorded()).map(|told| text::visible(&told));
+    let parts = [snapshot::bring_back(scene), slipped, by_hand::in_brief(&audit.differences), brief];
     let context = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     match auto_loop::at_start(scene) {
         Some(go) => Reply::Start { context, go },
@@ -34,6 +38,7 @@ pub fn of_session(scene: &Scene) -> Reply {
 /// A person wrote something.
 pub fn of_prompt(scene: &Scene) -> Reply {
     traced::prompted(&scene.project, &scene.heard);
+    running::forget(scene.project.engine.store(), &scene.heard);
     // Hosts that begin no session after a compaction ask here first.
     let mut notes = scene.notes();
     let known = notes.told.len();

@@ -5,8 +5,12 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use twining_store::Staged;
+
 use super::evidence::Recorded;
-use super::rules;
+use super::lists::Lists;
+use super::workspace::Workspace;
+use super::{by_hand, rules};
 use crate::desk::Project;
 
 /// Refuses a commit that calls a feature tested without a run, or takes guards or
@@ -33,13 +37,35 @@ pub fn commit_check(project: &Project) -> Vec<String> {
     }
     let guards = rules::guards_as_written(project);
     let evidence = Recorded::of(&project.engine, &project.located.checkout);
+    let work = Workspace::of(project);
+    let lists = Lists::of(project, &work);
     let mut slipped = Vec::new();
     for path in staged.iter().filter(|path| guards.compares(path)) {
         let before = project.history.committed_text(path).unwrap_or_default();
         let after = project.history.staged_text(path);
-        if let Some(why) = guards.slipped(path, &before, after.as_deref(), &evidence) {
+        let lost = || lists.lost_in_commit(&guards, path, after.as_deref(), &before);
+        if let Some(why) = guards.slipped(path, &before, after.as_deref(), &evidence).or_else(lost) {
             slipped.push(format!("{why}. `git diff --cached -- {path}` shows it, `git restore --staged {path}` leaves it out"));
         }
     }
+    slipped.extend(records(project, &staged));
     slipped
+}
+
+/// Records that another hand than Twining's would have recorded for everybody. In
+/// a linked working tree the memory is another one's, and its files here are git's.
+fn records(project: &Project, staged: &[String]) -> Vec<String> {
+    let Some(top) = project.history.shape().map(|shape| shape.top) else { return Vec::new() };
+    let Ok(within) = project.engine.store().place().project.strip_prefix(&top) else { return Vec::new() };
+    let folder = within.join(".twining").display().to_string();
+    let ours = staged.iter().filter_map(|path| Some((path, path.strip_prefix(&folder)?.strip_prefix('/')?)));
+    let versions: Vec<Staged> = ours
+        .map(|(path, file)| Staged {
+            file: file.to_owned(),
+            before: project.history.committed_bytes(path),
+            after: project.history.staged_bytes(path),
+        })
+        .collect();
+    // What cannot be compared is compared at the end of the turn.
+    by_hand::in_commit(&project.engine.store().audit_staged(&versions).unwrap_or_default())
 }

@@ -3,11 +3,13 @@
 
 use twining_engine::guards::{Guards, Judgement, Level, Moment, Notes, Returned};
 
-use super::auto_loop;
+use twining_store::Audit;
+
 use super::reply::Reply;
 use super::rules::{self, Checked};
 use super::scene::Scene;
 use super::traced::{self, Held};
+use super::{auto_loop, by_hand, running, whereabouts};
 
 /// The guard of coders that return with nothing done.
 const RETURNS: &str = "return-needs-changes";
@@ -18,11 +20,14 @@ const COMPARED: [&str; 3] = ["tested-needs-evidence", "policy-only-grows", "hook
 /// Whether the agent may stop.
 pub fn reply(scene: &Scene) -> Reply {
     let mut notes = scene.notes();
+    running::forget(scene.project.engine.store(), &scene.heard);
     let is_forgotten = scene.heard.stop_hook_active && !scene.is_remembered();
     let Checked { guards, forged, seal } = rules::guards_checked(&scene.project, notes.checked.as_deref());
     notes.checked = seal;
-    let reply = match reason(scene, &guards, forged, &notes) {
-        Some(reason) => held(scene, &mut notes, &reason),
+    // What cannot be compared is compared next time.
+    let audit = scene.project.engine.store().audit().unwrap_or_default();
+    let reply = match reason(scene, &guards, forged, &audit, &notes) {
+        Some(reason) => held(scene, &mut notes, &audit, &reason),
         None if scene.heard.event.moment == Moment::Stop => auto_loop::at_stop(scene, &mut notes),
         None => Reply::Silence,
     };
@@ -67,12 +72,21 @@ pub fn of_session(scene: &Scene) -> Reply {
     // A session that is resumed later begins with what is there then.
     let _ = store.drop_note(&format!("accepted-{}", scene.heard.session));
     let _ = store.drop_note(&scene.heard.session);
+    running::forget(store, &scene.heard);
     Reply::Silence
 }
 
-fn reason(scene: &Scene, guards: &Guards, forged: Option<String>, notes: &Notes) -> Option<String> {
-    let slipped = scene.accepted().slipped(guards, &|path| scene.work.text(path), &scene.recorded());
-    let mut reasons: Vec<String> = forged.into_iter().chain(slipped).collect();
+fn reason(scene: &Scene, guards: &Guards, forged: Option<String>, audit: &Audit, notes: &Notes) -> Option<String> {
+    let mut slipped = scene.accepted().slipped_texts(guards, &|path| scene.work.text(path));
+    let lists = scene.lists().slipped(guards, &scene.recorded());
+    if lists.is_empty() {
+        // Every run that was needed is there now; the files may change later.
+        scene.lists().accept();
+    }
+    slipped.extend(lists);
+    // Told often enough, it is a question that a person answers, not a reason to hold the next session.
+    let by_hand = if audit.is_settled { Vec::new() } else { by_hand::reasons(&audit.differences) };
+    let mut reasons: Vec<String> = forged.into_iter().chain(whereabouts::taken_away(scene)).chain(slipped).chain(by_hand).collect();
     let on = |id: &str| guards.guards.iter().any(|guard| guard.id == id && guard.action == Level::Block);
     if reasons.is_empty() && scene.heard.event.moment == Moment::SubagentStop && on(RETURNS) {
         let next = "implement the task, or say plainly that nothing was to be done and why";
@@ -82,7 +96,7 @@ fn reason(scene: &Scene, guards: &Guards, forged: Option<String>, notes: &Notes)
     (!reasons.is_empty()).then(|| reasons.join("\n"))
 }
 
-fn held(scene: &Scene, notes: &mut Notes, reason: &str) -> Reply {
+fn held(scene: &Scene, notes: &mut Notes, audit: &Audit, reason: &str) -> Reply {
     match notes.hold(reason, scene.heard.stop_hook_active) {
         Returned::Freely => Reply::Silence,
         Returned::Held(reason) => {
@@ -95,6 +109,12 @@ fn held(scene: &Scene, notes: &mut Notes, reason: &str) -> Reply {
             if notes.held.insert(asked, 1).is_none() {
                 traced::held(&scene.project, &scene.heard, &reason, Held::NoLonger);
                 scene.post_question(&format!("An agent stopped although: {reason}"));
+                // The question stands; the next session is not held for it again.
+                scene.lists().accept();
+                if !audit.differences.is_empty() {
+                    // If it cannot be noted, the next session is held once more.
+                    let _ = scene.project.engine.store().settle_audit(audit);
+                }
             }
             Reply::Notice(reason)
         }

@@ -10,18 +10,22 @@ mod auto_loop;
 mod before_tool;
 mod beginning;
 mod brief;
+mod by_hand;
 mod commit_check;
 mod ending;
 mod evidence;
 pub mod git;
 mod host;
 mod kept;
+mod lists;
 mod reply;
 mod rules;
+mod running;
 mod scene;
 mod snapshot;
 mod traced;
 mod verify;
+mod whereabouts;
 mod workspace;
 
 use std::io::Read;
@@ -31,7 +35,9 @@ use std::process::ExitCode;
 use serde_json::Value;
 use twining_engine::guards::{Heard, Moment};
 
+pub use by_hand::in_brief as told_by_hand;
 pub use host::{HOSTS, Host};
+pub use lists::{accept as accept_lists, slipped as slipped_lists};
 pub use rules::{guards, guards_as_written};
 pub use scene::Scene;
 pub use traced::foreseen;
@@ -58,6 +64,9 @@ pub fn listen(host: &Host, event: &str, moment: Moment) -> Result<Heard, String>
     }
     let json: Value = serde_json::from_str(&text).map_err(|error| format!("the event is no JSON: {error}"))?;
     let here = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
+    if !json.is_object() {
+        return Err("the event is no object".to_owned());
+    }
     Ok((host.tell)(event, moment, &json).heard(moment, &here))
 }
 
@@ -81,6 +90,10 @@ fn event_name<'e>(host: &Host, event: &'e str, moment: Moment) -> &'e str {
 
 fn answer(project: Option<PathBuf>, host: &Host, event: &str, moment: Moment) -> Result<Reply, String> {
     let heard = listen(host, event, moment)?;
+    // What nobody understands is not let through where it could be stopped.
+    if let Some(why) = &heard.odd {
+        return Err(why.clone());
+    }
     let scene = Scene::open(project, heard)?;
     Ok(match moment {
         Moment::PreToolUse => before_tool::reply(&scene),

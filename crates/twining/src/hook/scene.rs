@@ -9,6 +9,7 @@ use twining_engine::{Caller, PostInput};
 use twining_model::{Channel, Origin, Trust, text};
 
 use super::evidence::Recorded;
+use super::lists::Lists;
 use super::workspace::Workspace;
 use super::{ending, rules};
 use crate::desk::Project;
@@ -97,13 +98,18 @@ impl Scene {
         let _ = serde_json::to_vec(notes).map(|bytes| self.project.engine.store().leave_note(&self.heard.session, &bytes));
     }
 
-    /// Protected files as they were when the session was first heard of; they are
+    /// Feature lists as they were last accepted, whoever accepted them.
+    pub fn lists(&self) -> Lists<'_> {
+        Lists::of(&self.project, &self.work)
+    }
+
+    /// Policy and settings as they were when the session was first heard of; they are
     /// taken as they are now if that is now.
     pub fn accepted(&self) -> Accepted {
         let store = self.project.engine.store();
         let kept = store.note(&self.accepted_name()).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         kept.unwrap_or_else(|| {
-            let now = Accepted::now(&|path| self.work.text(path));
+            let now = Accepted::of_texts(&|path| self.work.text(path));
             self.keep_accepted(&now);
             now
         })
@@ -122,6 +128,7 @@ impl Scene {
         if store.exists().unwrap_or(false) && !store.has_note(&self.accepted_name()).unwrap_or(true) {
             self.accepted();
         }
+        self.lists().begin();
     }
 
     /// Remembers protected files.

@@ -12,7 +12,7 @@ use twining_model::{Channel, Origin, Trust, text};
 use crate::desk::Project;
 use crate::locate::FOLDER;
 use crate::out::{self, Style};
-use crate::page::{Cell, Page, dim, good, place, plain, warn};
+use crate::page::{Cell, Page, count, dim, good, place, plain, warn};
 use crate::problem::{Ending, Problem};
 
 pub use guardkit::{Aim, guardkit};
@@ -163,6 +163,16 @@ fn show(outcome: &ImportOutcome, page: &mut Page) {
     page.table(0, &told);
     if outcome.guards_to_review > 0 {
         page.line([plain(format!("{} to review as guards:", outcome.guards_to_review)), dim("twining read --tag guard-to-review")]);
+    }
+    if !outcome.proposed.is_empty() {
+        let many = outcome.proposed.len();
+        let word = if outcome.dry_run { "would be proposed" } else { "proposed" };
+        let names = outcome.proposed.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
+        let more = if many > 8 { format!(" and {} more", many - 8) } else { String::new() };
+        page.line([
+            plain(format!("{} {word} ({names}{more}):", count(many as u64, "guard"))),
+            dim("twining guard list; a person accepts one with twining guard promote"),
+        ]);
     }
     if outcome.advice > 0 {
         page.line([plain(format!("{} pieces of advice:", outcome.advice)), dim("twining read --tag advice")]);

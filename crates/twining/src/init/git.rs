@@ -115,13 +115,13 @@ impl GitGround {
         if missing > 0 && was_told(&places) {
             faults.push(format!("{missing} lines of info/attributes are gone, so git merges those files line by line"));
         }
-        let (name, _) = HOOKS[0];
-        let hook = self.hooks().map(|(folder, within)| (folder.join(name), within));
-        if let Some((file, within)) = hook.filter(|(file, _)| was_told(file)) {
+        for (name, lost) in [(HOOKS[0].0, "commits are not looked at"), (HOOKS[1].0, "commits are not linked with decisions")] {
+            let hook = self.hooks().map(|(folder, within)| (folder.join(name), within));
+            let Some((file, within)) = hook.filter(|(file, _)| was_told(file)) else { continue };
             if !text(&file, &within).contains(&format!("hook --agent git {name}")) {
-                faults.push(format!("{name} no longer asks twining, so commits are not looked at"));
+                faults.push(format!("{name} no longer asks twining, so {lost}"));
             } else if !self.is_husky() && !starts(&file) {
-                faults.push(format!("{name} is not executable, so git never starts it and commits are not looked at"));
+                faults.push(format!("{name} is not executable, so git never starts it and {lost}"));
             }
         }
         faults
@@ -157,6 +157,10 @@ impl GitGround {
     fn put_hook(&self, sheet: &mut Sheet, name: &str, refused: &str) -> Result<(), Problem> {
         let call = format!("{NAME} hook --agent git {name}");
         let Some((folder, within)) = self.hooks() else {
+            let there = std::fs::read_to_string(self.shape.hooks.join(name)).unwrap_or_default();
+            if there.contains(&format!("hook --agent git {name}")) {
+                return Ok(());
+            }
             sheet.note(format!(
                 "core.hooksPath leads to `{}`, which other repositories use too; add `{call}` to its {name} yourself",
                 self.shape.hooks.display()
@@ -339,7 +343,7 @@ fn put_block(sheet: &mut Sheet, file: &Path, within: &Path, body: &str) -> Resul
 fn take_block(sheet: &mut Sheet, file: &Path, within: &Path) -> Result<(), Problem> {
     let shown = sheet.shown(file);
     sheet.edit(file, within, |text| match text {
-        Some(text) => block::take(text, Marks::Hash).map_err(|torn| unfit(&shown, &torn.to_string())),
+        Some(text) => block::take_with_line(text, Marks::Hash).map_err(|torn| unfit(&shown, &torn.to_string())),
         None => Ok(None),
     })
 }

@@ -112,6 +112,8 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     project.engine.store().prepare().map_err(twining_engine::Failure::from)?;
     project.engine.create_knowledge()?;
     carry_out(&project, &outcome.edits)?;
+    // From now on it is known who changes a record; if not, from the first session on.
+    let _ = project.engine.store().audit();
     Ok(tell(wish, &outcome))
 }
 
@@ -319,9 +321,15 @@ fn take_back(sheet: &mut Sheet, receipt: &Receipt, piece: &Piece) -> Result<(), 
     if !ours {
         return Ok(());
     }
-    piece.take(sheet)?;
-    // One that was there before us stays, even if nothing is left in it.
     let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    match (part, receipt.put_in(&real)) {
+        (Part::Block(marks, _), Some(put_in)) => {
+            let taken = |text: Option<&str>| text.map_or(Ok(None), |text| block::take_with_gap(text, *marks, put_in));
+            sheet.edit(file, within, |text| Ok(taken(text).unwrap_or_else(|_| text.map(str::to_owned))))?;
+        }
+        _ => piece.take(sheet)?,
+    }
+    // One that was there before us stays, even if nothing is left in it.
     if receipt.was_there(&real) {
         let empty = if real.extension().is_some_and(|ending| ending == "json") { "{}\n" } else { "" };
         sheet.edit(file, within, |text| Ok(Some(text.unwrap_or(empty).to_owned())))?;

@@ -72,6 +72,14 @@ impl Receipt {
         }
     }
 
+    /// How many bytes were put into a file that was there, in one piece.
+    pub fn put_in(&self, path: &Path) -> Option<usize> {
+        self.files.iter().find(|item| item.path == path).and_then(|item| match &item.undo {
+            Undo::Splice { length, text, .. } if text.is_empty() => Some(*length),
+            _ => None,
+        })
+    }
+
     /// Whether we wrote the file, whatever became of it.
     pub fn knows(&self, path: &Path) -> bool {
         self.files.iter().any(|item| item.path == path)

@@ -60,7 +60,7 @@ pub fn wired(project: &Project) -> Result<Vec<Wired>, Problem> {
 }
 
 /// What git was told of us.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Told {
     /// The program it starts; none if it was told of none.
     pub program: Option<String>,
@@ -68,12 +68,14 @@ pub struct Told {
     pub drift: Vec<String>,
     /// What was in place once and is not, where data is lost or a check is off.
     pub faults: Vec<String>,
+    /// What only a person can do.
+    pub notes: Vec<String>,
 }
 
 /// What git was told of us, as far as it can be asked.
 pub fn git_told(project: &Project) -> Result<Told, Problem> {
     let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
-    let Some(mut git) = git_ground(project, &mut sheet) else { return Ok(Told { program: None, drift: Vec::new(), faults: Vec::new() }) };
+    let Some(mut git) = git_ground(project, &mut sheet) else { return Ok(Told::default()) };
     let program = git.told(&mut sheet);
     if let Some(told) = &program {
         git.program.clone_from(told);
@@ -82,7 +84,8 @@ pub fn git_told(project: &Project) -> Result<Told, Problem> {
     let receipt = Receipt::read(project.engine.store().receipt().ok().flatten().as_deref());
     let faults = git.faults(&mut sheet, |file| was_written(&receipt, file));
     put_git(&git, &mut sheet)?;
-    Ok(Told { program, faults, drift: sheet.edits()?.into_iter().map(|edit| edit.shown).collect() })
+    let drift = sheet.edits()?.into_iter().map(|edit| edit.shown).collect();
+    Ok(Told { program, faults, drift, notes: sheet.notes })
 }
 
 /// Whether an installation on this machine wrote a file, which may be gone by now.

@@ -6,6 +6,7 @@
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod lines;
+mod person;
 mod salvage;
 mod server;
 mod tools;

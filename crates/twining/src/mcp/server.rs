@@ -17,6 +17,7 @@ use twining_model::{Authority, IdSource, Refused, text};
 use twining_store::Keeper;
 
 use super::Options;
+use super::person::{self, Heard};
 use super::tools::{self, Selection};
 use crate::desk::{self, Project};
 use crate::problem::Problem;
@@ -85,9 +86,15 @@ impl Server {
         drop(open);
     }
 
-    async fn call(&self, verb: &'static VerbEntry, fields: Map<String, Value>, client: Option<String>) -> CallToolResult {
+    async fn call(
+        &self,
+        verb: &'static VerbEntry,
+        fields: Map<String, Value>,
+        client: Option<String>,
+        authority: Authority,
+    ) -> CallToolResult {
         let state = self.0.clone();
-        let call = move || state.carry_out(verb, fields, client);
+        let call = move || state.carry_out(verb, fields, client, authority);
         let outcome = if verb.effect == Effect::Reads {
             let _turn = self.0.order.read().await;
             tokio::task::spawn_blocking(call).await
@@ -100,6 +107,16 @@ impl Server {
             Ok(Err(problem)) => tools::failed(&problem),
             Err(error) => tools::failed(&Problem::of_error("INTERNAL_ERROR", &error)),
         }
+    }
+
+    /// What the person behind the client is to be asked before this call, if anything.
+    async fn question(&self, verb: &'static VerbEntry, fields: &Map<String, Value>) -> Option<String> {
+        let (ask, state, fields) = (verb.question?, self.0.clone(), fields.clone());
+        let question = move || {
+            let project = state.project().ok()?;
+            ask(&project.desk(state.caller(None), Authority::Claimed), &fields)
+        };
+        tokio::task::spawn_blocking(question).await.ok().flatten()
     }
 }
 
@@ -125,10 +142,16 @@ impl State {
         })
     }
 
-    fn carry_out(&self, verb: &VerbEntry, fields: Map<String, Value>, client: Option<String>) -> Result<Value, Problem> {
+    fn carry_out(
+        &self,
+        verb: &VerbEntry,
+        fields: Map<String, Value>,
+        client: Option<String>,
+        authority: Authority,
+    ) -> Result<Value, Problem> {
         let project = self.project()?;
         self.drain(&project, client.clone());
-        let desk = project.desk(self.caller(client), Authority::Claimed);
+        let desk = project.desk(self.caller(client), authority);
         let answer = (verb.run)(&desk, Given::Fields(fields))?.to_json();
         // Any call is a sign of life; what it costs comes once a minute.
         project.engine.beat(&desk.caller);
@@ -177,7 +200,20 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(format!("there is no tool `{name}` here; tools/list names them"), None));
         };
         let client = context.client_info().map(|client| text::excerpt(&client.name, 80));
-        Ok(CallToolResponse::Complete(self.call(verb, request.arguments.unwrap_or_default(), client).await))
+        let fields = request.arguments.unwrap_or_default();
+        let mut authority = Authority::Claimed;
+        if verb.question.is_some()
+            && person::can_be_asked(&context)
+            && let Some(question) = self.question(verb, &fields).await
+        {
+            authority = match person::ask(&context, request.input_responses.as_ref(), &question).await? {
+                Heard::Yes => Authority::Confirmed,
+                Heard::Nothing => Authority::Claimed,
+                Heard::No => return Ok(CallToolResponse::Complete(tools::failed(&person::declined()))),
+                Heard::Asked(asked) => return Ok(CallToolResponse::InputRequired(asked)),
+            };
+        }
+        Ok(CallToolResponse::Complete(self.call(verb, fields, client, authority).await))
     }
 
     /// A call whose arguments are no object reaches us as a request of unknown

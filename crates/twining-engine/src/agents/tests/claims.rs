@@ -49,6 +49,30 @@ fn a_claim_names_places_and_no_patterns() {
 }
 
 #[test]
+fn names_in_brackets_are_names_and_so_is_whatever_is_there() {
+    let project = Project::new();
+    for path in ["app/[id]/page.tsx", "pages/[[...slug]].vue", "app/(shop)/@cart", "routes/[id].ts"] {
+        let made = project.engine.claim(&caller("ada"), &paths(&[path])).expect("a name").claim.expect("is held");
+        assert_eq!(made.paths, [path]);
+    }
+    let held = project.engine.claim(&caller("bob"), &paths(&["app/[id]/page.tsx"])).expect_err("letter by letter");
+    assert!(matches!(held, Failure::Claimed { .. }), "{held}");
+    project.engine.claim(&caller("bob"), &paths(&["app/i/page.tsx"])).expect("no pattern");
+    for odd in ["notes/what?.md", "notes/a{b}.md", "notes/x[1]y.md"] {
+        project.engine.claim(&caller("bob"), &paths(&[odd])).expect_err("looks like a pattern");
+        std::fs::create_dir_all(project.path().join("notes")).expect("makes a folder");
+        std::fs::write(project.path().join(odd), "").expect("writes");
+        project.engine.claim(&caller("bob"), &paths(&[odd])).expect("is a file");
+    }
+    let add =
+        FeaturesInput { action: Some("add".into()), id: Some("F8".into()), description: Some("d".into()), ..FeaturesInput::default() };
+    let add = FeaturesInput { files: vec!["web/[id]/a.ts".into(), "lib/[ab]c.rs".into()], ..add };
+    project.engine.features(&caller("ada"), project.path(), &add).expect("adds");
+    let claim = project.engine.claim(&caller("ada"), &ClaimInput { feature: Some("F8".into()), ..ClaimInput::default() }).expect("claims");
+    assert_eq!(claim.claim.expect("made").paths, ["web/[id]/a.ts", "lib"], "of a pattern its folder");
+}
+
+#[test]
 fn a_claim_ends_by_itself_and_leaves_the_file() {
     let project = Project::new();
     let input = ClaimInput { ttl: Some("90s".into()), ..paths(&["src/auth"]) };

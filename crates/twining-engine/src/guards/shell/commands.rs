@@ -1,6 +1,6 @@
 //! What each program does with its arguments, as far as files are concerned.
 
-use crate::guards::shell::lists::{EDITORS, INTERPRETERS, READERS, SHELLS, WRAPPERS};
+use crate::guards::shell::lists::{CMDLETS, EDITORS, INTERPRETERS, READERS, SHELLS, WRAPPERS};
 use crate::guards::shell::stand::{self, Stand};
 use crate::guards::shell::tree::{self, made_of};
 use crate::guards::shell::{Certainty, Effects, Piece, ShellWrite, Stood, Target, Unreadable, Word, code, word};
@@ -52,6 +52,8 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
     let is_guessed = words.first().is_some_and(|word| word.known().is_none()) || effects.defines.contains(&program);
     let arguments = words.get(1..).unwrap_or_default().to_vec();
     effects.texts.extend(text_of(&program, &arguments, around));
+    let carried: Vec<String> = words.iter().flat_map(|word| word.known().into_iter().chain(word.sources().map(str::to_owned))).collect();
+    let words_of = carried.as_slice();
     effects.runs.push(words);
     let mut doing = Doing { program: &program, arguments: &arguments, effects };
     match program.as_str() {
@@ -88,6 +90,13 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
         "truncate" => doing.all_operands("truncate"),
         "curl" | "wget" | "sort" | "openssl" | "gcc" | "cc" | "pandoc" => doing.outputs(),
         "tar" | "bsdtar" | "unzip" | "cpio" | "7z" | "bsdcpio" => doing.unpacks(),
+        "uniq" => {
+            for out in doing.operands(&["-f", "-s", "-w"]).into_iter().skip(1) {
+                doing.write(Target::Path(out), Certainty::Certain, "uniq");
+            }
+        }
+        "chmod" | "chown" | "chgrp" | "chattr" | "setfacl" => doing.closes(),
+        "twining" => doing.twining(),
         "sqlite3" => doing.sqlite(),
         "split" | "csplit" => doing.splits(),
         "yq" => {
@@ -103,8 +112,12 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
                 doing.write(Target::Code(fed.to_owned()), Certainty::Likely, name);
             }
         }
+        "at" | "batch" => return doing.fed(around, nested),
+        "mount" => doing.all_operands("mount"),
+        name if CMDLETS.contains(&name.to_lowercase().as_str()) => doing.all_operands(name),
         name if READERS.contains(&name) => {}
         name => {
+            doing.carried(words_of);
             // A name made up on the line hides what it does.
             let certainty = if is_guessed { Certainty::Likely } else { Certainty::Possible };
             for operand in doing.operands(&[]) {
@@ -167,19 +180,19 @@ fn is_stdin(name: &str) -> bool {
     matches!(name, "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-")
 }
 
-struct Doing<'a> {
-    program: &'a str,
-    arguments: &'a [Word],
-    effects: &'a mut Effects,
+pub(super) struct Doing<'a> {
+    pub(super) program: &'a str,
+    pub(super) arguments: &'a [Word],
+    pub(super) effects: &'a mut Effects,
 }
 
 impl Doing<'_> {
-    fn write(&mut self, target: Target, certainty: Certainty, by: &str) {
+    pub(super) fn write(&mut self, target: Target, certainty: Certainty, by: &str) {
         self.effects.writes.push(ShellWrite { target, certainty, by: by.to_owned(), content: None, stood: Stood::Untold });
     }
 
     /// A folder that this one command takes for its own.
-    fn stands_in_too(&mut self, folder: Option<&Word>) {
+    pub(super) fn stands_in_too(&mut self, folder: Option<&Word>) {
         let Some(folder) = folder else { return };
         self.effects.enters.push(folder.clone());
         if let Stood::At(stands) = &self.effects.here {
@@ -189,7 +202,7 @@ impl Doing<'_> {
     }
 
     /// Arguments that are no options; `valued` options take the next word too.
-    fn operands(&self, valued: &[&str]) -> Vec<Word> {
+    pub(super) fn operands(&self, valued: &[&str]) -> Vec<Word> {
         let (mut operands, mut plain) = (Vec::new(), false);
         let mut words = self.arguments.iter();
         while let Some(word) = words.next() {
@@ -215,7 +228,7 @@ impl Doing<'_> {
             .any(|word| word.starts_with(long) || (word.starts_with('-') && !word.starts_with("--") && word.contains(short)))
     }
 
-    fn value_of(&self, options: &[&str]) -> Vec<Word> {
+    pub(super) fn value_of(&self, options: &[&str]) -> Vec<Word> {
         let mut values = Vec::new();
         for (at, word) in self.arguments.iter().enumerate() {
             for option in options {
@@ -353,35 +366,6 @@ impl Doing<'_> {
         }
     }
 
-    fn git(&mut self, around: &Surroundings<'_>) {
-        let words: Vec<String> = self.arguments.iter().map(Word::gist).collect();
-        let mut at = 0;
-        while words.get(at).is_some_and(|word| word.starts_with('-')) {
-            if matches!(words[at].as_str(), "-C" | "-c" | "--git-dir" | "--work-tree") {
-                if words[at] == "-C" {
-                    self.stands_in_too(self.arguments.get(at + 1));
-                }
-                at += 1;
-            }
-            at += 1;
-        }
-        let Some(verb) = words.get(at).cloned() else { return };
-        if let ("apply" | "am", Some(patch)) = (verb.as_str(), around.fed) {
-            self.write(Target::Code(patch.to_owned()), Certainty::Likely, &format!("git {verb}"));
-        }
-        if !matches!(verb.as_str(), "checkout" | "restore" | "stash" | "rm" | "mv" | "reset" | "clean" | "checkout-index" | "update-index")
-        {
-            return;
-        }
-        for (path, word) in self.arguments.iter().zip(&words).skip(at + 1) {
-            if !word.starts_with('-') {
-                // A whole tree or a branch is history's business, and the
-                // memory notices it; a path that is named is meant.
-                self.write(Target::Path(path.clone()), Certainty::Certain, &format!("git {verb}"));
-            }
-        }
-    }
-
     fn shell(mut self, around: &Surroundings<'_>, nested: usize) -> Result<(), Unreadable> {
         let mut words = self.arguments.iter();
         while let Some(word) = words.next() {
@@ -423,6 +407,11 @@ impl Doing<'_> {
         if code::writes(&whole) {
             self.write(Target::Code(whole), Certainty::Likely, self.program);
         }
+        let decoded: Vec<String> =
+            if words.contains(&"base64") { words.iter().filter_map(|word| code::from_base64(word)).collect() } else { Vec::new() };
+        for line in &decoded {
+            tree::read(line, self.effects, &[], nested + 1)?;
+        }
         let lines = words.into_iter().filter(|line| line.contains(char::is_whitespace));
         lines.into_iter().try_for_each(|line| tree::read(line, self.effects, &[], nested + 1))
     }
@@ -443,6 +432,16 @@ impl Doing<'_> {
         let mut code: String = given.iter().map(Word::gist).collect::<Vec<_>>().join("\n");
         code.extend(given.iter().flat_map(Word::sources));
         code.push_str(around.fed.unwrap_or_default());
+        let told = code::squeezed(&code);
+        if ["twininghook", "twiningmerge-driver"].iter().any(|call| told.contains(call)) {
+            self.speaks();
+        }
+        // `python -m zipfile -e a.zip folder`: an archive, unpacked by its own module.
+        if self.value_of(&["-m"]).iter().any(|module| matches!(module.gist().as_str(), "zipfile" | "tarfile" | "shutil")) {
+            for operand in self.operands(&["-m"]) {
+                self.write(Target::Tree(operand), Certainty::Certain, self.program);
+            }
+        }
         let in_place = matches!(self.program, "perl" | "ruby") && self.has_option('i', "--in-place");
         let is_inline = !code.is_empty();
         if is_inline && code::writes(&code) {

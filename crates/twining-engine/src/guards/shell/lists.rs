@@ -2,7 +2,7 @@
 
 /// Programs that only look. Everything that is on no list may do anything with
 /// the paths it is given.
-pub(super) const READERS: [&str; 59] = [
+pub(super) const READERS: [&str; 57] = [
     "cat",
     "less",
     "more",
@@ -38,7 +38,6 @@ pub(super) const READERS: [&str; 59] = [
     "rev",
     "cut",
     "tr",
-    "uniq",
     "column",
     "fold",
     "strings",
@@ -61,11 +60,10 @@ pub(super) const READERS: [&str; 59] = [
     "true",
     "false",
     "which",
-    "twining",
 ];
 
 /// Programs that start another one, and how many words of theirs come first.
-pub(super) const WRAPPERS: [(&str, usize); 19] = [
+pub(super) const WRAPPERS: [(&str, usize); 22] = [
     ("coproc", 0),
     ("sudo", 0),
     ("doas", 0),
@@ -85,6 +83,9 @@ pub(super) const WRAPPERS: [(&str, usize); 19] = [
     ("chronic", 0),
     ("flock", 1),
     ("parallel", 0),
+    ("systemd-run", 0),
+    ("unbuffer", 0),
+    ("npx", 0),
 ];
 
 /// Programs that read lines as we do.
@@ -92,5 +93,18 @@ pub(super) const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "dash", "ksh", "ash"]
 /// Programs that are given code.
 pub(super) const INTERPRETERS: [&str; 12] =
     ["python", "python2", "python3", "node", "deno", "bun", "perl", "ruby", "php", "lua", "osascript", "tclsh"];
+/// Programs of PowerShell that change the files they are given.
+pub(super) const CMDLETS: [&str; 10] = [
+    "set-content",
+    "add-content",
+    "clear-content",
+    "out-file",
+    "new-item",
+    "remove-item",
+    "move-item",
+    "copy-item",
+    "rename-item",
+    "tee-object",
+];
 /// Programs that change the files they are given.
 pub(super) const EDITORS: [&str; 11] = ["apply_patch", "ed", "ex", "vi", "vim", "nvim", "nano", "emacs", "sponge", "shred", "patch"];

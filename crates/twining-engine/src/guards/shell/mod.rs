@@ -10,6 +10,7 @@
 
 mod code;
 mod commands;
+mod keepers;
 mod lists;
 mod stand;
 mod steps;

@@ -234,8 +234,35 @@ pub(super) fn assign(node: Node<'_>, line: &str, variables: &mut Variables) -> R
     match node.kind() {
         "variable_assignment" => {
             let (Some(name), Some(value)) = (node.child_by_field_name("name"), node.child_by_field_name("value")) else { return Ok(()) };
+            let name = word::said(line, name.byte_range());
+            if value.kind() == "array" {
+                let mut parts = Vec::new();
+                let mut cursor = value.walk();
+                for part in value.named_children(&mut cursor) {
+                    // `[key]=value`: the key is a name, and no pattern.
+                    let keyed = word::said(line, part.byte_range()).strip_prefix('[').and_then(|said| said.split_once("]="));
+                    match keyed {
+                        Some((key, value)) => parts.push((Some(key.to_owned()), Word::text(value.trim_matches(['"', '\''])))),
+                        None => parts.push((None, word::read(part, line, variables, 0)?)),
+                    }
+                }
+                variables.set_list(name, parts);
+                return Ok(());
+            }
+            let is_reference = node.parent().filter(|outer| outer.kind() == "declaration_command").is_some_and(|outer| {
+                let mut cursor = outer.walk();
+                let is = |child: Node<'_>| word::said(line, child.byte_range()).strip_prefix('-').is_some_and(|flags| flags.contains('n'));
+                outer.children(&mut cursor).any(|child| child.kind() == "word" && is(child))
+            });
             let value = word::read(value, line, variables, 0)?;
-            variables.set(word::said(line, name.byte_range()), value);
+            if let Some(to) = value.known().filter(|_| is_reference) {
+                variables.refer(name, &to);
+                return Ok(());
+            }
+            if let Some((list, _)) = name.split_once('[') {
+                variables.set(list, value.clone());
+            }
+            variables.set(name, value);
         }
         "for_statement" => {
             let Some(name) = node.child_by_field_name("variable") else { return Ok(()) };
@@ -264,6 +291,9 @@ fn take_in(node: Node<'_>, walk: &Walk<'_>, line: &str, variables: &mut Variable
         }
         return Ok(());
     }
+    if name == Some("printf") {
+        return print_into(node, line, variables);
+    }
     if !name.is_some_and(|name| matches!(name, "read" | "mapfile" | "readarray")) {
         return Ok(());
     }
@@ -276,6 +306,28 @@ fn take_in(node: Node<'_>, walk: &Walk<'_>, line: &str, variables: &mut Variable
             variables.set(name, made_of(&sources));
         }
     }
+    Ok(())
+}
+
+/// `printf -v name format words…` sets a variable.
+fn print_into(node: Node<'_>, line: &str, variables: &mut Variables) -> Result<(), Unreadable> {
+    let mut given = Vec::new();
+    let mut cursor = node.walk();
+    for child in node.children_by_field_name("argument", &mut cursor) {
+        given.push(word::read(child, line, variables, 0)?);
+    }
+    let [flag, name, format, words @ ..] = given.as_slice() else { return Ok(()) };
+    if flag.gist() != "-v" {
+        return Ok(());
+    }
+    let mut words: Vec<String> =
+        words.iter().take(word::MOST_LITERALS).flat_map(|word| word.known().into_iter().chain(word.sources().map(str::to_owned))).collect();
+    let mut whole = format.gist();
+    for word in &words {
+        whole = whole.replacen("%s", word, 1).replacen("%b", word, 1);
+    }
+    words.push(whole);
+    variables.set(&name.gist(), made_of(&word::told(words)));
     Ok(())
 }
 

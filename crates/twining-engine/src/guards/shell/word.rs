@@ -83,12 +83,14 @@ impl Word {
 #[derive(Clone, Debug)]
 pub(super) struct Variables {
     values: BTreeMap<String, Vec<Word>>,
+    /// Names that stand for other names: `declare -n short=long`.
+    refers: BTreeMap<String, String>,
     steps: Steps,
 }
 
 impl Variables {
     pub(super) fn new(steps: Steps) -> Self {
-        Self { values: BTreeMap::new(), steps }
+        Self { values: BTreeMap::new(), refers: BTreeMap::new(), steps }
     }
 
     /// What reading words is counted by.
@@ -111,7 +113,29 @@ impl Variables {
         }
     }
 
+    /// Lets a name stand for another.
+    pub(super) fn refer(&mut self, name: &str, to: &str) {
+        self.refers.insert(name.to_owned(), to.to_owned());
+    }
+
+    /// Sets a list: any of its parts by its name, each by its place.
+    pub(super) fn set_list(&mut self, name: &str, parts: Vec<(Option<String>, Word)>) {
+        for (at, (key, part)) in parts.into_iter().enumerate() {
+            let key = key.unwrap_or_else(|| at.to_string());
+            self.set(&format!("{name}[{key}]"), part.clone());
+            self.set(name, part);
+        }
+    }
+
+    /// The value of a part of a list, or of all of it where nobody knows which.
+    fn part(&self, name: &str, key: &str) -> Word {
+        let name = self.refers.get(name).map_or(name, String::as_str);
+        let exact = format!("{name}[{}]", key.trim_matches(['"', '\'']));
+        if self.values.contains_key(&exact) { self.value(&exact) } else { self.value(name) }
+    }
+
     fn value(&self, name: &str) -> Word {
+        let name = self.refers.get(name).map_or(name, String::as_str);
         match self.values.get(name).map(Vec::as_slice) {
             Some([one]) => one.clone(),
             // Any of them may be meant where it is used.
@@ -156,7 +180,16 @@ pub(super) fn read(node: Node<'_>, line: &str, variables: &Variables, depth: usi
                 // `${X:-value}`: set or not, one of the two.
                 Some((_, default)) => word.0.push(Piece::Hole(vec![default.trim_end_matches('}').to_owned()])),
                 None => {
-                    let value = variables.value(&name);
+                    let key = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(key, _)| key);
+                    let value = match key {
+                        Some(key) => variables.part(&name, key),
+                        None => variables.value(&name),
+                    };
+                    // `${!short}` is the value of the name that `short` holds.
+                    let value = match value.known().filter(|_| text.starts_with("${!")) {
+                        Some(held) => variables.value(&held),
+                        None => value,
+                    };
                     // A value twice in each next value doubles with every one.
                     variables.steps.take(value.weight())?;
                     word.push(&value);
@@ -255,7 +288,11 @@ fn ansi_c(text: &str) -> String {
             Some('n') => out.push('\n'),
             Some('t') => out.push('\t'),
             Some(kind @ ('x' | 'u' | 'U')) => {
-                let most = if kind == 'x' { 2 } else { 8 };
+                let most = match kind {
+                    'x' => 2,
+                    'u' => 4,
+                    _ => 8,
+                };
                 let mut hex = String::new();
                 while hex.len() < most {
                     match chars.next_if(char::is_ascii_hexdigit) {

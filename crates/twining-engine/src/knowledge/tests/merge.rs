@@ -96,6 +96,20 @@ fn a_node_that_one_side_removed_and_the_other_gave_an_edge_stands_and_is_told() 
 }
 
 #[test]
+fn a_result_that_breaks_a_rule_names_the_node_the_rule_and_the_remedy() {
+    let from = "digraph {\n    a [type=component level=architecture status=current description=d priority=low];\n}\n";
+    // One makes it a rule, which needs a priority; the other takes the priority away.
+    let (ours, theirs) = (from.replace("type=component", "type=rule"), from.replace(" priority=low", ""));
+    let merged = merge_knowledge(from.as_bytes(), ours.as_bytes(), theirs.as_bytes(), "k.dot");
+    let told = "the node a (line 2): priority is required for nodes of type 'rule'; priority=\"…\" with one of";
+    assert!(merged.conflicts.len() == 1 && merged.conflicts[0].starts_with(told), "{:?}", merged.conflicts);
+    assert!(merged.guidance.contains(told), "{}", merged.guidance);
+    let broken = from.replace("}\n", "    next [type=component\n}\n");
+    let merged = merge_knowledge(from.as_bytes(), ours.as_bytes(), broken.as_bytes(), "k.dot");
+    assert!(merged.conflicts[0].contains("theirs has an error") && merged.conflicts[0].contains("the node next"), "{:?}", merged.conflicts);
+}
+
+#[test]
 fn a_side_that_is_broken_or_blank_loses_nothing() {
     let broken = merge_knowledge(BASE.as_bytes(), BASE.as_bytes(), b"digraph { a [", "k.dot");
     assert_eq!((broken.text.as_slice(), broken.conflicts.len()), (BASE.as_bytes(), 1));

@@ -22,6 +22,8 @@ fn drain_after_commit(project: &Project, previous: Time) -> Drained {
     project.engine.drain_queues_with(&caller("ada"), &CommittedBefore(previous)).expect("drains")
 }
 
+const DAY_MS: i64 = 24 * 3_600_000;
+
 /// A board with a finding, a moment, and another finding; the moment is returned.
 fn two_findings(project: &Project) -> Time {
     project.post("finding", "older");
@@ -92,7 +94,7 @@ fn a_commit_archives_once_however_often_it_was_queued() {
     let project = Project::new();
     project.post("finding", "settled");
     project.post("need", "open");
-    project.clock.advance_ms(1000);
+    project.clock.advance_ms(DAY_MS + 1000);
     project.write("pending-actions.jsonl", &"{\"action\": \"archive\", \"trigger\": \"commit\"}\n".repeat(3));
     let drained = drain_after_commit(&project, project.clock.now());
     assert_eq!(drained, Drained { posted: 0, archived: 1, rejected: 0 });
@@ -117,9 +119,24 @@ fn a_project_that_wants_no_archive_on_commit_gets_none() {
 fn a_commit_archives_what_is_older_than_the_previous_commit() {
     let project = Project::new();
     let between = two_findings(&project);
+    project.clock.advance_ms(DAY_MS);
     project.write("pending-actions.jsonl", "{\"action\": \"archive\", \"trigger\": \"commit\"}\n");
     assert_eq!(drain_after_commit(&project, between).archived, 1);
     assert_eq!(findings(&project), ["newer"]);
+}
+
+#[test]
+fn commits_that_follow_each_other_in_seconds_leave_what_was_said_today() {
+    let project = Project::new();
+    two_findings(&project);
+    for trigger in ["commit", "context_switch"] {
+        project.write("pending-actions.jsonl", &format!("{{\"action\": \"archive\", \"trigger\": \"{trigger}\"}}\n"));
+        assert_eq!(drain_after_commit(&project, project.clock.now()).archived, 0, "{trigger}");
+    }
+    assert_eq!(findings(&project), ["older", "newer"]);
+    project.write("config.yml", "archive:\n  min_age_hours: 0\n");
+    project.write("pending-actions.jsonl", "{\"action\": \"archive\", \"trigger\": \"commit\"}\n");
+    assert_eq!(drain_after_commit(&project, project.clock.now()).archived, 2, "who wants it so is asked");
 }
 
 #[test]

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use twining_model::{Decision, Entry, EntryType, RelationType, Scope, Time, limits};
-use twining_store::{EntryFilter, StoreError, View};
+use twining_store::{EntryFilter, Standing, StoreError, View};
 
 use super::{Check, CheckItem, CheckStatus, History};
-use crate::decisions::{nearest, same_domain};
+use crate::decisions::same_domain;
 use crate::graph;
 use crate::words::count;
 
@@ -24,11 +24,9 @@ pub(super) struct InScope {
 
 impl InScope {
     pub(super) fn gather(view: &View<'_>, scope: &Scope) -> Result<Self, StoreError> {
-        let mut rows = view.decisions().affecting(scope)?;
-        rows.retain(|row| row.status.binds());
-        let all = rows.len();
-        nearest(&mut rows, limits::PAGE);
-        let beyond = (all - rows.len()) as u64;
+        let rows = view.decisions().nearest(scope, Standing::InForce, limits::PAGE)?;
+        let bearing = view.decisions().bearing(scope)?;
+        let beyond = (bearing.active + bearing.provisional).saturating_sub(rows.len() as u64);
         let mut decisions = Vec::with_capacity(rows.len());
         for row in rows {
             decisions.extend(view.decisions().get(&row.id)?);

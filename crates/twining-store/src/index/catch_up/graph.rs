@@ -17,6 +17,7 @@ use crate::error::StoreError;
 use crate::files::{Array, Files};
 use crate::index::tally::Count;
 use crate::journal::JournalLine;
+use crate::merge::{LEFT_BY_GIT, has_markers};
 
 /// How often to try again if an array is replaced while we read.
 const TRIES: usize = 8;
@@ -45,7 +46,7 @@ fn entity_texts(entity: &Entity) -> (&str, String) {
 const SUMS: [&str; 2] = ["SELECT id, sum FROM entity", "SELECT id, sum FROM relation"];
 const HAS_UNREADABLE: &str = "SELECT EXISTS(SELECT 1 FROM unreadable WHERE file = ?1)";
 
-const OLD_ENTITY: &str = "SELECT num, sum FROM entity WHERE id = ?1";
+const OLD_ENTITY: &str = "SELECT num, sum, name FROM entity WHERE id = ?1";
 const INSERT_ENTITY: &str = "INSERT INTO entity(id, name, name_key, kind, alone, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 const UPDATE_ENTITY: &str = "UPDATE entity SET name = ?2, name_key = ?3, kind = ?4, raw = ?5, sum = ?6 WHERE num = ?1";
 const DELETE_ENTITY: &str = "DELETE FROM entity WHERE id = ?1 RETURNING num, alone";
@@ -177,6 +178,9 @@ impl Session<'_> {
             .collect::<Result<_, _>>()?;
         let scanned = array::scan(&bytes);
         let mut damage = scanned.unreadable;
+        if damage.is_empty() && has_markers(&bytes) {
+            damage.push((1, LEFT_BY_GIT.to_owned()));
+        }
         for (line, raw) in &scanned.elements {
             match self.take_element(array, raw, &mut rows) {
                 Ok(()) => {}
@@ -225,15 +229,19 @@ impl Session<'_> {
 
     fn put_entity(&mut self, raw: &str, entity: &Entity) -> Result<(), StoreError> {
         let sum = sum_of(raw);
-        let old: Option<(i64, i64)> =
-            self.conn.prepare_cached(OLD_ENTITY)?.query_row([&entity.id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let old: Option<(i64, i64, String)> =
+            self.conn.prepare_cached(OLD_ENTITY)?.query_row([&entity.id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
         let kind = clip(&entity.kind, limits::NAME_BYTES);
         let (name, properties) = entity_texts(entity);
+        // What an entity is called seldom changes, and each text that is replaced costs a merge later.
+        let is_renamed = old.as_ref().is_none_or(|(_, _, known)| known != name);
         let num = match old {
-            Some((_, known)) if known == sum => return Ok(()),
-            Some((num, _)) => {
+            Some((_, known, _)) if known == sum => return Ok(()),
+            Some((num, _, _)) => {
                 self.conn.prepare_cached(UPDATE_ENTITY)?.execute(params![num, name, name_key(name), kind, raw, sum])?;
-                self.conn.prepare_cached(DELETE_TEXT)?.execute([num])?;
+                if is_renamed {
+                    self.conn.prepare_cached(DELETE_TEXT)?.execute([num])?;
+                }
                 self.conn.prepare_cached(DELETE_NOTE)?.execute([num])?;
                 num
             }
@@ -249,7 +257,9 @@ impl Session<'_> {
                 num
             }
         };
-        self.conn.prepare_cached(INSERT_TEXT)?.execute(params![num, name])?;
+        if is_renamed {
+            self.conn.prepare_cached(INSERT_TEXT)?.execute(params![num, name])?;
+        }
         self.conn.prepare_cached(INSERT_NOTE)?.execute(params![num, properties])?;
         Ok(())
     }

@@ -1,7 +1,7 @@
 use twining_model::{Confidence, Id, Scope, Status, Time};
 
 use super::{Desk, NOW, ulid, view};
-use crate::index::{Affecting, DecisionFilter, Index, Via, terms};
+use crate::index::{Affecting, Bearing, DecisionFilter, Index, Standing, Via, terms};
 
 fn id(n: usize) -> Id {
     Id::read(&ulid(n)).expect("a ULID")
@@ -94,7 +94,9 @@ fn the_nearest_are_the_first_of_all_that_bear_on_a_scope_however_few_are_asked_f
             file => format!(",\"affected_files\":[\"{file}\",\"other.rs\"]"),
         };
         let symbol = if n % 7 == 0 { ",\"affected_symbols\":[\"src/auth\"]" } else { "" };
-        let at = format!("2026-01-{:02}T00:00:00.000Z", n % 9 + 1);
+        // Some are dated ahead, which is no way to the top.
+        let year = if n % 11 == 0 { 9990 } else { 2026 };
+        let at = format!("{year}-01-{:02}T00:00:00.000Z", n % 9 + 1);
         desk.decision(
             &ulid(n),
             &format!(
@@ -110,11 +112,18 @@ fn the_nearest_are_the_first_of_all_that_bear_on_a_scope_however_few_are_asked_f
     for scope in ["src/auth", "src/auth/jwt.rs", "src", "project", "docs/", "elsewhere.rs"] {
         let scope = Scope::read(scope);
         let mut all = view.decisions().affecting(&scope).expect("a list");
-        all.retain(|row| row.status.binds());
+        let told = view.decisions().bearing(&scope).expect("counts");
+        assert_eq!(told, Bearing::of(all.iter().map(|row| row.status)), "{scope}");
+        assert_eq!(told.total(), all.len() as u64, "{scope}");
         all.sort_by(Affecting::order);
+        let first = all.first().expect("at least those of the whole project");
+        assert!(first.at > Time::from_ms(0), "{scope}: {first:?}");
+        let retired = all.split_off(all.partition_point(|row| row.status.binds()));
         for limit in [1, 3, 10, 60, 1000] {
             let first = &all[..all.len().min(limit)];
-            assert_eq!(view.decisions().nearest(&scope, limit).expect("a list"), first, "{scope}, {limit}");
+            assert_eq!(view.decisions().nearest(&scope, Standing::InForce, limit).expect("a list"), first, "{scope}, {limit}");
+            let given_up = &retired[..retired.len().min(limit)];
+            assert_eq!(view.decisions().nearest(&scope, Standing::Retired, limit).expect("a list"), given_up, "{scope}, {limit}");
             let besides: Vec<&str> = first.iter().map(|row| row.id.as_str()).chain(["unknown"]).collect();
             for most in [5, 5000] {
                 let counted = view.decisions().count_in_force(&scope, &besides, most).expect("counts");

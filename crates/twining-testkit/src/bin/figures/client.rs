@@ -174,6 +174,14 @@ pub fn run(twining: &Path, command: &str, project: &Path) -> Outcome<Run> {
     }
 }
 
+/// Runs a `twining` command line on a project: from spawn to exit.
+pub fn once(twining: &Path, project: &Path, words: &[&str]) -> Outcome<Duration> {
+    let started = Instant::now();
+    let status = Command::new(twining).args(words).arg("--project").arg(project).stdin(Stdio::null()).stdout(Stdio::null()).status()?;
+    let took = started.elapsed();
+    if status.success() { Ok(took) } else { Err(format!("`twining {}` ended with {status}", words.join(" ")).into()) }
+}
+
 fn memory_kib(process: u32, label: &str) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(label))?;

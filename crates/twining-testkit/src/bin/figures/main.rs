@@ -6,6 +6,7 @@ mod adoption;
 mod client;
 mod crowd;
 mod guards;
+mod knowledge;
 mod measure;
 mod prompts;
 mod search;
@@ -61,6 +62,8 @@ enum What {
     Guards,
     /// `init`, and git's hooks at a commit
     Adoption,
+    /// The reviewed graph, read and indexed anew
+    Knowledge,
     /// Many processes, kills, arrays
     Crowd,
 }
@@ -130,6 +133,7 @@ fn report(arguments: Arguments) -> Outcome<()> {
             What::Prompts => prompts::prompts(&mut bench)?,
             What::Guards => guards::guards(&mut bench)?,
             What::Adoption => adoption::adoption(&mut bench)?,
+            What::Knowledge => knowledge::knowledge(&mut bench)?,
             What::Crowd => crowd::crowd(&mut bench)?,
         }
     }

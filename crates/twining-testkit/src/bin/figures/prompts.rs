@@ -2,10 +2,8 @@
 //! prompt and is gone.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-use crate::client::Outcome;
+use crate::client::{Outcome, once};
 use crate::measure::Bench;
 use crate::store::Size;
 use crate::table::{Sample, Table, below, number, thousands};
@@ -56,11 +54,4 @@ fn measure(twining: &Path, project: &Path, store: &str, table: &mut Table) -> Ou
         table.row([store.to_owned(), name.to_owned(), p50, p95, max, below("p50", took.p50(), 5.0)]);
     }
     Ok(())
-}
-
-fn once(twining: &Path, project: &Path, words: &[&str]) -> Outcome<Duration> {
-    let started = Instant::now();
-    let status = Command::new(twining).args(words).arg("--project").arg(project).stdin(Stdio::null()).stdout(Stdio::null()).status()?;
-    let took = started.elapsed();
-    if status.success() { Ok(took) } else { Err(format!("`twining {}` ended with {status}", words.join(" ")).into()) }
 }

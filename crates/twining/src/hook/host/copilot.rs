@@ -1,7 +1,7 @@
 //! Copilot CLI.
 
 use serde_json::{Value, json};
-use twining_engine::guards::{Moment, Told};
+use twining_engine::guards::{Moment, Told, misnamed};
 
 use super::{Host, some_text, text, unpacked};
 use crate::hook::reply::{Answer, Reply, cut};
@@ -46,6 +46,8 @@ fn tell(_: &str, moment: Moment, json: &Value) -> Told {
         prompt: text(json, &["prompt", "initialPrompt"]),
         source: text(json, &["source", "trigger", "reason"]),
         stop_hook_active: ["stopHookActive", "stop_hook_active"].iter().any(|key| json.get(*key).and_then(Value::as_bool) == Some(true)),
+        call: some_text(json, &["toolCallId", "toolUseId", "tool_use_id"]),
+        odd: misnamed(json, &["toolName", "tool_name"]),
     }
 }
 

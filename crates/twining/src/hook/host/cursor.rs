@@ -1,7 +1,7 @@
 //! Cursor.
 
 use serde_json::{Value, json};
-use twining_engine::guards::{Moment, Told};
+use twining_engine::guards::{Moment, Told, misnamed};
 
 use super::{Host, some_text, text, unpacked};
 use crate::hook::reply::{Answer, Reply, cut};
@@ -45,6 +45,8 @@ fn tell(event: &str, moment: Moment, json: &Value) -> Told {
         // `MCP:name` is how it calls tools of servers.
         (text(json, &["tool_name"]).trim_start_matches("MCP:").to_owned(), unpacked(json, "tool_input"))
     };
+    // What is about one tool names none; it must say what the tool is given.
+    let odd = if tool_is_told(event) { None } else { misnamed(json, &["tool_name"]) };
     let answer = match moment {
         Moment::ToolFailed => json.get("error_message"),
         Moment::PostToolUse => json.get("tool_output").or_else(|| json.get("output")).or_else(|| json.get("result_json")),
@@ -64,7 +66,14 @@ fn tell(event: &str, moment: Moment, json: &Value) -> Told {
         prompt: text(json, &["prompt"]),
         source: text(json, &["source", "trigger", "reason"]),
         stop_hook_active: loops > 0,
+        call: some_text(json, &["tool_use_id"]),
+        odd,
     }
+}
+
+/// Whether the event itself says which tool is meant.
+fn tool_is_told(event: &str) -> bool {
+    ["beforeShellExecution", "afterShellExecution", "beforeReadFile", "afterFileEdit"].iter().any(|name| event.eq_ignore_ascii_case(name))
 }
 
 fn ask(tool: &str, input: &Value, at: &str) -> Value {

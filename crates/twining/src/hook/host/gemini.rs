@@ -1,7 +1,7 @@
 //! Gemini CLI.
 
 use serde_json::{Value, json};
-use twining_engine::guards::{Moment, Told};
+use twining_engine::guards::{Moment, Told, misnamed};
 
 use super::{Host, some_text, text};
 use crate::hook::reply::{Answer, Reply, cut};
@@ -34,6 +34,8 @@ fn tell(_: &str, _: Moment, json: &Value) -> Told {
         prompt: text(json, &["prompt"]),
         source: text(json, &["source", "trigger", "reason"]),
         stop_hook_active: json.get("stop_hook_active").and_then(Value::as_bool).unwrap_or(false),
+        call: some_text(json, &["tool_use_id", "tool_call_id", "call_id"]),
+        odd: misnamed(json, &["tool_name"]),
     }
 }
 

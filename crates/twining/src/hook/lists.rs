@@ -1,0 +1,131 @@
+//! Feature lists as they were last accepted, for all sessions of a project: what
+//! changed between two of them is told to the next, and held against it.
+
+use serde::{Deserialize, Serialize};
+use twining_engine::guards::{Accepted, Guards, KnownList};
+use twining_store::{Anchor, Store};
+
+use super::evidence::Recorded;
+use super::rules;
+use super::workspace::Workspace;
+use crate::desk::Project;
+
+/// The note that all sessions share.
+const NOTE: &str = "accepted-lists";
+
+/// Lists, and where git was when they were accepted.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Kept {
+    accepted: Accepted,
+    place: Anchor,
+}
+
+/// The lists of one project.
+pub struct Lists<'p> {
+    project: &'p Project,
+    work: &'p Workspace,
+}
+
+impl<'p> Lists<'p> {
+    /// Those of this project.
+    pub fn of(project: &'p Project, work: &'p Workspace) -> Self {
+        Self { project, work }
+    }
+
+    /// Makes sure that there is something to compare with. Reads nothing if there is.
+    pub fn begin(&self) {
+        if self.store().exists().unwrap_or(false) && !self.store().has_note(NOTE).unwrap_or(true) {
+            self.accept();
+        }
+    }
+
+    /// Takes them as they are now.
+    pub fn accept(&self) {
+        let mut accepted = Accepted::default();
+        for path in Accepted::LISTS {
+            accepted.accept(path, self.work.text(path).as_deref());
+        }
+        self.keep(&Kept { accepted, place: self.store().git_place().unwrap_or_default() });
+    }
+
+    /// Takes the features that a tool left in a list, after guards let it; whether
+    /// they are tested is another question.
+    pub fn accept_features(&self, path: &str) {
+        let Some(mut kept) = self.kept().filter(|_| Accepted::LISTS.contains(&path)) else { return };
+        let now = self.work.text(path).map(|text| KnownList::of(&text)).unwrap_or_default();
+        kept.accepted.lists.entry(path.to_owned()).or_default().features = now.features;
+        self.keep(&kept);
+    }
+
+    /// What slipped in since they were accepted that neither a run nor git explains.
+    pub fn slipped(&self, guards: &Guards, evidence: &Recorded<'_>) -> Vec<String> {
+        let Some(kept) = self.kept() else {
+            self.begin();
+            return Vec::new();
+        };
+        let read = |path: &str| self.work.text(path);
+        let found = kept.accepted.slipped_lists(guards, &read, evidence);
+        found.into_iter().filter(|(path, _)| !self.is_git_s(&kept, path, guards, evidence)).map(|(_, why)| why).collect()
+    }
+
+    /// Whether a list is what it is because git put it there.
+    fn is_git_s(&self, kept: &Kept, path: &str, guards: &Guards, evidence: &Recorded<'_>) -> bool {
+        let versions = self.store().git_versions(&kept.place, path).unwrap_or_default();
+        let now = self.work.text(path);
+        versions.into_iter().any(|version| {
+            let version = version.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            let mut accepted = Accepted::default();
+            accepted.accept(path, version.as_deref());
+            match (&version, &now) {
+                (None, now) => now.is_none() && kept.place != self.store().git_place().unwrap_or_default(),
+                (Some(_), _) => accepted.slipped_lists(guards, &|_| now.clone(), evidence).iter().all(|(slipped, _)| slipped != path),
+            }
+        })
+    }
+
+    /// Features that a commit would take out of a list although nobody let them go.
+    pub fn lost_in_commit(&self, guards: &Guards, path: &str, staged: Option<&str>, committed: &str) -> Option<String> {
+        let kept = self.kept()?;
+        let known = kept.accepted.lists.get(path)?;
+        let were = KnownList::of(committed).features;
+        guards.lost(path, &known.features.intersection(&were).cloned().collect(), staged)
+    }
+
+    fn kept(&self) -> Option<Kept> {
+        self.store().note(NOTE).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok())
+    }
+
+    fn keep(&self, kept: &Kept) {
+        // What cannot be kept makes a later check weaker, never this answer wrong.
+        let _ = serde_json::to_vec(kept).map(|bytes| self.store().leave_note(NOTE, &bytes));
+    }
+
+    fn store(&self) -> &Store {
+        self.project.engine.store()
+    }
+}
+
+/// Takes the lists of a project as they are now.
+pub fn accept(project: &Project) {
+    Lists::of(project, &Workspace::of(project)).accept();
+}
+
+/// What slipped into the lists of a project since they were accepted.
+pub fn slipped(project: &Project) -> Vec<String> {
+    let work = Workspace::of(project);
+    let evidence = Recorded::of(&project.engine, &project.located.checkout);
+    Lists::of(project, &work).slipped(&rules::guards(project), &evidence)
+}
+
+/// What slipped into them between two sessions, for the brief of the next; where
+/// nothing did, they are taken as they are.
+pub fn at_start(project: &Project, work: &Workspace, evidence: &Recorded<'_>) -> Option<String> {
+    let lists = Lists::of(project, work);
+    let slipped = lists.slipped(&rules::guards(project), evidence);
+    if slipped.is_empty() {
+        lists.accept();
+        return None;
+    }
+    Some(format!("Since the last session a feature list was changed:\n- {}", slipped.join("\n- ")))
+}

@@ -1,0 +1,259 @@
+//! Branch after branch is merged without our drivers, and what git left is
+//! committed each time: conflicts within conflicts. Nothing of any branch is lost.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::{Value, json};
+
+use common::repository::Repository;
+
+const DECISION: &str = "01M7EB3QY8BCK1T7V2TH9HG8T6";
+/// Features that are there before anybody branches off.
+const SHARED: usize = 4;
+
+/// What one branch does.
+#[derive(Clone, Debug)]
+struct Work {
+    /// Of each shared feature, how many criteria it adds.
+    criteria: Vec<u8>,
+    /// Whether it words the first shared feature anew.
+    words: bool,
+    /// Where it puts features of its own, with so many criteria each.
+    features: Vec<(prop::sample::Index, u8)>,
+    /// Where it puts nodes of its own.
+    nodes: Vec<prop::sample::Index>,
+    /// Commits it links with the decision, and files.
+    commits: u8,
+    files: u8,
+    /// Whether it gives the decision a reason of its own.
+    reason: bool,
+}
+
+fn work() -> impl Strategy<Value = Work> {
+    let criteria = prop::collection::vec(0..3_u8, SHARED);
+    let features = prop::collection::vec((any::<prop::sample::Index>(), 0..3_u8), 0..3);
+    let nodes = prop::collection::vec(any::<prop::sample::Index>(), 0..3);
+    (criteria, any::<bool>(), features, nodes, 0..3_u8, 0..3_u8, any::<bool>()).prop_map(
+        |(criteria, words, features, nodes, commits, files, reason)| Work { criteria, words, features, nodes, commits, files, reason },
+    )
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Merge,
+    Rebase,
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).expect("prints") + "\n"
+}
+
+fn feature(id: &str, criteria: u8) -> Value {
+    let criteria: Vec<String> = (0..criteria).map(|n| format!("{id} does {n}")).collect();
+    json!({"id": id, "description": format!("what {id} is"), "status": "pending", "tested": false, "acceptance_criteria": criteria})
+}
+
+fn node(id: &str) -> String {
+    format!(
+        "  {id} [\n    type=\"component\"\n    level=\"architecture\"\n    status=\"current\"\n    description=\"what {id} is\"\n  ];\n"
+    )
+}
+
+fn base(shop: &Repository) {
+    shop.run(&["init", "--agent", "none"]);
+    // Nobody told git of our drivers, nor to unite lines.
+    std::fs::write(shop.file(".git/info/attributes"), "").expect("writes");
+    shop.write(".twining/.gitattributes", "");
+    std::fs::remove_dir_all(shop.file(".git/hooks")).expect("is there");
+    let features: Vec<Value> = (0..SHARED).map(|n| feature(&format!("F{n}"), 1)).collect();
+    shop.write(".twining/features.json", &pretty(&json!({"features": features})));
+    shop.write(
+        ".twining/knowledge.dot",
+        &format!("digraph ProjectKnowledge {{\n{}}}\n", (0..3).map(|n| node(&format!("n{n}"))).collect::<String>()),
+    );
+    let decision = json!({"id": DECISION, "timestamp": "2026-11-15T00:00:00.000Z", "agent_id": "a", "domain": "api", "scope": "src/",
+        "summary": "Use JWT", "context": "c", "rationale": "r", "status": "active", "affected_files": ["src/a.rs"], "commit_hashes": ["0base"]});
+    shop.write(&format!(".twining/decisions/{DECISION}.json"), &pretty(&decision));
+    shop.write(".twining/blackboard.jsonl", &entry("base"));
+    shop.write(".twining/graph/entities.json", "[\n]\n");
+    shop.write(".twining/agents/registry.json", "[\n]\n");
+    shop.commit("base");
+}
+
+fn entry(name: &str) -> String {
+    format!(
+        "{{\"id\":\"{name}\",\"timestamp\":\"2026-11-15T00:00:00.000Z\",\"entry_type\":\"finding\",\"scope\":\"src/\",\"summary\":\"{name}\"}}\n"
+    )
+}
+
+fn carry_out(shop: &Repository, branch: &str, work: &Work) {
+    let mut list = shop.json(".twining/features.json");
+    let features = list["features"].as_array_mut().expect("a list");
+    for (shared, more) in features.iter_mut().zip(&work.criteria) {
+        let criteria = shared["acceptance_criteria"].as_array_mut().expect("a list");
+        criteria.extend((0..*more).map(|n| json!(format!("{branch} asks for {n}"))));
+    }
+    if work.words {
+        features[0]["description"] = json!(format!("in the words of {branch}"));
+    }
+    for (n, (at, criteria)) in work.features.iter().enumerate() {
+        let at = at.index(features.len() + 1);
+        features.insert(at, feature(&format!("{branch}-{n}"), *criteria));
+    }
+    shop.write(".twining/features.json", &pretty(&list));
+
+    let text = shop.read(".twining/knowledge.dot");
+    let mut nodes: Vec<String> = text.split_inclusive("];\n").map(str::to_owned).collect();
+    for (n, at) in work.nodes.iter().enumerate() {
+        // Behind the first, which has the graph's own line in front.
+        let at = 1 + at.index(nodes.len() - 1);
+        nodes.insert(at, node(&format!("{branch}_{n}")));
+    }
+    shop.write(".twining/knowledge.dot", &nodes.concat());
+
+    let file = format!(".twining/decisions/{DECISION}.json");
+    let mut decision = shop.json(&file);
+    for (field, many) in [("commit_hashes", work.commits), ("affected_files", work.files)] {
+        decision[field].as_array_mut().expect("a list").extend((0..many).map(|n| json!(format!("{branch}{n}"))));
+    }
+    if work.reason {
+        decision["rationale"] = json!(format!("because of {branch}"));
+    }
+    shop.write(&file, &pretty(&decision));
+    for (file, element) in [
+        (
+            "graph/entities.json",
+            json!({"id": branch, "name": branch, "type": "concept", "properties": {}, "created_at": "", "updated_at": ""}),
+        ),
+        ("agents/registry.json", json!({"agent_id": branch, "capabilities": [branch]})),
+    ] {
+        let file = format!(".twining/{file}");
+        let mut elements: Vec<Value> = serde_json::from_str(&shop.read(&file)).expect("is JSON");
+        elements.push(element);
+        let lines: Vec<String> = elements.iter().map(Value::to_string).collect();
+        shop.write(&file, &format!("[\n{}\n]\n", lines.join("\n,")));
+    }
+    let board = shop.read(".twining/blackboard.jsonl") + &entry(branch);
+    shop.write(".twining/blackboard.jsonl", &board);
+}
+
+fn names(value: &Value) -> BTreeSet<String> {
+    value.as_array().expect("a list").iter().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn story(works: &[Work], style: &str, how: How) {
+    let shop = Repository::new();
+    base(&shop);
+    shop.git(&["config", "merge.conflictStyle", style]);
+    let branches: Vec<String> = (0..works.len()).map(|n| format!("b{n}")).collect();
+    for (branch, work) in branches.iter().zip(works) {
+        shop.git(&["checkout", "-q", "-b", branch, "main"]);
+        carry_out(&shop, branch, work);
+        shop.commit(&format!("work of {branch}"));
+    }
+    shop.git(&["checkout", "-q", "main"]);
+    for branch in &branches {
+        // As people do who take what git left as it is.
+        match how {
+            How::Merge => {
+                if shop.git_ran(&["merge", "-q", "--no-edit", branch]).code != 0 {
+                    shop.commit("as git left it");
+                }
+            }
+            How::Rebase => {
+                shop.git(&["checkout", "-q", branch]);
+                let mut ran = shop.git_ran(&["rebase", "-q", "main"]);
+                while ran.code != 0 {
+                    shop.git(&["add", "-A"]);
+                    ran = shop.git_ran(&["-c", "core.editor=true", "rebase", "--continue"]);
+                }
+                shop.git(&["checkout", "-q", "-B", "main", branch]);
+            }
+        }
+    }
+
+    // A reader sees everything at once.
+    let told = shop.told(&["features"]);
+    let own: usize = works.iter().map(|work| work.features.len()).sum();
+    assert_eq!(told["total"], json!(SHARED + own), "{told}");
+    let status = shop.told(&["status"]);
+    assert_eq!(status["blackboard_entries"], json!(works.len() + 1), "{status}");
+
+    // One call that writes, whatever it is, and every file is whole again.
+    shop.told(&["post", "finding", "after the merges"]);
+    let text = ["features.json", "knowledge.dot", "blackboard.jsonl", &format!("decisions/{DECISION}.json")]
+        .map(|file| shop.read(&format!(".twining/{file}")));
+    for text in &text {
+        assert!(!text.contains("<<<<<<<") && !text.contains(">>>>>>>") && !text.contains("|||||||"), "{text}");
+    }
+    for (file, key) in [("graph/entities.json", "id"), ("agents/registry.json", "agent_id")] {
+        let elements: Vec<Value> =
+            serde_json::from_str(&shop.read(&format!(".twining/{file}"))).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let found: BTreeSet<&str> = elements.iter().filter_map(|element| element[key].as_str()).collect();
+        assert!(branches.iter().all(|branch| found.contains(branch.as_str())), "{file}: {found:?}");
+    }
+    let list = shop.json(".twining/features.json");
+    let features = list["features"].as_array().expect("a list");
+    let find = |id: &str| features.iter().find(|feature| feature["id"] == id).unwrap_or_else(|| panic!("{id} is lost: {list}"));
+    for (branch, work) in branches.iter().zip(works) {
+        for (n, more) in work.criteria.iter().enumerate() {
+            let criteria = names(&find(&format!("F{n}"))["acceptance_criteria"]);
+            for wanted in (0..*more).map(|n| format!("{branch} asks for {n}")) {
+                assert!(criteria.contains(&wanted), "F{n} lost `{wanted}`: {list}");
+            }
+        }
+        if work.words {
+            let worded = find("F0").to_string();
+            assert!(worded.contains(&format!("in the words of {branch}")), "{worded}");
+        }
+        for (n, (_, criteria)) in work.features.iter().enumerate() {
+            let id = format!("{branch}-{n}");
+            let (found, wanted) = (find(&id), feature(&id, *criteria));
+            assert_eq!(found["description"], wanted["description"], "{found}");
+            assert_eq!(names(&found["acceptance_criteria"]), names(&wanted["acceptance_criteria"]), "{found}");
+        }
+        for n in 0..work.nodes.len() {
+            let wanted = node(&format!("{branch}_{n}"));
+            assert!(text[1].contains(&wanted), "{wanted} is lost: {}", text[1]);
+        }
+    }
+    assert_eq!(shop.told(&["knowledge", "check"])["nodes"], json!(3 + works.iter().map(|work| work.nodes.len()).sum::<usize>()));
+    let decision = &text[3];
+    let whole: Value = serde_json::from_str(decision).expect("is JSON");
+    for (branch, work) in branches.iter().zip(works) {
+        let (commits, files) = (names(&whole["commit_hashes"]), names(&whole["affected_files"]));
+        assert!((0..work.commits).all(|n| commits.contains(&format!("{branch}{n}"))), "{decision}");
+        assert!((0..work.files).all(|n| files.contains(&format!("{branch}{n}"))), "{decision}");
+        assert!(!work.reason || decision.contains(&format!("because of {branch}")), "{decision}");
+    }
+}
+
+/// How many stories of each kind; `TWINING_TANGLED_CASES` for more.
+fn cases() -> u32 {
+    std::env::var("TWINING_TANGLED_CASES").ok().and_then(|number| number.parse().ok()).unwrap_or(3)
+}
+
+fn each_way(how: How) {
+    for style in ["merge", "diff3", "zdiff3"] {
+        let config = Config { cases: cases(), max_shrink_iters: 40, failure_persistence: None, ..Config::default() };
+        let ran = TestRunner::new(config).run(&prop::collection::vec(work(), 2..6), |works| {
+            story(&works, style, how);
+            Ok(())
+        });
+        ran.unwrap_or_else(|error| panic!("{style}: {error}"));
+    }
+}
+
+#[test]
+fn every_record_of_every_branch_survives_merges_that_nobody_settled() {
+    each_way(How::Merge);
+}
+
+#[test]
+fn every_record_of_every_branch_survives_rebases_that_nobody_settled() {
+    each_way(How::Rebase);
+}
