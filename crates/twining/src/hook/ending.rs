@@ -14,6 +14,9 @@ use super::{auto_loop, by_hand, running, whereabouts};
 /// The guard of coders that return with nothing done.
 const RETURNS: &str = "return-needs-changes";
 
+/// Guards whose files are compared when an agent stops.
+const COMPARED: [&str; 3] = ["tested-needs-evidence", "policy-only-grows", "hooks-stay-wired"];
+
 /// Whether the agent may stop.
 pub fn reply(scene: &Scene) -> Reply {
     let mut notes = scene.notes();
@@ -49,11 +52,14 @@ pub fn foreseen(scene: &Scene, guards: &Guards, mut judged: Judgement) -> Judgem
         let level = if notes.returns_empty(event).is_some() { on } else { Level::Off };
         judged = judged.knowing(RETURNS, level, &notes.known_of(event));
     }
-    // Where the session is not known, there is nothing to compare with.
-    let slipped = match scene.has_accepted() {
-        true => scene.accepted().slipped(guards, &|path| scene.work.text(path), &scene.recorded()),
-        false => Vec::new(),
+    let (why, slipped) = if scene.has_accepted() {
+        ("its files are as they were accepted", scene.accepted().slipped(guards, &|path| scene.work.text(path), &scene.recorded()))
+    } else {
+        ("the session is not known, so there is nothing to compare with", Vec::new())
     };
+    for guard in COMPARED {
+        judged = judged.knowing(guard, Level::Off, why);
+    }
     for reason in slipped {
         judged = judged.knowing(traced::guard_of(&reason), Level::Block, &reason);
     }
