@@ -59,7 +59,7 @@ pub use knowledge::{KnowledgeFile, knowledge_elsewhere, knowledge_place};
 pub use layout::{Place, SCAFFOLD};
 pub use lock::Held;
 pub use mend::Joiners;
-pub use notes::BindingState;
+pub use notes::{BindingState, digest};
 pub use packs::Packs;
 pub use policy::PolicyFile;
 pub use queue::DrainCount;
