@@ -150,3 +150,34 @@ fn a_side_in_which_an_earlier_conflict_still_stands_is_not_guessed_at() {
         assert!(merged.conflicts[0].starts_with(&told) && merged.guidance.contains(&told), "{:?}", merged.conflicts);
     }
 }
+
+const NODE: &str = "type=component level=architecture status=current description=d";
+
+#[test]
+fn what_a_default_said_for_one_side_is_not_lost_with_the_default() {
+    let base = format!("digraph K {{\n  edge [relation=must_not_use];\n  a [{NODE}];\n  b [{NODE}];\n}}\n");
+    let without = base.replace("  edge [relation=must_not_use];\n", "");
+    let with = base.replace("}\n", "  a -> b;\n}\n");
+    for (ours, theirs) in [(&without, &with), (&with, &without)] {
+        let merged = merge_knowledge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), "k.dot");
+        let known = Knowledge::read(&merged.text);
+        let relations: Vec<&str> = known.bonds().map(|bond| bond.relation()).collect();
+        assert_eq!((merged.conflicts.len(), relations), (0, vec!["must_not_use"]), "{}", String::from_utf8_lossy(&merged.text));
+    }
+    let base = "digraph K {\n  node [level=architecture];\n}\n";
+    let lowered = base.replace("architecture", "implementation");
+    let added = base.replace("}\n", "  c [type=component status=current description=d];\n}\n");
+    let merged = merge_knowledge(base.as_bytes(), lowered.as_bytes(), added.as_bytes(), "k.dot");
+    assert_eq!((merged.conflicts.len(), field(&merged, "c", "level")), (0, "architecture".into()));
+}
+
+#[test]
+fn a_node_that_nobody_declares_is_not_written_by_the_merge() {
+    let base = format!("digraph K {{\n  \"a\" [{NODE}];\n}}\n");
+    let ours = base.replace("description=d", "description=e");
+    let theirs = base.replace("}\n", "  \"a\" -> \"ghost\" [relation=\"uses\"];\n}\n");
+    let merged = merge_knowledge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), "k.dot");
+    assert_eq!(merged.conflicts, [] as [&str; 0], "theirs had that error before");
+    let known = Knowledge::read(&merged.text);
+    assert_eq!((known.declared, known.errors.len(), known.edges()), (1, 1, 1), "{}", String::from_utf8_lossy(&merged.text));
+}
