@@ -12,6 +12,7 @@ use super::advice;
 use super::file::Knowledge;
 use super::merge::mended;
 use super::statements::Statements;
+use super::strict;
 use crate::answer::{is_zero, within_answer};
 
 /// How a text that a merge put together from two is marked.
@@ -133,6 +134,7 @@ pub(super) fn examine(document: &Document) -> Examined {
     }
     review.contradictions(&statements);
     review.edges(&statements);
+    review.warnings.extend(strict::dropped(document));
     let Review { unsound, unsound_edges, errors, warnings, .. } = review;
     // What stands between conflict markers is said once, by the markers.
     let errors = if markers.is_empty() { errors } else { errors.into_iter().take(markers.len()).collect() };
@@ -324,7 +326,7 @@ fn about(id: &Id, field: &str, message: String, suggestion: Option<String>) -> F
     Finding { node_id: Some(clip(id.as_str())), field: Some(clip(field)), message, suggestion, ..Finding::default() }
 }
 
-fn about_edge(edge: &Edge, field: &str, message: String, suggestion: Option<String>) -> Finding {
+pub(super) fn about_edge(edge: &Edge, field: &str, message: String, suggestion: Option<String>) -> Finding {
     about(edge.from(), field, message, suggestion)
 }
 
