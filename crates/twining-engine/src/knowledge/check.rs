@@ -10,7 +10,7 @@ use twining_model::{limits, text};
 
 use super::advice;
 use super::file::Knowledge;
-use super::merge::mended;
+use super::merge::{contested, mended};
 use super::statements::Statements;
 use super::strict;
 use crate::answer::{is_zero, within_answer};
@@ -80,8 +80,19 @@ pub struct KnowledgeCheckOutcome {
 /// Checks a file that was read; `bytes` is none if it is not there. Comes
 /// with `doubts` about the file as a whole.
 pub(crate) fn check(path: String, bytes: Option<&[u8]>, doubts: Vec<Finding>) -> KnowledgeCheckOutcome {
-    let known = Knowledge::read(bytes.unwrap_or_default());
-    let (nodes, edges) = (known.declared, known.edges());
+    let source = bytes.unwrap_or_default();
+    let mut known = Knowledge::read(source);
+    let (mut nodes, mut edges) = (known.declared, known.edges());
+    // What git left between markers is counted as it is read: as one.
+    if let Some(merged) = mended(source) {
+        let merged = Knowledge::read(&merged);
+        (nodes, edges) = (merged.declared, merged.edges());
+    } else if let Some(contested) = contested(source, &path) {
+        let merged = Knowledge::read(&contested.text);
+        (nodes, edges) = (merged.declared, merged.edges());
+        known.errors.extend(contested.clashes);
+        known.errors.sort_by_key(|error| error.line);
+    }
     let (errors, mut warnings) = (known.errors, known.warnings);
     if bytes.is_none() {
         warnings = vec![Finding::of_file("there is no knowledge graph yet", "`twining knowledge check --create` starts one")];

@@ -9,7 +9,7 @@ use twining_model::{Refused, limits, text};
 
 use super::check::{Finding, conflict_markers};
 use super::file::Knowledge;
-use super::merge::mended;
+use super::merge::{contested, mended};
 use super::strict;
 use crate::answer::is_false;
 use crate::hygiene::Redaction;
@@ -146,8 +146,10 @@ pub(super) fn plan(source: Option<&[u8]>, operations: &[Operation]) -> Result<(V
     let (source, was_there) = (joined.as_deref().or(source), source.is_some());
     if let Some(&at) = conflict_markers(source.unwrap_or_default()).first() {
         let line = source.unwrap_or_default()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let clash = contested(source.unwrap_or_default(), "").and_then(|contested| contested.clashes.into_iter().next());
+        let what = clash.map_or_else(|| "they disagree".to_owned(), |clash| clash.message);
         return Err(Refused::new("operations", "cannot be carried out while both sides of a merge stand in the file")
-            .because(format!("line {line}: what they disagree on is for people to settle; twining_knowledge_check tells how")));
+            .because(format!("line {line}: {what}; that is for people to settle, and twining_knowledge_check tells how")));
     }
     let blank = source.is_none_or(|bytes| bytes.iter().all(u8::is_ascii_whitespace));
     let mut document = Document::parse(if blank { EMPTY.as_bytes() } else { source.unwrap_or_default() });
