@@ -69,6 +69,13 @@ fn a_node_that_only_an_edge_mentions_is_not_written() {
     let result = merged(base, &base.replace("a;", "a [x=1];"), &base.replace("}", "  a -> ghost [r=uses];\n}"));
     assert_eq!(text(&result), "digraph {\n  a [x=1];\n  a -> ghost [r=uses];\n}\n");
     assert_eq!(result.clashes, []);
+    // In a subgraph it is the edge that makes it a member.
+    let theirs = base.replace("}", "  subgraph s {\n    b;\n    b -> ghost [r=uses];\n  }\n}");
+    let result = merged(base, &base.replace("a;", "a [x=1];"), &theirs);
+    assert_eq!(text(&result), "digraph {\n  a [x=1];\n  subgraph s {\n    b;\n    b -> ghost [r=uses];\n  };\n}\n");
+    let with = "digraph {\n  a;\n  subgraph s {\n    b;\n  }\n}\n";
+    let result = merged(with, &with.replace("a;", "a [x=1];"), &theirs);
+    assert_eq!(text(&result), theirs.replace("a;", "a [x=1];"));
 }
 
 type Values = BTreeMap<String, String>;

@@ -3,9 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::edit::NewStatement;
 use crate::graph::Edge;
 use crate::id::Id;
 
+use super::groups::path_of;
 use super::policy::{ClashKind, Policy, Subject};
 use super::side::{EdgeName, Own};
 use super::{MergeError, Merger, Verdict, by_statement, in_order};
@@ -72,8 +74,22 @@ impl<P: Policy + ?Sized> Merger<'_, P> {
     fn add_edge(&mut self, edge: &Edge, attributes: Vec<(String, Id)>, meant: Own) {
         let from = (edge.from.clone(), edge.from_port.clone());
         let to = (edge.to.clone(), edge.to_port.clone());
-        self.plan.add_edge(from, to, attributes, 0);
+        match self.home_of(edge) {
+            Some(path) => self.housed.entry(path).or_default().push(NewStatement::Edge { from, to, attributes }),
+            None => self.plan.add_edge(from, to, attributes, 0),
+        }
         self.meant.new_edges.push((edge.from.clone(), edge.to.clone(), meant));
+    }
+
+    /// The subgraph of theirs that an edge must stand in: its mention is all that puts an end of it there.
+    fn home_of(&self, edge: &Edge) -> Option<Vec<Id>> {
+        let comes_along = |id: &Id| !self.ours.nodes.contains_key(id) && !self.their_sites.declares(id);
+        if !comes_along(&edge.from) && !comes_along(&edge.to) {
+            return None;
+        }
+        let site = edge.origins.first().and_then(|origin| self.their_sites.at(origin.statement))?;
+        let group = self.their_sites.bodies[self.their_sites.all[site].body].group;
+        Some(path_of(self.theirs.document.graph(), group)).filter(|path| !path.is_empty())
     }
 
     /// Whether theirs moved an edge to other ports, which only edges that are told by their ends can be.

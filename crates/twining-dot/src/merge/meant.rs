@@ -5,6 +5,8 @@
 //! should the value is written into its statement; an attribute that a default gives
 //! and that should not be there is set to nothing, which is what DOT takes a missing one for.
 
+use std::collections::{HashMap, VecDeque};
+
 use crate::document::Document;
 use crate::edit::{EditError, Plan, Sites, carry_out};
 use crate::graph::{Attributes, Edge, Graph};
@@ -76,17 +78,23 @@ impl Meant {
                 wrong.push(Wrong::Node(id.clone(), differs));
             }
         }
-        let meant = self.kept_edges.iter().chain(&self.new_edges);
-        let same_ends = |(edge, (from, to, _)): (&Edge, &MeantEdge)| edge.from == *from && edge.to == *to;
-        if graph.edges().len() != meant.clone().count() || !graph.edges().iter().zip(meant.clone()).all(same_ends) {
-            wrong.push(Wrong::Edges);
-            return wrong;
+        // Between two nodes edges stand in the order in which they are meant.
+        let mut meant: HashMap<(&Id, &Id), VecDeque<&Own>> = HashMap::new();
+        for (from, to, attributes) in self.kept_edges.iter().chain(&self.new_edges) {
+            meant.entry((from, to)).or_default().push_back(attributes);
         }
-        for (edge, (_, _, meant)) in graph.edges().iter().zip(meant) {
+        for edge in graph.edges() {
+            let Some(meant) = meant.get_mut(&(&edge.from, &edge.to)).and_then(VecDeque::pop_front) else {
+                wrong.push(Wrong::Edges);
+                return wrong;
+            };
             let differs = differing(edge.attributes(), meant);
             if !differs.is_empty() {
                 wrong.push(Wrong::Edge(edge, differs));
             }
+        }
+        if meant.values().any(|left| !left.is_empty()) {
+            wrong.push(Wrong::Edges);
         }
         wrong
     }

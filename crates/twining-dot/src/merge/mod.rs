@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::document::Document;
-use crate::edit::{EditError, Plan, Sites, carry_out};
+use crate::edit::{EditError, NewStatement, Plan, Sites, carry_out};
 use crate::graph::{Attributes, Origin};
 use crate::id::Id;
 use crate::span::Problem;
@@ -140,6 +140,8 @@ fn attempt(
         policy,
         clashes: Vec::new(),
         verbatim: Verbatim::of(theirs, ours),
+        their_sites: Sites::of(theirs),
+        housed: HashMap::new(),
         meant: Meant::default(),
     };
     merger.header();
@@ -169,6 +171,9 @@ struct Merger<'a, P: ?Sized> {
     policy: &'a P,
     clashes: Vec<Clash>,
     verbatim: Option<Verbatim<'a>>,
+    their_sites: Sites<'a>,
+    /// New edges that stand in a subgraph, by the names from the outermost to its own.
+    housed: HashMap<Vec<Id>, Vec<NewStatement>>,
     /// What everything in the result is to mean.
     meant: Meant,
 }
@@ -302,7 +307,6 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
             }
             self.meant.nodes.push((id.clone(), meant));
         }
-        let sites = Sites::of(theirs);
         let mut fresh = Vec::new();
         for node in theirs.graph().nodes() {
             let id = node.id();
@@ -317,8 +321,8 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
                 self.clash(Subject::Node(id.clone()), ClashKind::RemovedByOurs);
             }
             self.meant.nodes.push((id.clone(), meant));
-            // One that nobody declares comes with its edge; what stands in a subgraph must be said there.
-            let comes_along = joined.contains(id) && !sites.declares(id) && node.subgraph().is_none();
+            // One that nobody declares comes with its edge.
+            let comes_along = joined.contains(id) && !self.their_sites.declares(id);
             if !comes_along {
                 fresh.push(id);
             }
