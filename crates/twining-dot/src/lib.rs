@@ -35,8 +35,9 @@
 //! - **edit**: says what is to change in which statement (plan), then writes only those
 //!   statements (render, in the style of the file). Printing is not a step: the
 //!   document *is* its bytes.
-//! - **merge**: compares what three documents say themselves, by node, edge and
-//!   attribute, and makes the difference a plan for ours.
+//! - **merge**: compares what three documents mean, by node, edge and attribute, and
+//!   makes the difference a plan for ours; what the defaults of the result do not
+//!   give is written out.
 //!
 //! # What it takes for DOT
 //!

@@ -167,10 +167,13 @@ fn graph_attributes_and_defaults_are_merged() {
     let base = "digraph {\n  rankdir=LR;\n  node [shape=box];\n  a;\n}\n";
     let theirs = "digraph {\n  rankdir=TB;\n  label=new;\n  node [shape=oval, color=red];\n  edge [w=1];\n  a;\n}\n";
     let merged = merged(base, &base.replace("a;", "a;\n  b;"), theirs);
-    assert_eq!(text(&merged), "digraph {\n  label=new;\n  edge [w=1];\n  rankdir=TB;\n  node [shape=oval, color=red];\n  a;\n  b;\n}\n");
+    assert_eq!(
+        text(&merged),
+        "digraph {\n  label=new;\n  edge [w=1];\n  rankdir=TB;\n  node [shape=oval, color=red];\n  a;\n  b [color=\"\", shape=box];\n}\n"
+    );
     let merged_back =
         merge(base.as_bytes(), base.replace("a;", "a; b").as_bytes(), b"digraph {\n  a;\n}\n", &AlwaysClash).expect("valid sides");
-    assert_eq!(text(&merged_back), "digraph {\n  a; b\n}\n");
+    assert_eq!(text(&merged_back), "digraph {\n  a; b [shape=box]\n}\n");
 }
 
 #[test]

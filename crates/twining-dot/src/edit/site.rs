@@ -74,6 +74,11 @@ impl<'a> Sites<'a> {
         self.mentions.get(id).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether a node has a statement of its own, alone or in a list.
+    pub fn declares(&self, id: &Id) -> bool {
+        self.mentioning(id).iter().any(|site| matches!(self.all[*site].shape, Shape::Node | Shape::Nodes))
+    }
+
     /// The first body of the graph or of one of its subgraphs.
     pub fn body_of(&self, group: Option<usize>) -> Option<usize> {
         self.bodies.iter().position(|body| body.group == group)

@@ -40,6 +40,9 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
         let mut homeless: Vec<&Id> = placed.into_values().flatten().collect();
         homeless.sort();
         homeless.into_iter().for_each(|id| self.add_fresh(id, 0));
+        let mut unhoused: Vec<(Vec<Id>, Vec<NewStatement>)> = self.housed.drain().collect();
+        unhoused.sort_by(|(one, _), (other, _)| one.cmp(other));
+        unhoused.into_iter().flat_map(|(_, edges)| edges).for_each(|edge| self.plan.add(edge, None, 0));
         self.left_groups(&left);
         self.unnamed_groups();
     }
@@ -59,6 +62,9 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
     fn known_group(&mut self, path: &[Id], group: usize, body: usize, gone: &Left<'a>, fresh: &HashSet<&Id>, placed: &mut Placed<'a>) {
         for id in placed.remove(path).unwrap_or_default() {
             self.add_fresh(id, body);
+        }
+        for edge in self.housed.remove(path).unwrap_or_default() {
+            self.plan.add(edge, None, body);
         }
         let theirs = &self.theirs.document.graph().subgraphs()[group];
         let ours_graph = self.ours.document.graph();
@@ -111,8 +117,8 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
         self.plan.add(statement, None, body);
     }
 
-    fn group_statement(&self, path: &[Id], group: usize, placed: &mut Placed<'a>) -> NewStatement {
-        let theirs = self.theirs.document.graph();
+    fn group_statement(&mut self, path: &[Id], group: usize, placed: &mut Placed<'a>) -> NewStatement {
+        let theirs: &'a Graph = self.theirs.document.graph();
         let subgraph = &theirs.subgraphs()[group];
         let assigns = in_order(subgraph.attributes());
         let mut body: Vec<NewStatement> =
@@ -123,15 +129,18 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
             let attributes = theirs.node(id).map(|node| in_order(node.attributes())).unwrap_or_default();
             body.push(NewStatement::Node { id: id.clone(), attributes });
         }
-        for (inner, index) in self.theirs.groups.range(path.to_vec()..).take_while(|(inner, _)| inner.starts_with(path)) {
-            if inner.len() == path.len() + 1 {
-                body.push(self.group_statement(inner, *index, placed));
-                written.extend(theirs.subgraphs()[*index].nodes());
-            }
+        let below = self.theirs.groups.range(path.to_vec()..).take_while(|(inner, _)| inner.starts_with(path));
+        let next: Vec<(Vec<Id>, usize)> =
+            below.filter(|(inner, _)| inner.len() == path.len() + 1).map(|(inner, index)| (inner.clone(), *index)).collect();
+        for (inner, index) in next {
+            body.push(self.group_statement(&inner, index, placed));
+            written.extend(theirs.subgraphs()[index].nodes());
         }
+        let edges = self.housed.remove(path).unwrap_or_default();
         let stays = |id: &&Id| self.ours.nodes.contains_key(*id) && !self.plan.removed_nodes.contains(*id);
         let others = subgraph.nodes().iter().filter(|id| !written.contains(*id)).filter(stays);
         body.extend(others.map(|id| NewStatement::Node { id: id.clone(), attributes: Vec::new() }));
+        body.extend(edges);
         NewStatement::Group { name: subgraph.name().cloned().unwrap_or_else(|| Id::new("")), body }
     }
 

@@ -2,28 +2,32 @@
 //!
 //! Whatever one side alone changed is taken. Where both changed the same attribute a
 //! [`Policy`] decides. Something removed on one side goes, unless the other side
-//! changed it: then it stands and is told. The result is ours with splices, so its
-//! layout is ours; comments are merged as the rest is.
+//! changed it: then it stands and is told. What defaults give counts as if it were
+//! written: a default is a way of writing, and the sides may have different ones. The
+//! result is ours with splices, so its layout is ours; comments are merged as the rest is.
 
 mod comments;
+mod edges;
 mod groups;
 mod leaving;
+mod meant;
 mod policy;
 mod side;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::document::{Document, syntax_errors};
-use crate::edit::{EditError, Plan, carry_out};
-use crate::graph::{Attributes, Edge};
+use crate::document::Document;
+use crate::edit::{EditError, NewStatement, Plan, Sites, carry_out};
+use crate::graph::{Attributes, Origin};
 use crate::id::Id;
 use crate::span::Problem;
 use crate::syntax::Target;
 
 use groups::Verbatim;
+use meant::Meant;
 pub use policy::{AlwaysClash, Clash, ClashKind, Policy, Settle, Subject};
-use side::{EdgeName, Identity, Own, Side, own};
+use side::{Identity, Own, Side, all};
 
 /// What came of a merge.
 #[derive(Clone, Debug)]
@@ -85,6 +89,44 @@ fn by_meaning(base: &Document, ours: &Document, theirs: &Document, policy: &(imp
     if ours.graph().is_directed() != theirs.graph().is_directed() {
         return Err(MergeError::TwoKinds);
     }
+    let with = attempt(base, ours, theirs, policy, Defaults::Merged)?;
+    // A default of theirs that reaches what it was not meant for may ask for more corrections than it saves.
+    let chosen = if with.blanked == 0 { with } else { fewer(with, attempt(base, ours, theirs, policy, Defaults::Ours)?) };
+    let text = comments::carried(base, ours, theirs, chosen.text);
+    let mut clashes = chosen.clashes;
+    clashes.sort();
+    Ok(Merged { text, clashes })
+}
+
+/// Which defaults of nodes and edges the result has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Defaults {
+    Merged,
+    Ours,
+}
+
+/// A result, and what it took to make it right.
+struct Attempt {
+    text: Vec<u8>,
+    clashes: Vec<Clash>,
+    /// Values that had to be written out because no default gives them.
+    written: usize,
+    /// Those of them that only keep a default away.
+    blanked: usize,
+}
+
+/// The one with less to put right; if that is the same, the one that carries defaults over.
+fn fewer(with: Attempt, without: Attempt) -> Attempt {
+    if (without.clashes.len(), without.written) < (with.clashes.len(), with.written) { without } else { with }
+}
+
+fn attempt(
+    base: &Document,
+    ours: &Document,
+    theirs: &Document,
+    policy: &(impl Policy + ?Sized),
+    defaults: Defaults,
+) -> Result<Attempt, MergeError> {
     let strict = ours.graph().is_strict() || theirs.graph().is_strict();
     let identity = Identity { strict, attributes: policy.edge_identity() };
     let base = Side::of(base, identity, None);
@@ -98,20 +140,20 @@ fn by_meaning(base: &Document, ours: &Document, theirs: &Document, policy: &(imp
         policy,
         clashes: Vec::new(),
         verbatim: Verbatim::of(theirs, ours),
+        their_sites: Sites::of(theirs),
+        housed: HashMap::new(),
+        meant: Meant::default(),
     };
     merger.header();
-    merger.bodies();
+    merger.bodies(defaults);
     let joined = merger.edges()?;
     let fresh = merger.nodes(&joined)?;
     merger.groups(fresh);
     let text = carry_out(&merger.plan)?;
-    if let Some(problem) = syntax_errors(&text).into_iter().next() {
-        return Err(EditError::WouldBreak(problem).into());
-    }
-    let text = comments::carried(merger.base.document, ours, theirs, text);
     let mut clashes = merger.clashes;
-    clashes.sort();
-    Ok(Merged { text, clashes })
+    let meant::Written { text, values, blanks, amiss } = merger.meant.written_out(text)?;
+    clashes.extend(amiss);
+    Ok(Attempt { text, clashes, written: values, blanked: blanks })
 }
 
 /// What to do to one attribute of ours.
@@ -129,6 +171,11 @@ struct Merger<'a, P: ?Sized> {
     policy: &'a P,
     clashes: Vec<Clash>,
     verbatim: Option<Verbatim<'a>>,
+    their_sites: Sites<'a>,
+    /// New edges that stand in a subgraph, by the names from the outermost to its own.
+    housed: HashMap<Vec<Id>, Vec<NewStatement>>,
+    /// What everything in the result is to mean.
+    meant: Meant,
 }
 
 impl<'a, P: Policy + ?Sized> Merger<'a, P> {
@@ -154,18 +201,26 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
     }
 
     /// Attributes of the graph and its defaults.
-    fn bodies(&mut self) {
+    fn bodies(&mut self, carry: Defaults) {
         let of = |side: &Side<'a>| side.document.graph();
         let (base, ours, theirs) = (of(&self.base), of(&self.ours), of(&self.theirs));
         self.body(&Subject::Graph, Target::Graph, 0, [base.attributes(), ours.attributes(), theirs.attributes()]);
-        let defaults = [base.node_defaults(), ours.node_defaults(), theirs.node_defaults()];
-        self.body(&Subject::Defaults(Target::Node), Target::Node, 0, defaults);
-        let defaults = [base.edge_defaults(), ours.edge_defaults(), theirs.edge_defaults()];
-        self.body(&Subject::Defaults(Target::Edge), Target::Edge, 0, defaults);
+        for (target, defaults) in [
+            (Target::Node, [base.node_defaults(), ours.node_defaults(), theirs.node_defaults()]),
+            (Target::Edge, [base.edge_defaults(), ours.edge_defaults(), theirs.edge_defaults()]),
+        ] {
+            let subject = Subject::Defaults(target);
+            match carry {
+                Defaults::Merged => self.body(&subject, target, 0, defaults),
+                Defaults::Ours => {
+                    let [base, ours, theirs] = defaults.map(all);
+                    self.compared(&subject, &base, &ours, &theirs);
+                }
+            }
+        }
     }
 
     fn body(&mut self, subject: &Subject, target: Target, body: usize, [base, ours, theirs]: [&Attributes; 3]) {
-        let all = |attributes: &Attributes| Own::of(attributes.iter());
         for (name, verdict) in self.compared(subject, &all(base), &all(ours), &all(theirs)) {
             match verdict {
                 Verdict::Keep => {}
@@ -214,146 +269,94 @@ impl<'a, P: Policy + ?Sized> Merger<'a, P> {
         };
         if told {
             let (name, base, ours, theirs) = (name.to_owned(), base.cloned(), ours.cloned(), theirs.cloned());
-            self.clash(subject.clone(), ClashKind::Attribute { name, base, ours, theirs, kept: kept.clone() });
+            let kind = ClashKind::Attribute { name, base, ours, theirs, kept: kept.clone() };
+            // What the sides say of a default they say of everything that has it: once is enough.
+            if !self.clashes.iter().any(|known| known.kind == kind && defaults_of(subject) == Some(&known.subject)) {
+                self.clash(subject.clone(), kind);
+            }
         }
         if ours == Some(&kept) { Verdict::Keep } else { Verdict::Set(kept) }
-    }
-
-    /// Settles the edges and tells which nodes they need.
-    fn edges(&mut self) -> Result<HashSet<Id>, MergeError> {
-        let mut joined: HashSet<Id> = HashSet::new();
-        let mut join = |edge: &Edge| {
-            joined.insert(edge.from.clone());
-            joined.insert(edge.to.clone());
-        };
-        for index in 0..self.ours.edges.len() {
-            let (name, edge, attributes) = self.ours.edges[index].clone();
-            let base = self.base.edge(&name).map(|(.., attributes)| attributes.clone());
-            let theirs = self.theirs.edge(&name).map(|(.., attributes)| attributes.clone());
-            let subject = self.edge_subject(&name);
-            match (base, theirs) {
-                (base, Some(theirs)) => {
-                    let verdicts = self.compared(&subject, &base.unwrap_or_default(), &attributes, &theirs);
-                    if self.moved(&name, edge, &subject) {
-                        self.move_edge(&name, edge, verdicts);
-                    } else {
-                        for (name, verdict) in verdicts {
-                            match verdict {
-                                Verdict::Keep => {}
-                                Verdict::Set(value) => self.plan.set_edge_attr(edge, &name, &value),
-                                Verdict::Unset => self.plan.remove_edge_attr(edge, &name)?,
-                            }
-                        }
-                    }
-                }
-                (Some(base), None) if base == attributes => {
-                    self.plan.remove_edge(edge);
-                    continue;
-                }
-                (Some(_), None) => self.clash(subject, ClashKind::RemovedByTheirs),
-                (None, None) => {}
-            }
-            join(edge);
-        }
-        for index in 0..self.theirs.edges.len() {
-            let (name, edge, attributes) = self.theirs.edges[index].clone();
-            if self.ours.edge_index.contains_key(&name) {
-                continue;
-            }
-            match self.base.edge(&name) {
-                Some((.., base)) if *base == attributes => continue,
-                Some(_) => {
-                    let subject = self.edge_subject(&name);
-                    self.clash(subject, ClashKind::RemovedByOurs);
-                }
-                None => {}
-            }
-            let attributes = in_order(edge.attributes());
-            let from = (edge.from.clone(), edge.from_port.clone());
-            let to = (edge.to.clone(), edge.to_port.clone());
-            self.plan.add_edge(from, to, attributes, 0);
-            join(edge);
-        }
-        Ok(joined)
-    }
-
-    /// Whether theirs moved an edge to other ports, which only edges that are told by their ends can be.
-    fn moved(&mut self, name: &EdgeName, ours: &Edge, subject: &Subject) -> bool {
-        let ports = |edge: &Edge| (edge.from_port.clone(), edge.to_port.clone());
-        let Some(theirs) = self.theirs.edge(name).map(|(_, edge, _)| ports(edge)) else { return false };
-        let base = self.base.edge(name).map_or((None, None), |(_, edge, _)| ports(edge));
-        let ours = ports(ours);
-        if theirs == ours || theirs == base {
-            return false;
-        }
-        if ours != base {
-            self.clash(subject.clone(), ClashKind::NotCarriedOver("its ports differ in theirs".to_owned()));
-        }
-        ours == base
-    }
-
-    /// Ports are part of the mention, so a moved edge is written anew.
-    fn move_edge(&mut self, name: &EdgeName, ours: &Edge, verdicts: Vec<(Arc<str>, Verdict)>) {
-        let Some(theirs) = self.theirs.edge(name).map(|(_, edge, _)| *edge) else { return };
-        let mut attributes = in_order(ours.attributes());
-        for (name, verdict) in verdicts {
-            match verdict {
-                Verdict::Keep => {}
-                Verdict::Unset => attributes.retain(|(known, _)| **known != *name),
-                Verdict::Set(value) => match attributes.iter_mut().find(|(known, _)| **known == *name) {
-                    Some((_, known)) => *known = value,
-                    None => attributes.push((name.to_string(), value)),
-                },
-            }
-        }
-        self.plan.remove_edge(ours);
-        self.plan.add_edge((theirs.from.clone(), theirs.from_port.clone()), (theirs.to.clone(), theirs.to_port.clone()), attributes, 0);
-    }
-
-    fn edge_subject(&self, name: &EdgeName) -> Subject {
-        let told = self.policy.edge_identity().iter().zip(&name.identity);
-        let identity = told.filter_map(|(attribute, value)| Some(((*attribute).to_owned(), value.clone()?))).collect();
-        Subject::Edge { from: name.from.0.clone(), to: name.to.0.clone(), identity }
     }
 
     /// Settles the nodes; returns those of theirs that ours is to get, in their order.
     fn nodes(&mut self, joined: &HashSet<Id>) -> Result<Vec<&'a Id>, MergeError> {
         let ours: &'a Document = self.ours.document;
+        let theirs: &'a Document = self.theirs.document;
         for node in ours.graph().nodes() {
             let id = node.id();
-            let attributes = own(node.attributes());
-            match (self.base.nodes.get(id).cloned(), self.theirs.nodes.get(id).cloned()) {
-                (base, Some(theirs)) => {
+            let mut meant = all(node.attributes());
+            match (self.base.nodes.get(id).cloned(), theirs.graph().node(id)) {
+                (base, Some(other)) => {
                     let subject = Subject::Node(id.clone());
-                    for (name, verdict) in self.compared(&subject, &base.unwrap_or_default(), &attributes, &theirs) {
-                        match verdict {
+                    let verdicts = self.compared(&subject, &base.unwrap_or_default(), &meant, &all(other.attributes()));
+                    for (name, verdict) in verdicts {
+                        match by_statement(&name, &verdict, node.attributes(), other.attributes()) {
                             Verdict::Keep => {}
                             Verdict::Set(value) => self.plan.set_node_attr(id, &name, &value)?,
                             Verdict::Unset => self.plan.remove_node_attr(id, &name)?,
                         }
+                        meant.apply(&name, verdict);
                     }
                 }
-                (Some(base), None) if base == attributes && !joined.contains(id) => self.plan.remove_node(id),
+                (Some(base), None) if base == meant && !joined.contains(id) => {
+                    self.plan.remove_node(id);
+                    continue;
+                }
                 (Some(_), None) => self.clash(Subject::Node(id.clone()), ClashKind::RemovedByTheirs),
                 (None, None) => {}
             }
+            self.meant.nodes.push((id.clone(), meant));
         }
-        let theirs: &'a Document = self.theirs.document;
         let mut fresh = Vec::new();
         for node in theirs.graph().nodes() {
             let id = node.id();
             if self.ours.nodes.contains_key(id) {
                 continue;
             }
+            let meant = all(node.attributes());
             if let Some(base) = self.base.nodes.get(id) {
-                if *base == own(node.attributes()) && !joined.contains(id) {
+                if *base == meant && !joined.contains(id) {
                     continue;
                 }
                 self.clash(Subject::Node(id.clone()), ClashKind::RemovedByOurs);
             }
-            fresh.push(id);
+            self.meant.nodes.push((id.clone(), meant));
+            // One that nobody declares comes with its edge.
+            let comes_along = joined.contains(id) && !self.their_sites.declares(id);
+            if !comes_along {
+                fresh.push(id);
+            }
         }
         Ok(fresh)
+    }
+}
+
+/// The defaults that something may have its attributes from.
+fn defaults_of(subject: &Subject) -> Option<&'static Subject> {
+    match subject {
+        Subject::Node(_) => Some(&Subject::Defaults(Target::Node)),
+        Subject::Edge { .. } => Some(&Subject::Defaults(Target::Edge)),
+        Subject::Graph | Subject::Defaults(_) | Subject::Subgraph(_) => None,
+    }
+}
+
+/// What a verdict asks of the statement itself: where a default gave the value to ours,
+/// and gives it to theirs, the merged defaults come first, and what they leave wrong is
+/// written out afterwards.
+fn by_statement(name: &str, verdict: &Verdict, ours: &Attributes, theirs: &Attributes) -> Verdict {
+    let is_own = |attributes: &Attributes| attributes.get(name).is_some_and(|attribute| attribute.origin() == Origin::Own);
+    let given = theirs.get(name).filter(|attribute| attribute.origin() == Origin::Default);
+    match verdict {
+        Verdict::Set(value) if given.is_some_and(|given| given.value() == value) => {
+            if is_own(ours) {
+                Verdict::Unset
+            } else {
+                Verdict::Keep
+            }
+        }
+        Verdict::Set(value) => Verdict::Set(value.clone()),
+        Verdict::Unset if is_own(ours) => Verdict::Unset,
+        Verdict::Unset | Verdict::Keep => Verdict::Keep,
     }
 }
 

@@ -1,4 +1,4 @@
-//! One side of a merge: what it says itself, by name, ready to be compared.
+//! One side of a merge: what it means, by name, ready to be compared.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -8,7 +8,9 @@ use crate::graph::{Attribute, Attributes, Edge, Graph};
 use crate::id::Id;
 use crate::syntax::Port;
 
-/// Attributes that something says itself; what defaults give it is compared with the defaults.
+use super::Verdict;
+
+/// Attributes by name, with what they say and without who said it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Own(Vec<(Arc<str>, Id)>);
 
@@ -20,6 +22,21 @@ impl Own {
 
     pub fn get(&self, name: &str) -> Option<&Id> {
         self.0.binary_search_by(|(known, _)| (**known).cmp(name)).ok().map(|index| &self.0[index].1)
+    }
+
+    /// What it is after a verdict on one of them.
+    pub fn apply(&mut self, name: &Arc<str>, verdict: Verdict) {
+        let found = self.0.binary_search_by(|(known, _)| (**known).cmp(name));
+        match (verdict, found) {
+            (Verdict::Set(value), Ok(index)) => self.0[index].1 = value,
+            (Verdict::Set(value), Err(index)) => self.0.insert(index, (Arc::clone(name), value)),
+            (Verdict::Unset, Ok(index)) => _ = self.0.remove(index),
+            (Verdict::Unset, Err(_)) | (Verdict::Keep, _) => {}
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Id)> {
+        self.0.iter().map(|(name, value)| (&**name, value))
     }
 
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
@@ -58,7 +75,7 @@ impl<'a> Side<'a> {
     /// `base` tells which of several equal edges is which: one that did not change keeps its number.
     pub fn of(document: &'a Document, identity: Identity<'_>, base: Option<&Side<'_>>) -> Self {
         let graph = document.graph();
-        let nodes = graph.nodes().iter().map(|node| (node.id(), own(node.attributes()))).collect();
+        let nodes = graph.nodes().iter().map(|node| (node.id(), all(node.attributes()))).collect();
         let edges = named_edges(graph, identity, base);
         let edge_index = edges.iter().enumerate().map(|(index, (name, ..))| (name.clone(), index)).collect();
         Self { document, nodes, edges, edge_index, groups: groups(graph) }
@@ -69,6 +86,12 @@ impl<'a> Side<'a> {
     }
 }
 
+/// What something means: its own attributes and those that defaults give it.
+pub(crate) fn all(attributes: &Attributes) -> Own {
+    Own::of(attributes.iter())
+}
+
+/// What something says itself.
 pub(crate) fn own(attributes: &Attributes) -> Own {
     Own::of(attributes.own())
 }
@@ -77,7 +100,7 @@ fn named_edges<'a>(graph: &'a Graph, identity: Identity<'_>, base: Option<&Side<
     let mut unnumbered: HashMap<EdgeName, Vec<usize>> = HashMap::new();
     let mut edges: Vec<(EdgeName, &Edge, Own)> = Vec::new();
     for edge in graph.edges() {
-        let attributes = own(edge.attributes());
+        let attributes = all(edge.attributes());
         let mut ends = [(edge.from.clone(), edge.from_port.clone()), (edge.to.clone(), edge.to_port.clone())];
         if !graph.is_directed() {
             ends.sort();

@@ -10,8 +10,9 @@ use twining_model::{limits, text};
 
 use super::advice;
 use super::file::Knowledge;
-use super::merge::mended;
+use super::merge::{contested, mended};
 use super::statements::Statements;
+use super::strict;
 use crate::answer::{is_zero, within_answer};
 
 /// How a text that a merge put together from two is marked.
@@ -81,8 +82,19 @@ pub struct KnowledgeCheckOutcome {
 /// Checks a file that was read; `bytes` is none if it is not there. Comes
 /// with `doubts` about the file as a whole.
 pub(crate) fn check(path: String, bytes: Option<&[u8]>, doubts: Vec<Finding>) -> KnowledgeCheckOutcome {
-    let known = Knowledge::read(bytes.unwrap_or_default());
-    let (nodes, edges) = (known.declared, known.edges());
+    let source = bytes.unwrap_or_default();
+    let mut known = Knowledge::read(source);
+    let (mut nodes, mut edges) = (known.declared, known.edges());
+    // What git left between markers is counted as it is read: as one.
+    if let Some(merged) = mended(source) {
+        let merged = Knowledge::read(&merged);
+        (nodes, edges) = (merged.declared, merged.edges());
+    } else if let Some(contested) = contested(source, &path) {
+        let merged = Knowledge::read(&contested.text);
+        (nodes, edges) = (merged.declared, merged.edges());
+        known.errors.extend(contested.clashes);
+        known.errors.sort_by_key(|error| error.line);
+    }
     let (errors, mut warnings) = (known.errors, known.warnings);
     if bytes.is_none() {
         warnings = vec![Finding::of_file("there is no knowledge graph yet", "`twining knowledge check --create` starts one")];
@@ -138,6 +150,7 @@ pub(super) fn examine(document: &Document) -> Examined {
     }
     review.contradictions(&statements);
     review.edges(&statements);
+    review.warnings.extend(strict::dropped(document));
     let Review { unsound, unsound_edges, errors, warnings, .. } = review;
     // What stands between conflict markers is said once, by the markers.
     let (errors, all) =
@@ -176,8 +189,8 @@ impl Told {
         }
     }
 
-    fn extend(&mut self, findings: impl Iterator<Item = (usize, Finding)>) {
-        findings.for_each(|finding| self.push(finding));
+    fn extend(&mut self, findings: impl IntoIterator<Item = (usize, Finding)>) {
+        findings.into_iter().for_each(|finding| self.push(finding));
     }
 }
 
@@ -352,7 +365,7 @@ fn about(id: &Id, field: &str, message: String, suggestion: Option<String>) -> F
     Finding { node_id: Some(clip(id.as_str())), field: Some(clip(field)), message, suggestion, ..Finding::default() }
 }
 
-fn about_edge(edge: &Edge, field: &str, message: String, suggestion: Option<String>) -> Finding {
+pub(super) fn about_edge(edge: &Edge, field: &str, message: String, suggestion: Option<String>) -> Finding {
     about(edge.from(), field, message, suggestion)
 }
 

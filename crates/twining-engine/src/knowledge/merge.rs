@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use twining_dot::{Clash, ClashKind, Id, MergeError, Policy, Settle, Subject, merge};
+use twining_dot::{Clash, ClashKind, Document, Id, MergeError, Policy, Settle, Subject, merge};
 use twining_model::knowledge::{Priority, Standing};
-use twining_model::text;
-use twining_store::merge::{Joining, untangle};
+use twining_model::{limits, text};
+use twining_store::merge::{Joining, sides, untangle};
 
 use super::check::{Finding, MERGED, conflict_markers};
 use super::file::Knowledge;
@@ -28,14 +28,18 @@ pub struct KnowledgeMerged {
     pub marked: Vec<String>,
     /// What to do, for the people and agents who settle it; empty if nothing.
     pub guidance: String,
+    /// The conflicts that are about a node or an edge, with its id and the field.
+    clashes: Vec<Finding>,
 }
 
 /// Merges what `ours` and `theirs` made of `base`. A side that is no valid DOT, or
 /// in which an earlier conflict still stands, is not guessed at: ours stands as it is.
 #[must_use]
 pub fn merge_knowledge(base: &[u8], ours: &[u8], theirs: &[u8], path: &str) -> KnowledgeMerged {
-    let [base, ours, theirs] =
-        [base, ours, theirs].map(|side| if side.iter().all(u8::is_ascii_whitespace) { EMPTY.as_bytes() } else { side });
+    let is_blank = |side: &&[u8]| side.iter().all(u8::is_ascii_whitespace);
+    // Who empties the file says nothing of its name.
+    let empty = [base, ours, theirs].into_iter().find(|side| !is_blank(side)).and_then(emptied).unwrap_or_else(|| EMPTY.into());
+    let [base, ours, theirs] = [base, ours, theirs].map(|side| if is_blank(&side) { empty.as_slice() } else { side });
     // Markers are looked for first: `<<<<<<<` to `>>>>>>>` is one id in brackets to DOT, and valid.
     if let Some(marked) = unsettled("ours", ours).or_else(|| unsettled("theirs", theirs)) {
         return unmerged(ours, &marked, path);
@@ -49,7 +53,7 @@ pub fn merge_knowledge(base: &[u8], ours: &[u8], theirs: &[u8], path: &str) -> K
     conflicts.extend(new_errors(&merged.text, ours, theirs));
     let marked = marked.iter().map(|clash| text::visible(&clash.subject.to_string())).collect();
     let guidance = if conflicts.is_empty() { String::new() } else { guidance(path, &conflicts) };
-    KnowledgeMerged { text: merged.text, conflicts, marked, guidance }
+    KnowledgeMerged { text: merged.text, conflicts, marked, guidance, clashes: clashed.iter().map(named).collect() }
 }
 
 /// The graph of a file in which git left both sides of a merge, made one as the
@@ -64,6 +68,68 @@ pub(super) fn mended(source: &[u8]) -> Option<Vec<u8>> {
     untangle(source, &GRAPH)
 }
 
+/// A file in which git left both sides of a merge, as it is read until people have
+/// settled what the sides disagree on.
+pub(super) struct Contested {
+    /// The graph as the driver would leave it: ours stands where they disagree.
+    pub text: Vec<u8>,
+    /// What they disagree on, the first with what to do.
+    pub clashes: Vec<Finding>,
+}
+
+/// Both sides of a merge that only people can make one. None where no markers stand,
+/// where the sides go together, or where they cannot be made out.
+#[must_use]
+pub(super) fn contested(source: &[u8], path: &str) -> Option<Contested> {
+    let markers = conflict_markers(source);
+    if markers.is_empty() || mended(source).is_some() {
+        return None;
+    }
+    let Some([base, ours, theirs]) = sides(source, &GRAPH) else {
+        let text = untangle(source, &OURS_STANDS)?;
+        let message = "merges were committed one upon the other, and their sides disagree; ours stands until that is settled".to_owned();
+        let suggestion = Some(guidance(path, std::slice::from_ref(&message)));
+        let clash = Finding { message, suggestion, line: line_of(source, &markers, None), column: 1, ..Finding::default() };
+        return Some(Contested { text, clashes: vec![clash] });
+    };
+    let merged = merge_knowledge(&base, &ours, &theirs, path);
+    let told = |message: &String| Finding { message: message.clone(), ..Finding::default() };
+    let others = merged.conflicts.iter().filter(|conflict| !merged.clashes.iter().any(|clash| clash.message == **conflict));
+    let mut clashes: Vec<Finding> = merged.clashes.iter().cloned().chain(others.map(told)).collect();
+    for clash in &mut clashes {
+        clash.line = line_of(source, &markers, clash.node_id.as_deref());
+        clash.column = 1;
+    }
+    if let Some(first) = clashes.first_mut() {
+        first.suggestion = Some(merged.guidance);
+    }
+    Some(Contested { text: merged.text, clashes })
+}
+
+/// The first line between markers that names a node, else the first marker's, from one.
+fn line_of(source: &[u8], markers: &[usize], id: Option<&str>) -> usize {
+    let first = markers.first().copied().unwrap_or_default();
+    let last = markers.last().copied().unwrap_or_default();
+    let before = source[..first].iter().filter(|byte| **byte == b'\n').count();
+    let between = String::from_utf8_lossy(&source[first..last]);
+    let named = id.and_then(|id| between.lines().position(|line| line.trim_start().trim_start_matches('"').starts_with(id)));
+    before + named.unwrap_or_default() + 1
+}
+
+/// A clash as the check tells it.
+fn named(clash: &Clash) -> Finding {
+    let message = text::visible(&clash.to_string());
+    let node_id = match &clash.subject {
+        Subject::Node(id) | Subject::Edge { from: id, .. } => Some(text::excerpt(id.as_str(), limits::NAME_BYTES)),
+        Subject::Graph | Subject::Defaults(_) | Subject::Subgraph(_) => None,
+    };
+    let field = match &clash.kind {
+        ClashKind::Attribute { name, .. } => Some(text::excerpt(name, limits::NAME_BYTES)),
+        ClashKind::RemovedByOurs | ClashKind::RemovedByTheirs | ClashKind::NotCarriedOver(_) => None,
+    };
+    Finding { node_id, field, message, ..Finding::default() }
+}
+
 /// What a graph's file is made of.
 pub(crate) const GRAPH: Joining = Joining {
     damage: |text| {
@@ -75,6 +141,10 @@ pub(crate) const GRAPH: Joining = Joining {
         merged.conflicts.is_empty().then_some(merged.text)
     },
 };
+
+/// The same, read on where people have not settled it yet.
+const OURS_STANDS: Joining =
+    Joining { damage: GRAPH.damage, join: |versions| Some(merge_knowledge(versions.base, versions.ours, versions.theirs, "").text) };
 
 /// How a conflict in the graph is settled by hand, for these matters.
 #[must_use]
@@ -97,6 +167,14 @@ pub fn guidance(path: &str, matters: &[String]) -> String {
     said
 }
 
+/// A graph of the same kind and name, with nothing in it.
+fn emptied(source: &[u8]) -> Option<Vec<u8>> {
+    let document = Document::parse(source);
+    let graph = document.syntax()?;
+    let head = source.get(graph.span.start..graph.body.span.start)?;
+    Some([head, b"{\n}\n"].concat())
+}
+
 /// What is said of a side in which an earlier conflict still stands.
 fn unsettled(side: &str, source: &[u8]) -> Option<String> {
     let at = *conflict_markers(source).first()?;
@@ -107,7 +185,7 @@ fn unsettled(side: &str, source: &[u8]) -> Option<String> {
 fn unmerged(ours: &[u8], why: &str, path: &str) -> KnowledgeMerged {
     let conflicts = vec![format!("{}; nothing was merged and ours stands", text::visible(why))];
     let guidance = guidance(path, &conflicts);
-    KnowledgeMerged { text: ours.to_vec(), conflicts, marked: Vec::new(), guidance }
+    KnowledgeMerged { text: ours.to_vec(), conflicts, marked: Vec::new(), guidance, clashes: Vec::new() }
 }
 
 fn is_marked(clash: &Clash) -> bool {

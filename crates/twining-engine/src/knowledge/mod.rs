@@ -20,6 +20,7 @@ mod review;
 mod rules;
 mod shelf;
 mod statements;
+mod strict;
 mod terms;
 mod update;
 

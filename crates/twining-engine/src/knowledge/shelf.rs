@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use twining_store::{KnowledgeFile, NodeIndex, Store, StoreError};
 
 use super::file::Knowledge;
-use super::merge::mended;
+use super::merge::{contested, mended};
 
 /// Keeps the last graph that was read. A server answers from it for as long as
 /// the file says the same: it is read each time, since its time and size alone
@@ -39,12 +39,23 @@ impl Shelf {
         {
             return Arc::clone(shelved);
         }
-        // What git left between markers is read as the driver would have merged it.
-        let known = Knowledge::read(mended(bytes).as_deref().unwrap_or(bytes));
+        let known = read(bytes, &file.path);
         let shelved = Arc::new(Shelved { digest, size, known, index: OnceLock::new() });
         *slot = Some(Arc::clone(&shelved));
         shelved
     }
+}
+
+/// The graph of a file. What git left between markers is read as the driver would have
+/// merged it; what only people can settle is an error, and ours stands until then.
+fn read(bytes: &[u8], path: &str) -> Knowledge {
+    if let Some(merged) = mended(bytes) {
+        return Knowledge::read(&merged);
+    }
+    let Some(contested) = contested(bytes, path) else { return Knowledge::read(bytes) };
+    let mut known = Knowledge::read(&contested.text);
+    known.errors.extend(contested.clashes);
+    known
 }
 
 impl Shelved {

@@ -11,7 +11,8 @@ use twining_model::{Refused, Root, Scope, limits, text};
 
 use super::check::{Finding, conflict_markers};
 use super::file::Knowledge;
-use super::merge::mended;
+use super::merge::{contested, mended};
+use super::strict;
 use crate::answer::is_false;
 use crate::hygiene::Redaction;
 
@@ -147,8 +148,10 @@ pub(super) fn plan(source: Option<&[u8]>, operations: &[Operation]) -> Result<(V
     let (source, was_there) = (joined.as_deref().or(source), source.is_some());
     if let Some(&at) = conflict_markers(source.unwrap_or_default()).first() {
         let line = source.unwrap_or_default()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let clash = contested(source.unwrap_or_default(), "").and_then(|contested| contested.clashes.into_iter().next());
+        let what = clash.map_or_else(|| "they disagree".to_owned(), |clash| clash.message);
         return Err(Refused::new("operations", "cannot be carried out while both sides of a merge stand in the file")
-            .because(format!("line {line}: what they disagree on is for people to settle; twining_knowledge_check tells how")));
+            .because(format!("line {line}: {what}; that is for people to settle, and twining_knowledge_check tells how")));
     }
     let blank = source.is_none_or(|bytes| bytes.iter().all(u8::is_ascii_whitespace));
     let mut document = Document::parse(if blank { EMPTY.as_bytes() } else { source.unwrap_or_default() });
@@ -226,6 +229,15 @@ impl Operation {
         let twin = |edge: &&twining_dot::Edge| *edge.from() == tail && *edge.to() == head && edge.get("relation") == Some(&relation);
         if document.graph().edges().iter().find(twin).is_some() {
             return Err(Refused::new("relation", "joins these two nodes already").because(format!("`{}`", text::excerpt(&relation, 80))));
+        }
+        if let Some(known) = strict::replaced(document.graph(), &tail, &head) {
+            return Err(Refused::new("relation", "would take the place of another: the graph is strict, two nodes have one edge there").because(
+                format!(
+                    "`{}` joins them, and `{}` would replace it; take the word `strict` out of the file to have both, or remove_edge the first one before",
+                    text::excerpt(known, 80),
+                    text::excerpt(&relation, 80)
+                ),
+            ));
         }
         let mut attributes = vec![("relation", Id::new(&relation))];
         if let Some(note) = self.note.as_deref().filter(|note| !note.trim().is_empty()) {

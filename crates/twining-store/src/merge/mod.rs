@@ -19,7 +19,7 @@ pub use conflict::{DECISION, LEFT_BY_GIT, has_markers, one_decision};
 pub use decision::merge_decision;
 pub use lines::merge_lines;
 pub use three_way::{CLASHES, Clash, ThreeWay, compare};
-pub use untangle::{Joining, untangle};
+pub use untangle::{Joining, sides, untangle};
 
 /// What came of a merge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -56,6 +56,19 @@ pub fn untangle(text: &[u8], joining: &Joining) -> Option<Vec<u8>> {
     found.or_else(|| neat.and_then(|neat| lines.joined(&neat, joining)))
 }
 
+/// The ancestor (empty unless git was told to show it), our side and theirs of a file in
+/// which git left one merge, whether or not they can be made one. None where conflicts
+/// of several merges stand in it, or a side is no such file.
+#[must_use]
+pub fn sides(text: &[u8], joining: &Joining) -> Option<[Vec<u8>; 3]> {
+    let lines = Lines::of(text);
+    let reading = lines.neat().filter(|neat| neat.merges == 1)?;
+    let whole = |side| lines.whole(&reading, side, joining).ok().map(|(text, _)| text);
+    let shows_base = lines.markers.iter().any(|(_, marker)| *marker == Marker::Base);
+    let base = Some(lines.version(&reading, &[Section::Base])).filter(|base| shows_base && joining.is_whole(base));
+    Some([base.unwrap_or_default(), whole(None)?, whole(Some(0))?])
+}
+
 /// For each marker the merge it is of, counted from the latest.
 struct Reading {
     merge_of: Vec<usize>,

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{Knowledge, KnowledgeMerged, merge_knowledge};
+use super::super::{Knowledge, KnowledgeCheckInput, KnowledgeMerged, KnowledgeRetrieveInput, KnowledgeUpdateInput, merge_knowledge};
+use crate::testing::Project;
 
 const BASE: &str = "digraph K {\n    // shared\n    a [type=component level=architecture status=current description=\"A\" priority=low tag=\"x, y\"];\n    b [type=component level=architecture status=future description=\"B\"];\n    a -> b [relation=uses];\n}\n";
 
@@ -149,4 +150,74 @@ fn a_side_in_which_an_earlier_conflict_still_stands_is_not_guessed_at() {
         let told = format!("{side} still has a conflict marker in line 6; settle that conflict first, then merge again");
         assert!(merged.conflicts[0].starts_with(&told) && merged.guidance.contains(&told), "{:?}", merged.conflicts);
     }
+}
+
+const NODE: &str = "type=component level=architecture status=current description=d";
+
+#[test]
+fn what_a_default_said_for_one_side_is_not_lost_with_the_default() {
+    let base = format!("digraph K {{\n  edge [relation=must_not_use];\n  a [{NODE}];\n  b [{NODE}];\n}}\n");
+    let without = base.replace("  edge [relation=must_not_use];\n", "");
+    let with = base.replace("}\n", "  a -> b;\n}\n");
+    for (ours, theirs) in [(&without, &with), (&with, &without)] {
+        let merged = merge_knowledge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), "k.dot");
+        let known = Knowledge::read(&merged.text);
+        let relations: Vec<&str> = known.bonds().map(|bond| bond.relation()).collect();
+        assert_eq!((merged.conflicts.len(), relations), (0, vec!["must_not_use"]), "{}", String::from_utf8_lossy(&merged.text));
+    }
+    let base = "digraph K {\n  node [level=architecture];\n}\n";
+    let lowered = base.replace("architecture", "implementation");
+    let added = base.replace("}\n", "  c [type=component status=current description=d];\n}\n");
+    let merged = merge_knowledge(base.as_bytes(), lowered.as_bytes(), added.as_bytes(), "k.dot");
+    assert_eq!((merged.conflicts.len(), field(&merged, "c", "level")), (0, "architecture".into()));
+}
+
+#[test]
+fn a_node_that_nobody_declares_is_not_written_by_the_merge() {
+    let base = format!("digraph K {{\n  \"a\" [{NODE}];\n}}\n");
+    let ours = base.replace("description=d", "description=e");
+    let theirs = base.replace("}\n", "  \"a\" -> \"ghost\" [relation=\"uses\"];\n}\n");
+    let merged = merge_knowledge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), "k.dot");
+    assert_eq!(merged.conflicts, [] as [&str; 0], "theirs had that error before");
+    let known = Knowledge::read(&merged.text);
+    assert_eq!((known.declared, known.errors.len(), known.edges()), (1, 1, 1), "{}", String::from_utf8_lossy(&merged.text));
+}
+
+/// What git leaves without the driver where two sides give a node another type.
+fn torn(base: &str) -> String {
+    let node = |kind: &str| format!("    b [type={kind} level=architecture status=current description=\"B\"];\n");
+    let a = format!("    a [{NODE}];\n    a -> b [relation=uses];\n");
+    format!("digraph K {{\n{a}<<<<<<< HEAD\n{}{base}=======\n{}>>>>>>> feature\n}}\n", node("datastore"), node("external"))
+}
+
+#[test]
+fn a_conflict_that_git_left_is_named_by_the_check_and_read_as_the_driver_would() {
+    let ancestor = "||||||| base\n    b [type=component level=architecture status=current description=\"B\"];\n";
+    for base in ["", ancestor] {
+        let project = Project::new();
+        project.write("knowledge.dot", &torn(base));
+        let checked = project.engine.knowledge_check(&KnowledgeCheckInput::default(), project.path()).expect("is answered");
+        let clash = checked.errors.iter().find(|error| error.node_id.is_some()).expect("names the node");
+        assert_eq!((clash.node_id.as_deref(), clash.field.as_deref(), clash.line), (Some("b"), Some("type"), 5), "{clash:?}");
+        assert_eq!(clash.message, "the node b: `type` is datastore in ours and external in theirs; datastore stands");
+        let advice = clash.suggestion.as_deref().unwrap_or_default();
+        assert!(advice.contains("To settle it") && advice.contains("git add .twining/knowledge.dot"), "{advice}");
+        assert_eq!((checked.valid, checked.nodes, checked.edges), (false, 2, 1), "counted as one graph");
+        let search = KnowledgeRetrieveInput { terms: Some("b".to_owned()), ..KnowledgeRetrieveInput::default() };
+        let found = project.engine.knowledge_retrieve(&search).expect("is answered");
+        assert!(found.hits == ["b"] && found.subgraph.contains("type=\"datastore\""), "ours stands: {found:?}");
+        assert!(project.engine.knowledge_warning().is_some(), "and the status says that something is open");
+        let operation = serde_json::json!([{"op": "update_node", "id": "a", "tag": "x"}]);
+        let operations = serde_json::from_value(operation).expect("operations");
+        let refused = project.engine.knowledge_update(&KnowledgeUpdateInput { operations, ..KnowledgeUpdateInput::default() });
+        assert!(format!("{:?}", refused.expect_err("is refused")).contains("`type` is datastore in ours"));
+    }
+}
+
+#[test]
+fn an_emptied_file_is_not_told_as_another_name() {
+    let changed = BASE.replace("status=future", "status=current");
+    let merged = merge_knowledge(BASE.as_bytes(), changed.as_bytes(), b"", "k.dot");
+    assert_eq!(merged.conflicts, ["the node b was removed in theirs and changed in ours; it stands"]);
+    assert!(merged.text.starts_with(b"digraph K {"));
 }
