@@ -67,6 +67,6 @@ pub use graph::{Attribute, Attributes, Edge, Graph, Node, Origin, Subgraph};
 pub use id::Id;
 pub use lexer::{Keyword, Token, TokenKind};
 pub use merge::{AlwaysClash, Clash, ClashKind, MergeError, Merged, Policy, Settle, Subject, merge};
-pub use parser::DEEPEST;
+pub use parser::{DEEPEST, MOST_ERRORS};
 pub use span::{Position, Problem, Span};
 pub use syntax::{Assign, AttrList, Body, Endpoint, GraphSyntax, NodeRef, Port, Spelled, Statement, StatementKind, SubgraphSyntax, Target};

@@ -274,3 +274,13 @@ fn the_corpus_of_the_fuzzer_is_read_and_printed_back() {
     }
     assert!(files >= 16);
 }
+
+#[test]
+fn a_file_of_nothing_but_mistakes_is_not_read_to_its_end() {
+    let text = format!("digraph {{\n{}}}\n", "a-b;\n".repeat(40_000));
+    let document = Document::parse(text.as_bytes());
+    assert_eq!(document.errors().len(), twining_dot::MOST_ERRORS + 1);
+    let last = document.errors().last().expect("is told");
+    assert!(last.message.contains("the rest is not read"), "{}", last.message);
+    assert_eq!(document.bytes(), text.as_bytes());
+}

@@ -15,23 +15,23 @@ use crate::working::file_states;
 const MOST_LOOKED_UP: u32 = 2;
 
 /// What is known of runs, and the list they are held against.
-pub struct Proofs {
-    shelf: FeatureShelf,
+pub struct Proofs<'e> {
+    engine: &'e Engine,
     remembered: Remembered,
+    shelf: OnceCell<Result<FeatureShelf, String>>,
     looked_up: Cell<u32>,
     list: OnceCell<Result<Option<FeatureList>, String>>,
 }
 
 impl Engine {
     /// Reads what proves that features work.
-    pub fn proofs(&self) -> Result<Proofs, Failure> {
-        let shelf = self.store().features()?;
-        let remembered = Remembered::read(&shelf.runs);
-        Ok(Proofs { shelf, remembered, looked_up: Cell::default(), list: OnceCell::new() })
+    pub fn proofs(&self) -> Result<Proofs<'_>, Failure> {
+        let remembered = Remembered::read(&self.store().runs()?);
+        Ok(Proofs { engine: self, remembered, shelf: OnceCell::new(), looked_up: Cell::default(), list: OnceCell::new() })
     }
 }
 
-impl Proofs {
+impl Proofs<'_> {
     /// Judges whether the feature of a name was shown to work, on the files as they
     /// are in `checkout`; none where the list has no such feature.
     pub fn of(&self, checkout: &Path, name: &str) -> Result<Option<Verdict>, String> {
@@ -47,13 +47,15 @@ impl Proofs {
     }
 
     fn named(&self, name: &str) -> Result<Option<Feature>, String> {
-        if let FeatureFile::Text(text) = &self.shelf.file
+        let shelf = self.shelf.get_or_init(|| self.engine.store().features().map_err(|error| error.to_string()));
+        let shelf = shelf.as_ref().map_err(Clone::clone)?;
+        if let FeatureFile::Text(text) = &shelf.file
             && self.looked_up.replace(self.looked_up.get().saturating_add(1)) < MOST_LOOKED_UP
             && let Some(feature) = workflow::look_up(text, name)
         {
             return Ok(Some(feature));
         }
-        let list = self.list.get_or_init(|| workflow::list_on(&self.shelf).map_err(|failure| failure.to_string()));
+        let list = self.list.get_or_init(|| workflow::list_on(shelf).map_err(|failure| failure.to_string()));
         let list = list.as_ref().map_err(Clone::clone)?;
         Ok(list.as_ref().and_then(|list| list.named(name)).cloned())
     }

@@ -137,7 +137,8 @@ impl Store {
             return Ok(());
         }
         let text = array::splice_by(agent_of, &scanned, &BTreeMap::new(), &HashSet::new());
-        put(&room.layout, &room.layout.top.make_dir(AGENTS)?, REGISTRY, &text)
+        put(&room.layout, &room.layout.top.make_dir(AGENTS)?, REGISTRY, &text)?;
+        vouch(&room.layout, |notes| notes.wrote(&Kind::File.key(&format!("{AGENTS}/{REGISTRY}")), text.as_bytes()))
     }
 
     /// Remembers that somebody called, if that costs no wait: a busy store is

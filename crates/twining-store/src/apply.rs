@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use twining_model::{Amendment, Change, Decision, Document, Entry, Id, Time, limits};
 
-use crate::audit::{Kind, vouch};
+use crate::audit::Kind;
 use crate::board::{Footing, RECENT_MS};
 use crate::disk;
 use crate::error::StoreError;
@@ -92,13 +92,18 @@ impl Room {
     /// Writes a decision file. git removes the directory when a switch empties it,
     /// also between our opening it and this moment; then it is made again.
     pub(crate) fn put_decision(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.write_decision(name, bytes)?;
+        self.board.vouch(|notes| notes.wrote(&decision_key(name), bytes))
+    }
+
+    /// The same for what others say, which is not ours to vouch for.
+    pub(crate) fn write_decision(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         match self.layout.replace(&self.layout.decisions, name, bytes, false) {
             Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
                 self.layout.replace(&self.layout.top.make_dir(DECISIONS)?, name, bytes, false)
             }
             other => other,
-        }?;
-        vouch(&self.layout, |notes| notes.wrote(&decision_key(name), bytes))
+        }
     }
 
     fn roll_back(&self, undo: Vec<Undo>) -> Result<(), StoreError> {
@@ -106,7 +111,7 @@ impl Room {
             match step {
                 Undo::Remove(name) => {
                     self.layout.decisions.remove(&name)?;
-                    vouch(&self.layout, |notes| notes.took(&decision_key(&name)))?;
+                    self.board.vouch(|notes| notes.took(&decision_key(&name)))?;
                 }
                 Undo::Restore(name, bytes) => self.put_decision(&name, &bytes)?,
             }

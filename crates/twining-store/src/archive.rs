@@ -6,7 +6,8 @@ use memchr::memchr_iter;
 use twining_model::{Entry, Time, limits};
 
 use crate::array;
-use crate::audit::{self, Kind};
+use crate::audit::Kind;
+use crate::board::Board;
 use crate::disk::Handle;
 use crate::error::StoreError;
 use crate::layout::{ARCHIVE, BOARD, Layout};
@@ -72,10 +73,10 @@ pub fn move_out(layout: &Layout, archival: &Archival, now: Time) -> Result<Archi
 }
 
 /// Notes that Twining took these entries off the board, and what it put there for them.
-pub fn vouch(layout: &Layout, archival: &Archival) -> Result<(), StoreError> {
+pub fn vouch(board: &Board, archival: &Archival) -> Result<(), StoreError> {
     let summary = archival.summary.as_ref().map(|summary| Ok::<_, StoreError>((summary.id.clone(), serde_json::to_vec(summary)?)));
     let summary = summary.transpose()?;
-    audit::vouch(layout, |notes| {
+    board.vouch(|notes| {
         archival.ids.iter().for_each(|id| notes.took(&Kind::Board.key(id)));
         if let Some((id, line)) = &summary {
             notes.wrote(&Kind::Board.key(id), line);

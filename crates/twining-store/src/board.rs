@@ -95,7 +95,14 @@ impl Board {
             self.reopen(&mut open)?;
         }
         self.append_to(&open, lines, footing, record)?;
-        let remembered = self.remember(&mut open, lines, now).and_then(|()| self.vouch(&mut open, lines));
+        let vouch = |notes: &mut Notes| {
+            for line in lines.split(|&byte| byte == b'\n') {
+                if let Some(id) = tail::id_of(line) {
+                    notes.wrote(&Kind::Board.key(&id), line);
+                }
+            }
+        };
+        let remembered = self.remember(&mut open, lines, now).and_then(|()| self.vouch_for(&mut open, vouch));
         remembered.inspect_err(|_| {
             // Nobody will acknowledge these lines, so they must not stay.
             let start = record.board.size - lines.len() as u64;
@@ -135,6 +142,12 @@ impl Board {
     /// commit or a stash, and so not lost.
     pub fn in_history(&self, texts: &HashSet<String>, decisions: &BTreeSet<Id>) -> HashSet<String> {
         if self.git.is_some() { commits::holding(&self.project, texts, decisions) } else { HashSet::new() }
+    }
+
+    /// Notes in the ledger what we wrote elsewhere.
+    pub(crate) fn vouch(&self, note: impl FnOnce(&mut Notes)) -> Result<(), StoreError> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        self.vouch_for(&mut open, note)
     }
 
     /// The project it is of.
@@ -287,18 +300,13 @@ impl Board {
         Ok(())
     }
 
-    /// Notes that these lines are ours.
-    fn vouch(&self, open: &mut Open, lines: &[u8]) -> Result<(), StoreError> {
+    fn vouch_for(&self, open: &mut Open, note: impl FnOnce(&mut Notes)) -> Result<(), StoreError> {
         if !open.ledger.as_ref().is_some_and(Ledger::is_current) {
             open.ledger = Some(Ledger::open(&self.layout)?);
         }
         let ledger = open.ledger.as_ref().expect("opened above");
         let mut notes = Notes::new(ledger.seal);
-        for line in lines.split(|&byte| byte == b'\n') {
-            if let Some(id) = tail::id_of(line) {
-                notes.wrote(&Kind::Board.key(&id), line);
-            }
-        }
+        note(&mut notes);
         ledger.add(&notes)
     }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use twining_model::{Decision, Id, Time};
 
 use crate::array;
-use crate::audit::{Kind, vouch};
+use crate::audit::Kind;
 use crate::board::RECENT_MS;
 use crate::error::StoreError;
 use crate::files::{Array, Checkpointed, Files, Fingerprint};
@@ -43,7 +43,10 @@ impl Puts {
             Array::Relations => Kind::Relations,
             Array::DecisionIndex => return Ok(()),
         };
-        vouch(&room.layout, |notes| {
+        if self.puts.is_empty() && self.gone.is_empty() {
+            return Ok(());
+        }
+        room.board.vouch(|notes| {
             self.puts.iter().for_each(|(id, text)| notes.wrote(&kind.key(id), text.as_bytes()));
             self.gone.iter().for_each(|id| notes.took(&kind.key(id)));
         })

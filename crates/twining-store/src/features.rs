@@ -110,6 +110,12 @@ impl Store {
         self.feature_shelf(room.as_ref().map(|room| &room.layout))
     }
 
+    /// Lines about runs, oldest first, without the list.
+    pub fn runs(&self) -> Result<String, StoreError> {
+        let room = self.reading_room()?;
+        room.map_or(Ok(String::new()), |room| remembered(&room.layout))
+    }
+
     /// Plans a change on the list as it is and carries it out under the lock: what
     /// is remembered and what is said first, the list last. A process that is
     /// killed in between leaves a `need` too many, never a step without its reason.

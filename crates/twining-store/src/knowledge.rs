@@ -85,20 +85,29 @@ impl Store {
     }
 
     fn knowledge_path(&self, project: &Dir) -> Result<(String, Option<String>), StoreError> {
-        let ours = format!("{FOLDER}/{NAME}");
         let chosen = self.config()?.knowledge.path;
-        if !chosen.trim().is_empty() {
-            let path = chosen.trim().trim_start_matches("./").to_owned();
-            parts(&path)?;
-            return Ok((path, None));
-        }
-        let theirs = format!("{ELSEWHERE}/{NAME}");
-        if !is_there(project, ELSEWHERE)? {
-            return Ok((ours, None));
-        }
-        let both = is_there(project, FOLDER)?;
-        Ok((theirs, both.then_some(ours)))
+        let is_elsewhere = is_there(project, ELSEWHERE)?;
+        let path = knowledge_place(&chosen, is_elsewhere)?;
+        let both = chosen.trim().is_empty() && is_elsewhere && is_there(project, FOLDER)?;
+        Ok((path, both.then(|| format!("{FOLDER}/{NAME}"))))
     }
+}
+
+/// Where another program keeps its file, relative to the project.
+#[must_use]
+pub fn knowledge_elsewhere() -> String {
+    format!("{ELSEWHERE}/{NAME}")
+}
+
+/// Where the file is, by the path that `config.yml` names, or none, and whether
+/// another program's is there.
+pub fn knowledge_place(chosen: &str, is_elsewhere: bool) -> Result<String, StoreError> {
+    let path = match chosen.trim().trim_start_matches("./") {
+        "" => format!("{}/{NAME}", if is_elsewhere { ELSEWHERE } else { FOLDER }),
+        path => path.to_owned(),
+    };
+    parts(&path)?;
+    Ok(path)
 }
 
 fn is_there(project: &Dir, folder: &str) -> Result<bool, StoreError> {

@@ -55,11 +55,11 @@ pub use files::{Array, Checkpointed, DataFile, DecisionNames, DecisionsChanged, 
 pub use index::*;
 pub use journal::JournalLine;
 pub use keeper::{Keeper, step_back};
-pub use knowledge::KnowledgeFile;
+pub use knowledge::{KnowledgeFile, knowledge_elsewhere, knowledge_place};
 pub use layout::{Place, SCAFFOLD};
 pub use lock::Held;
 pub use mend::Joiners;
-pub use notes::BindingState;
+pub use notes::{BindingState, digest};
 pub use packs::Packs;
 pub use policy::PolicyFile;
 pub use queue::DrainCount;

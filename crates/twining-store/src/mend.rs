@@ -31,7 +31,11 @@ const BOARD_BYTES: usize = 1024 * 1024 * 1024;
 pub fn after_git(room: &Room, now: Time) -> Result<(), StoreError> {
     let files = room.with_view::<Vec<String>, StoreError>(now, |view| {
         // What nobody can make out from a decision's text alone may still be made out with git's help.
-        let left = view.unreadable()?.into_iter().filter(|bad| bad.why == LEFT_BY_GIT || decision_of(&bad.file).is_some());
+        let is_torn = |file: &str| {
+            let bytes = decision_of(file).and_then(|id| room.files.decision(&id).ok().flatten());
+            bytes.is_some_and(|(_, bytes)| has_markers(&bytes))
+        };
+        let left = view.unreadable()?.into_iter().filter(|bad| bad.why == LEFT_BY_GIT || is_torn(&bad.file));
         Ok(left.map(|bad| bad.file).collect())
     })?;
     if files.is_empty() || room.board.git_is_busy() {
@@ -40,11 +44,14 @@ pub fn after_git(room: &Room, now: Time) -> Result<(), StoreError> {
     let Some(held) = room.lock.try_take()? else { return Ok(()) };
     let mut record = Record::read(held.file())?;
     for id in files.iter().filter_map(|file| decision_of(file)) {
-        if let Some((_, bytes)) = room.files.decision(&id)?
-            && has_markers(&bytes)
-            && let Some(whole) = one(room.board.project(), &format!("{FOLDER}/{DECISIONS}/{id}.json"), &bytes, &DECISION)
-        {
-            room.put_decision(&format!("{id}.json"), &whole)?;
+        let Some((_, bytes)) = room.files.decision(&id)?.filter(|(_, bytes)| has_markers(bytes)) else { continue };
+        let (project, file) = (room.board.project(), format!("{FOLDER}/{DECISIONS}/{id}.json"));
+        let is_it = |whole: &Vec<u8>| array::id_of(&String::from_utf8_lossy(whole)) == Some(id.to_string());
+        // What git merged is known; lines that no commit has may be anybody's, between whatever markers.
+        let known = commits::merged_versions(project, &file, &bytes).and_then(|versions| versions.joined(&bytes, &DECISION));
+        match known.filter(is_it) {
+            Some(whole) => room.put_decision(&format!("{id}.json"), &whole)?,
+            None => untangle(&bytes, &DECISION).filter(is_it).map_or(Ok(()), |whole| room.write_decision(&format!("{id}.json"), &whole))?,
         }
     }
     if files.iter().any(|file| file == BOARD) {

@@ -5,6 +5,7 @@ use crate::audit::Seal;
 use crate::error::StoreError;
 use crate::layout::DECISIONS;
 use crate::store::Store;
+use xxhash_rust::xxh3::xxh3_128;
 
 const CLAIMS: &str = "claims.json";
 const HOOKS: &str = "hooks";
@@ -20,6 +21,12 @@ pub struct BindingState {
     pub decisions: i64,
     /// What the knowledge file holds, in short.
     pub knowledge: String,
+}
+
+/// What tells some content from any other, in words.
+#[must_use]
+pub fn digest(bytes: &[u8]) -> String {
+    format!("{:x}-{:032x}", bytes.len(), xxh3_128(bytes))
 }
 
 impl Store {

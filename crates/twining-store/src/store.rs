@@ -231,7 +231,7 @@ impl Store {
         if archived.moved > 0 {
             let dropped = archival.ids.iter().cloned().collect();
             let known = room.board.replaced(&mut record, &dropped);
-            let vouched = archive::vouch(&room.layout, &archival);
+            let vouched = archive::vouch(&room.board, &archival);
             record.epoch = record.epoch.saturating_add(1);
             record.write(held.file())?;
             known.and(vouched)?;

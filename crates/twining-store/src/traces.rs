@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::de::IgnoredAny;
-use twining_model::{Time, Trace, limits};
+use twining_model::{Glimpse, Time, Trace, limits};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::audit::{Kind, vouch};
@@ -65,6 +65,12 @@ impl TraceSeen<'_> {
     #[must_use]
     pub fn read(&self) -> Option<Trace> {
         Trace::glance(self.line)
+    }
+
+    /// What it is searched by, without a copy.
+    #[must_use]
+    pub fn glimpse(&self) -> Option<Glimpse<'_>> {
+        Glimpse::of(self.line)
     }
 }
 

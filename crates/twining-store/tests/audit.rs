@@ -170,6 +170,43 @@ fn switches_merges_rebases_resets_and_stashes_are_git_s_doing() {
 }
 
 #[test]
+fn what_git_does_not_know_it_does_not_take() {
+    let project = TestProject::with_git();
+    fs::write(project.path().join(".git/info/exclude"), ".twining/\n").expect("writes");
+    let store = store(&project);
+    let gone = note(&store, "in a memory that git ignores");
+    let id = decide(&store, "use sqlite");
+    assert_eq!(found(&store), Vec::<String>::new());
+    project.git(["checkout", "-q", "-b", "elsewhere"]);
+    fs::write(project.file("blackboard.jsonl"), "").expect("writes");
+    fs::remove_file(project.file(&format!("decisions/{id}.json"))).expect("goes");
+    let told = found(&store);
+    assert!(
+        told.contains(&format!("blackboard.jsonl Removed {gone}")) && told.contains(&format!("decisions/{id}.json Removed -")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_decision_that_git_stashed_with_what_it_does_not_know_is_safe() {
+    let project = TestProject::with_git();
+    let store = store(&project);
+    note(&store, "committed");
+    commit_all(&project, "one");
+    assert_eq!(found(&store), Vec::<String>::new());
+    decide(&store, "not yet known to git");
+    project.git(["stash", "-q", "-u"]);
+    assert_eq!(found(&store), Vec::<String>::new());
+    project.git(["stash", "pop", "-q"]);
+    assert_eq!(found(&store), Vec::<String>::new());
+    let all = fs::read_dir(project.file("decisions")).expect("is there").filter_map(Result::ok).map(|entry| entry.path());
+    let decision = all.into_iter().find(|path| path.file_name().is_some_and(|name| name != "index.json")).expect("there is one");
+    fs::remove_file(decision).expect("goes");
+    project.git(["checkout", "-q", "-b", "elsewhere"]);
+    assert_eq!(found(&store).len(), 1, "a switch takes nothing away that git does not know");
+}
+
+#[test]
 fn what_another_machine_committed_comes_with_a_pull() {
     let project = TestProject::with_git();
     let store = store(&project);
@@ -234,6 +271,28 @@ fn an_older_version_of_a_record_is_not_slipped_back_in() {
 }
 
 #[test]
+fn a_commit_that_hides_a_deed_is_no_place_to_go_back_to() {
+    let project = TestProject::with_git();
+    let store = store(&project);
+    assert_eq!(found(&store), Vec::<String>::new());
+    let id = decide(&store, "use sqlite");
+    commit_all(&project, "one");
+    assert_eq!(found(&store), Vec::<String>::new());
+    note(&store, "said after the commit");
+    project.git(["checkout", "--", "."]);
+    assert_eq!(found(&store), Vec::<String>::new(), "as it was committed when all was well");
+
+    let file = project.file(&format!("decisions/{id}.json"));
+    let right = fs::read(&file).expect("is there");
+    edit(&file, "\"active\"", "\"overridden\"");
+    commit_all(&project, "hidden");
+    fs::write(&file, right).expect("writes");
+    assert_eq!(found(&store), Vec::<String>::new(), "nothing is wrong with the files");
+    project.git(["checkout", "--", "."]);
+    assert_eq!(found(&store), [format!("decisions/{id}.json Altered -")]);
+}
+
+#[test]
 fn a_difference_told_often_enough_is_settled_until_another_comes() {
     let project = TestProject::with_git();
     let store = store(&project);
@@ -259,4 +318,20 @@ fn claims_and_turns_of_another_hand_are_told_too() {
     fs::create_dir_all(project.file("turns/F/t")).expect("makes folders");
     fs::write(project.file("turns/F/t/T1.json"), "{}").expect("writes");
     assert_eq!(found(&store), ["local/claims.json Appended -", "turns/F/t/T1.json Appended -"]);
+}
+
+#[test]
+fn markers_that_no_merge_left_make_no_record_ours() {
+    let project = TestProject::with_git();
+    let store = store(&project);
+    let id = decide(&store, "use sqlite");
+    commit_all(&project, "one");
+    assert_eq!(found(&store), Vec::<String>::new());
+    let file = project.file(&format!("decisions/{id}.json"));
+    let text = fs::read_to_string(&file).expect("is there");
+    let status = text.lines().find(|line| line.contains("\"status\"")).expect("has one").to_owned();
+    let other = status.replace("active", "overridden");
+    edit(&file, &status, &format!("<<<<<<< HEAD\n{other}\n=======\n{other}\n>>>>>>> elsewhere"));
+    store.housekeep().expect("works");
+    assert_eq!(found(&store), [format!("decisions/{id}.json Altered -")]);
 }

@@ -156,6 +156,11 @@ fn what_git_no_longer_does_is_an_error_and_is_mended() {
         shop.told(&["uninstall", "--purge", "--yes"]);
         assert!(!shop.read(".git/config").contains("twining"), "{says}: nothing is left");
     }
+    // A copy of the folder has no receipt, and was wired all the same.
+    let shop = wired("none");
+    fs::remove_file(shop.file(".twining/local/receipt")).expect("removes");
+    fs::remove_file(shop.file(".git/hooks/post-commit")).expect("removes");
+    assert_eq!(said(&examined(&shop, &[]), "git", "post-commit no longer asks twining").0, "fail");
     // What nobody ever set up is only told.
     let bare = Repository::new();
     bare.run(&["post", "finding", "hello"]);

@@ -361,6 +361,16 @@ fn each_host_gets_the_format_it_reads() {
     for (event, groups) in claude["hooks"].as_object().expect("events") {
         assert!(groups[0]["hooks"][0]["timeout"].is_u64(), "{event}");
     }
+    // Every event of Claude Code's that a hook of ours answers; the plugin wires the same.
+    for event in
+        ["PostToolUse", "PostToolUseFailure", "PreCompact", "PostCompact", "SubagentStart", "SubagentStop", "TaskCompleted", "SessionEnd"]
+    {
+        assert_eq!(claude["hooks"][event][0]["hooks"][0]["args"], json!(["hook", "--agent", "claude", event]));
+    }
+    let plugin = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugin/hooks/hooks.json");
+    let plugin: Value = serde_json::from_str(&fs::read_to_string(plugin).expect("is there")).expect("is JSON");
+    let events = |hooks: &Value| hooks["hooks"].as_object().expect("events").keys().cloned().collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(events(&plugin), events(&claude));
     assert_eq!(shop.json(".mcp.json")["mcpServers"]["twining"], json!({"type": "stdio", "command": "twining", "args": ["mcp"]}));
     let worker = shop.read(".claude/agents/twining-worker.md");
     assert!(worker.contains("mcp__twining__twining_assemble") && worker.starts_with("---\nname: twining-worker\n"), "{worker}");
@@ -375,6 +385,7 @@ fn each_host_gets_the_format_it_reads() {
     assert_eq!(gemini["hooks"]["BeforeTool"][0]["hooks"][0]["timeout"], 5000, "milliseconds");
 
     let cursor = shop.json(".cursor/hooks.json");
+    assert!(cursor["hooks"]["postToolUseFailure"].is_array());
     assert_eq!((&cursor["version"], &cursor["hooks"]["preToolUse"][0]["failClosed"]), (&json!(1), &json!(true)));
     assert_eq!(shop.json("opencode.json")["mcp"]["twining"]["command"], json!(["twining", "mcp", "--tools", "lite"]));
     assert!(shop.read(".opencode/plugin/twining.js").contains("tool.execute.before"));

@@ -177,10 +177,11 @@ fn holds(folder: &Path, wanted: &[u8]) -> Vec<String> {
 
 /// A pattern to make guards from.
 fn pattern(project: &Project) -> String {
-    for session in ["s1", "s2", "s3"] {
-        let trace = ["store-trace", "correction", "tagged", "--action", "Bash: git tag", "--correct", "releases tag"];
-        let ran = project.command(&trace).env("CLAUDE_CODE_SESSION_ID", session).output().expect("starts");
-        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    for _ in 0..3 {
+        let mut server = project.server(&[]);
+        server.initialize();
+        let trace = json!({"type": "correction", "what_happened": "tagged", "what_was_correct": "releases tag", "action": "Bash: git tag"});
+        assert_ne!(server.call("twining_store_trace", &trace)["isError"], true);
     }
     project.json(&["extract-patterns"])["patterns"][0]["id"].as_str().expect("is found").to_owned()
 }

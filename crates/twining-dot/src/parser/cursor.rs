@@ -1,10 +1,10 @@
 //! Where the parser stands: the current token, what is said of it, and how to get
 //! past an error.
 
-use crate::lexer::{TokenKind, is_letter};
+use crate::lexer::{Token, TokenKind, is_letter};
 use crate::span::{Complaint, Span};
 
-use super::{GivenUp, Parse, Parser};
+use super::{GivenUp, MOST_ERRORS, Parse, Parser};
 
 /// How long, to either side, a word may be that is suggested in quotes.
 const WORD: usize = 60;
@@ -46,6 +46,16 @@ impl Parser<'_> {
     pub(super) fn fail<T>(&mut self, message: impl Into<String>) -> Parse<T> {
         self.errors.push(Complaint::new(self.token.span, message));
         Err(GivenUp)
+    }
+
+    /// Passes over the rest of a file that is hardly DOT: each mistake takes memory.
+    pub(super) fn give_up(&mut self) {
+        if self.token.kind != TokenKind::End {
+            let message = format!("{MOST_ERRORS} mistakes stand before this one; the rest is not read");
+            self.errors.push(Complaint::new(self.token.span, message));
+        }
+        let end = Span { start: self.source.len(), end: self.source.len() };
+        self.token = Token { kind: TokenKind::End, span: end, closed: true };
     }
 
     /// The current token, for a message.
@@ -137,7 +147,10 @@ impl Parser<'_> {
     pub(super) fn warn_if_run_together(&mut self) {
         let before = self.last_end.checked_sub(1).map(|at| self.source[at]);
         let touching = self.token.span.start == self.last_end && matches!(self.token.kind, TokenKind::Bare | TokenKind::Number);
-        if touching && before.is_some_and(|byte| is_letter(byte) || byte.is_ascii_digit() || byte == b'.') {
+        if touching
+            && self.warnings.len() < MOST_ERRORS
+            && before.is_some_and(|byte| is_letter(byte) || byte.is_ascii_digit() || byte == b'.')
+        {
             let message = format!("a new id starts here without a blank before it{}", self.quote_hint(self.last_end));
             self.warnings.push(Complaint::new(self.token.span, message));
         }

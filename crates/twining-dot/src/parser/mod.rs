@@ -17,6 +17,8 @@ use spelling::Spellings;
 
 /// How deep subgraphs may nest. Each level is a few frames of the stack.
 pub const DEEPEST: usize = 200;
+/// Mistakes that are told of a file, and warnings.
+pub const MOST_ERRORS: usize = 10_000;
 
 /// What was read.
 pub(crate) struct Parsed {
@@ -136,6 +138,11 @@ impl<'a> Parser<'a> {
         self.depth += 1;
         let mut statements = Vec::new();
         loop {
+            if self.errors.len() >= MOST_ERRORS {
+                self.give_up();
+                self.depth -= 1;
+                return Body { span: open.to(self.token.span), closed: false, statements };
+            }
             if self.at(b'}') {
                 let close = self.token.span;
                 self.depth -= 1;

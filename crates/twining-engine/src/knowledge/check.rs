@@ -13,6 +13,7 @@ use super::file::Knowledge;
 use super::merge::{contested, mended};
 use super::statements::Statements;
 use super::strict;
+use super::told::{Told, located};
 use crate::answer::{is_zero, within_answer};
 
 /// How a text that a merge put together from two is marked.
@@ -98,7 +99,7 @@ pub(crate) fn check(path: String, bytes: Option<&[u8]>, doubts: Vec<Finding>) ->
         warnings = vec![Finding::of_file("there is no knowledge graph yet", "`twining knowledge check --create` starts one")];
     }
     warnings.extend(doubts);
-    let found = errors.len() + warnings.len();
+    let found = errors.len() + warnings.len() + known.untold;
     let valid = errors.is_empty();
     let (errors, cut) = within_answer(errors);
     let (warnings, _) = if cut { (Vec::new(), true) } else { within_answer(warnings) };
@@ -121,12 +122,15 @@ pub(super) struct Examined {
     pub declared: usize,
     pub errors: Vec<Finding>,
     pub warnings: Vec<Finding>,
+    /// Findings beyond these.
+    pub untold: usize,
 }
 
 /// Looks at everything in a document.
 pub(super) fn examine(document: &Document) -> Examined {
     let statements = Statements::of(document);
-    let mut review = Review { document, unsound: HashSet::new(), unsound_edges: HashSet::new(), errors: Vec::new(), warnings: Vec::new() };
+    let mut review =
+        Review { document, unsound: HashSet::new(), unsound_edges: HashSet::new(), errors: Told::default(), warnings: Told::default() };
     let markers = conflict_markers(document.bytes());
     review.syntax(&markers);
     let graph = document.graph();
@@ -145,16 +149,18 @@ pub(super) fn examine(document: &Document) -> Examined {
     }
     review.contradictions(&statements);
     review.edges(&statements);
-    review.warnings.extend(strict::dropped(document));
+    review.warnings.extend(strict::dropped(document).into_iter());
     let Review { unsound, unsound_edges, errors, warnings, .. } = review;
     // What stands between conflict markers is said once, by the markers.
-    let errors = if markers.is_empty() { errors } else { errors.into_iter().take(markers.len()).collect() };
+    let (errors, all) =
+        if markers.is_empty() { (errors.kept, errors.all) } else { (errors.kept.into_iter().take(markers.len()).collect(), markers.len()) };
     Examined {
         unsound,
         unsound_edges,
         declared: statements.declared.len(),
+        untold: all.saturating_sub(errors.len()) + (warnings.all - warnings.kept.len()),
         errors: located(document, errors),
-        warnings: located(document, warnings),
+        warnings: located(document, warnings.kept),
     }
 }
 
@@ -162,8 +168,8 @@ struct Review<'d> {
     document: &'d Document,
     unsound: HashSet<usize>,
     unsound_edges: HashSet<usize>,
-    errors: Vec<(usize, Finding)>,
-    warnings: Vec<(usize, Finding)>,
+    errors: Told,
+    warnings: Told,
 }
 
 impl Review<'_> {
@@ -194,7 +200,7 @@ impl Review<'_> {
     }
 
     fn node(&mut self, position: usize, node: &Node, at: usize) {
-        let before = self.errors.len();
+        let before = self.errors.all;
         if node.id().as_str().trim().is_empty() {
             self.wrong(node, "id", at, "a node needs an id".to_owned(), None);
         }
@@ -218,7 +224,7 @@ impl Review<'_> {
             let message = "priority is required for nodes of type 'rule'".to_owned();
             self.wrong(node, "priority", place(node, "priority", at), message, Some(choices("priority", &priorities)));
         }
-        if self.errors.len() > before {
+        if self.errors.all > before {
             self.unsound.insert(position);
         }
         self.doubts(node, at);
@@ -278,13 +284,13 @@ impl Review<'_> {
         let relations = words(Link::ALL, Link::as_str);
         let mut seen: HashMap<(&Id, &Id, &str), usize> = HashMap::new();
         for (index, edge) in self.document.graph().edges().iter().enumerate() {
-            let before = self.errors.len();
+            let before = self.errors.all;
             for (end, id, field) in [("source", edge.from(), "source"), ("target", edge.to(), "target")] {
                 if !statements.declared.contains_key(id) {
                     let message = format!("edge references unknown {end} node '{}'", text::excerpt(id.as_str(), 80));
                     let known = statements.declared.keys().map(|id| id.as_str());
                     // Each costs a look at every node: a file of nothing but errors gets some.
-                    let known = known.take(if self.errors.len() < ADVISED { usize::MAX } else { 0 });
+                    let known = known.take(if self.errors.all < ADVISED { usize::MAX } else { 0 });
                     let meant = advice::nearest(id.as_str(), known).map(str::to_owned);
                     self.edge_wrong(edge, field, edge.span().start, message, meant);
                 }
@@ -305,7 +311,7 @@ impl Review<'_> {
                     suggested("relation", relation, &relations),
                 );
             }
-            if self.errors.len() > before {
+            if self.errors.all > before {
                 self.unsound_edges.insert(index);
             }
             for merged in edge.attributes().own().filter(|attribute| attribute.value().as_str().contains(MERGED)) {
@@ -386,12 +392,4 @@ pub(super) fn conflict_markers(source: &[u8]) -> Vec<usize> {
         at += line.len();
     }
     found
-}
-
-/// Gives each finding its line and column, in the order of the file.
-fn located(document: &Document, mut found: Vec<(usize, Finding)>) -> Vec<Finding> {
-    found.sort_by_key(|(at, _)| *at);
-    let offsets: Vec<usize> = found.iter().map(|(at, _)| *at).collect();
-    let positions = document.positions(&offsets);
-    found.into_iter().zip(positions).map(|((_, finding), at)| Finding { line: at.line, column: at.column, ..finding }).collect()
 }

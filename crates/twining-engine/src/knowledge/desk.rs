@@ -92,8 +92,11 @@ impl Engine {
 
     /// Edits the graph: every operation, or none.
     pub fn knowledge_update(&self, input: &KnowledgeUpdateInput) -> Result<KnowledgeUpdated, Failure> {
-        let (input, redacted) = clean(input);
+        let (mut input, redacted) = clean(input);
         let story_id = input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
+        for operation in &mut input.operations {
+            operation.from_here(self.store().root())?;
+        }
         let plan = |file: &KnowledgeFile| {
             let (bytes, updated) = update::plan(file.bytes.as_deref(), &input.operations)?;
             Ok::<_, Failure>((bytes, KnowledgeUpdated { file: file.path.clone(), ..updated }))
@@ -137,7 +140,8 @@ impl Engine {
         if context.story_id.is_some() && context.pack.is_none() {
             context.notes.push("no pack was made for this story lately; twining_knowledge_pack makes one".to_owned());
         }
-        let now = Present { here: file.bytes.as_deref(), shared: shared.bytes.as_deref() };
+        let chosen = self.store().config()?.knowledge.path;
+        let now = Present { here: file.bytes.as_deref(), shared: shared.bytes.as_deref(), chosen: &chosen };
         review::fill(&mut context, kind, input, now, changes)?;
         let (nodes_added, knowledge_modified) = (context.changes.nodes_added.len(), context.knowledge_modified);
         self.count(&Event::Review { story_id: context.story_id.clone(), kind: context.kind.clone(), knowledge_modified, nodes_added });

@@ -20,6 +20,8 @@ pub struct Knowledge {
     pub errors: Vec<Finding>,
     /// What is doubtful.
     pub warnings: Vec<Finding>,
+    /// Findings beyond these.
+    pub untold: usize,
 }
 
 /// A node that is served.
@@ -45,7 +47,7 @@ impl Knowledge {
     #[must_use]
     pub fn read(bytes: &[u8]) -> Self {
         let document = Document::parse(bytes);
-        let check::Examined { unsound, unsound_edges, declared, errors, warnings } = check::examine(&document);
+        let check::Examined { unsound, unsound_edges, declared, errors, warnings, untold } = check::examine(&document);
         let graph = document.graph();
         let sound: Vec<usize> = (0..graph.nodes().len()).filter(|position| !unsound.contains(position)).collect();
         let served: HashSet<usize> = sound.iter().copied().collect();
@@ -54,7 +56,7 @@ impl Knowledge {
             (served.contains(&from) && served.contains(&to)).then_some([from, to, index])
         });
         let bonds = bonds.collect();
-        Self { sound, bonds, declared, errors, warnings, document }
+        Self { sound, bonds, declared, errors, warnings, untold, document }
     }
 
     /// Everything the file holds, as DOT means it.

@@ -154,8 +154,9 @@ fn fitting(known: &Knowledge, hits: Vec<usize>, neighbors: Vec<usize>) -> Retrie
     let mut left = SUBGRAPH_BYTES;
     let mut fits = |position: &usize| {
         let bytes = print::node(known.at(*position)).len();
+        // One that is too large leaves its room to the others.
         let fits = bytes <= left;
-        left = left.saturating_sub(bytes);
+        left -= if fits { bytes } else { 0 };
         fits
     };
     let found = hits.len() + neighbors.len();

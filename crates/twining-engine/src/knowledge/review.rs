@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use twining_dot::Graph;
 use twining_model::{Refused, limits, text};
+use twining_store::{Config, knowledge_elsewhere, knowledge_place};
 
 use super::check::Finding;
 use super::file::Knowledge;
@@ -17,6 +18,8 @@ use super::rules::{self, AppliedRule};
 use crate::answer::is_zero;
 use crate::words;
 
+/// What may name another file for the graph.
+const CONFIG: &str = ".twining/config.yml";
 /// So many errors of the file are listed; the check lists them all.
 const ERRORS: usize = 100;
 
@@ -139,6 +142,8 @@ pub(super) struct Present<'b> {
     pub here: Option<&'b [u8]>,
     /// In the shared memory; the same, unless a linked working tree is under review.
     pub shared: Option<&'b [u8]>,
+    /// The path that `config.yml` names for it, if any.
+    pub chosen: &'b str,
 }
 
 /// Fills in what git and the graph say. What git cannot tell is noted, not an
@@ -160,14 +165,15 @@ pub(super) fn fill(
             Some(name) => Ok(revision("base", name)?),
             None => left_from(context, changes),
         };
-        let told = base.and_then(|base| changed(&base, context, changes).map(|(before, found, then)| (base, before, found, then)));
+        let told = base.and_then(|base| changed(&base, context, now, changes).map(|changed| (base, changed)));
         match told {
-            Ok((base, then, found, ends)) => {
+            Ok((base, Changed { before: then, after: ends, files: found, moved })) => {
                 if context.head.is_some() {
                     after = ends;
                 }
                 context.base = Some(base);
-                context.knowledge_modified = then != after;
+                context.knowledge_modified = then != after || moved.is_some();
+                context.notes.extend(moved);
                 before = then.filter(|_| context.knowledge_modified).map(|then| Knowledge::read(&then));
                 files = found;
             }
@@ -211,15 +217,42 @@ fn left_from(context: &mut ReviewContext, changes: &dyn Changes) -> Result<Strin
     changes.revision("HEAD")
 }
 
-/// The graph before and after, and every file that changed.
-type Changed = (Option<Vec<u8>>, Vec<String>, Option<Vec<u8>>);
+/// What git tells of the change.
+struct Changed {
+    /// The graph before it.
+    before: Option<Vec<u8>>,
+    /// The graph after it, where that is a commit.
+    after: Option<Vec<u8>>,
+    /// Every file that changed.
+    files: Vec<String>,
+    /// That another file is the graph since.
+    moved: Option<String>,
+}
 
-fn changed(base: &str, context: &ReviewContext, changes: &dyn Changes) -> Result<Changed, String> {
-    let head = context.head.as_deref();
-    let before = changes.file_at(base, &context.knowledge_file)?;
-    let files = changes.changed_files(base, head)?;
-    let after = head.map(|head| changes.file_at(head, &context.knowledge_file)).transpose()?.flatten();
-    Ok((before, files, after))
+fn changed(base: &str, context: &mut ReviewContext, now: Present<'_>, changes: &dyn Changes) -> Result<Changed, String> {
+    let head = context.head.clone();
+    let files = changes.changed_files(base, head.as_deref())?;
+    // A change that puts another file in the graph's place is judged by the one it replaces.
+    let chosen_at = |revision: &str| -> Result<String, String> {
+        if !files.iter().any(|file| file == CONFIG) {
+            return Ok(now.chosen.to_owned());
+        }
+        Ok(changes.file_at(revision, CONFIG)?.map(|bytes| Config::parse(&bytes).knowledge.path).unwrap_or_default())
+    };
+    let place_at = |revision: &str| -> Result<String, String> {
+        let elsewhere = changes.file_at(revision, &knowledge_elsewhere())?.is_some();
+        knowledge_place(&chosen_at(revision)?, elsewhere).map_err(|error| error.to_string())
+    };
+    if let Some(head) = &head {
+        context.knowledge_file = place_at(head)?;
+    }
+    let was = place_at(base)?;
+    let before = changes.file_at(base, &was)?;
+    let after = head.map(|head| changes.file_at(&head, &context.knowledge_file)).transpose()?.flatten();
+    let moved = (was != context.knowledge_file && before.is_some()).then(|| {
+        format!("the change puts `{}` in the place of `{was}`, which was the graph; what follows compares the two", context.knowledge_file)
+    });
+    Ok(Changed { before, after, files, moved })
 }
 
 /// What changed from one graph to another.

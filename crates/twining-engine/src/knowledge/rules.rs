@@ -89,9 +89,10 @@ fn weakened(rule: &RuleFact, now: Option<&RuleFact>, after: &Knowledge, files: &
     let Some(now) = now else {
         return Some(if after.node(&rule.id).is_some() { Weakened::Lowered } else { Weakened::Removed });
     };
-    let escapes = |file: &String| rule.holds_for(file) && !now.holds_for(file);
-    let everywhere = rule.paths.is_empty() && !now.paths.is_empty();
-    if files.iter().any(escapes) || (everywhere && because(now, files).is_none()) {
+    // By what it held for, whether this change touches that or not: the next one may.
+    let mut held_for = rule.paths.iter().flat_map(|paths| paths.split(',')).map(str::trim).filter(|path| !path.is_empty());
+    let is_narrowed = !now.paths.is_empty() && (rule.paths.is_empty() || held_for.any(|path| !now.holds_for(path)));
+    if is_narrowed || files.iter().any(|file| rule.holds_for(file) && !now.holds_for(file)) {
         return Some(Weakened::Narrowed);
     }
     (now.description != rule.description).then_some(Weakened::Reworded)

@@ -1,11 +1,13 @@
 //! Edits: several operations or none, each touching one statement, and the
 //! whole graph right afterwards.
 
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_dot::{Document, EdgeSelector, EditError, Id, ItsEdges};
 use twining_model::knowledge::FIELDS;
-use twining_model::{Refused, limits, text};
+use twining_model::{Refused, Root, Scope, limits, text};
 
 use super::check::{Finding, conflict_markers};
 use super::file::Knowledge;
@@ -271,6 +273,19 @@ impl Operation {
             }
         }
         Ok(fields)
+    }
+
+    /// Takes the project off a path that begins with it, which is how agents name files.
+    pub(super) fn from_here(&mut self, root: &Root) -> Result<(), Refused> {
+        let Some(paths) = self.path.as_mut().filter(|paths| paths.split(',').any(|path| Path::new(path.trim()).is_absolute())) else {
+            return Ok(());
+        };
+        let here = |path: &str| match path.trim() {
+            path if Path::new(path).is_absolute() => Scope::parse("path", path, root).map(|scope| scope.to_string()),
+            path => Ok(path.to_owned()),
+        };
+        *paths = paths.split(',').map(here).collect::<Result<Vec<_>, _>>()?.join(", ");
+        Ok(())
     }
 
     /// A field that the operation does not take was meant for something.

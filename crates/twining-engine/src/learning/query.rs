@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use memchr::{memchr2_iter, memmem};
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Refused, Time, Trace, TraceType, Trust, text};
+use twining_model::{Glimpse, Refused, Time, Trace, TraceType, Trust, text};
 use twining_store::{Term, TraceSeen, terms};
 
 use crate::answer::{is_false, within_answer};
@@ -121,12 +121,12 @@ impl QueryTracesDraft {
             && self.until.is_none()
     }
 
-    fn wants(&self, trace: &Trace) -> bool {
-        let at = || Time::read(&trace.timestamp);
+    fn wants(&self, trace: &Glimpse<'_>) -> bool {
+        let at = || Time::read(trace.timestamp());
         self.kind.is_none_or(|kind| trace.kind() == Some(kind))
-            && self.guard.as_deref().is_none_or(|guard| trace.guard.as_deref() == Some(guard))
-            && self.agent.as_deref().is_none_or(|agent| trace.context.agent == agent)
-            && self.blocked.is_none_or(|blocked| trace.blocked == blocked)
+            && self.guard.as_deref().is_none_or(|guard| trace.guard() == Some(guard))
+            && self.agent.as_deref().is_none_or(|agent| trace.agent() == agent)
+            && self.blocked.is_none_or(|blocked| trace.is_blocked() == blocked)
             && self.since.is_none_or(|since| at().is_some_and(|at| at >= since))
             && self.until.is_none_or(|until| at().is_some_and(|at| at < until))
     }
@@ -193,7 +193,7 @@ impl<'q> Search<'q> {
             self.found.push(found);
             return;
         }
-        let Some(trace) = seen.read().filter(|trace| self.draft.wants(trace)) else { return };
+        let Some(trace) = seen.glimpse().filter(|trace| self.draft.wants(trace)) else { return };
         found.counts = counts(&trace, &self.terms);
         self.found.push(found);
     }
@@ -209,7 +209,8 @@ impl<'q> Search<'q> {
         while beside.len() < COMPARED && others.peek().is_some() {
             let some: Vec<Found> = others.by_ref().take(COMPARED).collect();
             let traces = read(&some.iter().map(|found| found.offset).collect::<Vec<_>>())?;
-            let wanted = |found: &Found| traces.iter().any(|(place, trace)| *place == found.offset && self.draft.wants(trace));
+            let wanted =
+                |found: &Found| traces.iter().any(|(place, trace)| *place == found.offset && self.draft.wants(&Glimpse::of_trace(trace)));
             beside.extend(some.into_iter().filter(wanted));
         }
         self.found.extend(beside);
@@ -290,12 +291,12 @@ fn newest_first(found: &mut Vec<Found>, many: usize) {
 }
 
 /// How often each word asked for stands in a trace.
-fn counts(trace: &Trace, terms: &[Term]) -> Vec<u32> {
+fn counts(trace: &Glimpse<'_>, terms: &[Term]) -> Vec<u32> {
     let mut counts = vec![0; terms.len()];
     if terms.is_empty() {
         return counts;
     }
-    for word in parts(trace).into_iter().flat_map(|part| part.split(|c: char| !c.is_alphanumeric())).filter(|word| !word.is_empty()) {
+    for word in trace.words().into_iter().flat_map(|part| part.split(|c: char| !c.is_alphanumeric())).filter(|word| !word.is_empty()) {
         // Nearly all text is ASCII in small letters already.
         let is_folded = word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
         let word = if is_folded { Cow::Borrowed(word) } else { Cow::Owned(word.to_lowercase()) };
@@ -347,20 +348,7 @@ fn alike(word: &str, term: &str) -> bool {
 
 /// All that a trace says.
 pub(crate) fn told(trace: &Trace) -> String {
-    parts(trace).into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
-}
-
-fn parts(trace: &Trace) -> [&str; 7] {
-    let event = &trace.event;
-    [
-        event.what_happened.as_str(),
-        event.what_was_correct.as_str(),
-        event.why.as_str(),
-        trace.action.as_deref().unwrap_or_default(),
-        trace.guard.as_deref().unwrap_or_default(),
-        trace.context.feature.as_str(),
-        trace.context.task.as_str(),
-    ]
+    Glimpse::of_trace(trace).words().into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// The answer to a question.

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use memchr::memchr2;
+
 use crate::workflow::feature::ID;
 use crate::workflow::list::LISTS;
 use crate::workflow::spans::Span;
@@ -91,9 +93,16 @@ impl Scan<'_> {
 
     fn value(&mut self, around: &Around, depth: usize) -> Option<()> {
         match self.next()? {
-            b'"' => self.string().map(drop),
             b'{' => self.object(around, depth),
             b'[' => self.array(around, depth),
+            first => self.word_or_number(first),
+        }
+    }
+
+    /// What has no parts, by its first byte.
+    fn word_or_number(&mut self, first: u8) -> Option<()> {
+        match first {
+            b'"' => self.string().map(drop),
             b't' => self.word(b"true"),
             b'f' => self.word(b"false"),
             b'n' => self.word(b"null"),
@@ -226,11 +235,19 @@ impl Scan<'_> {
                 self.skip_space();
                 let name = &self.text[key.clone()];
                 let says_tested = name.len() == b"tested".len() && name.eq_ignore_ascii_case(b"tested");
-                let is_id = ID.iter().any(|id| id.as_bytes() == name);
+                let is_id = !has_id && ID.iter().any(|id| id.as_bytes() == name);
                 let from = self.at;
-                self.seen.has_bucket |= says_tested && !matches!(self.next(), Some(b't' | b'f'));
-                let inner = Around { key: Some(key), is_in_tested: around.is_in_tested || says_tested, ..Around::default() };
-                self.value(&inner, depth + 1)?;
+                match self.next()? {
+                    first @ (b'{' | b'[') => {
+                        self.seen.has_bucket |= says_tested;
+                        let inner = Around { key: Some(key), is_in_tested: around.is_in_tested || says_tested, ..Around::default() };
+                        if first == b'{' { self.object(&inner, depth + 1)? } else { self.array(&inner, depth + 1)? }
+                    }
+                    first => {
+                        self.seen.has_bucket |= says_tested && !matches!(first, b't' | b'f');
+                        self.word_or_number(first)?;
+                    }
+                }
                 has_id |= is_id && is_name(&self.text[from..self.at]);
                 self.skip_space();
                 match self.next()? {
@@ -261,22 +278,34 @@ fn is_name(value: &[u8]) -> bool {
     matches!(value, [b'"', first, ..] if first.is_ascii_alphanumeric())
 }
 
-/// Bytes at the beginning that mean nothing in a text: no quote, no escape, no control character.
-fn plain_run(text: &[u8]) -> usize {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const TOPS: u64 = ONES << 7;
-    let mut at = 0;
-    for chunk in text.chunks_exact(8) {
-        let word = u64::from_ne_bytes(chunk.try_into().unwrap_or_default());
-        // A byte becomes zero where it is the one looked for; a zero borrows from its top bit.
-        let is = |byte: u8| (word ^ (ONES * u64::from(byte))).wrapping_sub(ONES) & !(word ^ (ONES * u64::from(byte)));
-        let is_control = word.wrapping_sub(ONES * 0x20) & !word;
-        if (is(b'"') | is(b'\\') | is_control) & TOPS != 0 {
-            break;
-        }
-        at += 8;
+/// Which bytes mean nothing in a text: no quote, no escape, no control character.
+const PLAIN: [bool; 256] = {
+    let mut plain = [true; 256];
+    let mut control = 0;
+    while control < 0x20 {
+        plain[control] = false;
+        control += 1;
     }
-    at + text[at..].iter().take_while(|byte| !matches!(byte, b'"' | b'\\') && **byte >= 0x20).count()
+    plain[b'"' as usize] = false;
+    plain[b'\\' as usize] = false;
+    plain
+};
+
+/// Bytes at the beginning that mean nothing in a text.
+fn plain_run(text: &[u8]) -> usize {
+    // Most texts are keys and words, and are over sooner than a search has begun.
+    const FEW: usize = 24;
+    let begins = &text[..text.len().min(FEW)];
+    if let Some(at) = begins.iter().position(|byte| !PLAIN[usize::from(*byte)]) {
+        return at;
+    }
+    let rest = &text[begins.len()..];
+    let run = &rest[..memchr2(b'"', b'\\', rest).unwrap_or(rest.len())];
+    // The least of them all is found many bytes at a time.
+    if run.iter().fold(u8::MAX, |least, byte| least.min(*byte)) >= 0x20 {
+        return begins.len() + run.len();
+    }
+    begins.len() + run.iter().position(|byte| *byte < 0x20).unwrap_or(run.len())
 }
 
 #[cfg(test)]

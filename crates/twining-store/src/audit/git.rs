@@ -5,9 +5,10 @@
 //! rebase, a reset, a stash. Its own list of the places where HEAD was says which
 //! was which.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
+use super::Staged;
 use super::ledger::{Anchor, Seal};
 use super::records::{Kind, records_in};
 use crate::commits::{fed, lines};
@@ -19,6 +20,8 @@ use crate::layout::FOLDER;
 const MOST_REFLOG: u64 = 4 * 1024 * 1024;
 /// Places, newest first, whose files are compared.
 const MOST_PLACES: usize = 12;
+/// Files of commits that are gone through.
+const MOST_COMMITTED: usize = 2_000;
 /// Stashes whose files are compared.
 const MOST_STASHES: usize = 8;
 /// Files in git's folder that say it is in the middle of something.
@@ -84,6 +87,11 @@ impl<'p> Moves<'p> {
         moves
     }
 
+    /// Whether HEAD is another, or was elsewhere meanwhile.
+    pub(crate) fn is_elsewhere(&self, anchor: &Anchor) -> bool {
+        !(self.is_busy || self.is_merging) && self.now != *anchor
+    }
+
     /// Takes in lines of the form `old new who <mail> when zone TAB what: why`.
     fn follow(&mut self, text: &str) {
         for line in text.lines() {
@@ -111,20 +119,35 @@ impl<'p> Moves<'p> {
         self.record(&head, key, seal) == Some(known)
     }
 
-    /// Whether git took a record away: what it last put there has none, or it is in a stash.
+    /// Whether git took a record away: it is in a stash, or git wrote the tree since,
+    /// knows the file, and what it last put there has no such record.
     pub(crate) fn took(&mut self, key: &str, bytes_now: Option<&[u8]>, seal: Seal) -> bool {
         let last = self.reached.first().cloned().unwrap_or_default();
-        if self.has_moved {
-            return self.record(&last, key, seal).is_none() || self.is_stashed(key, seal);
-        }
-        // `git checkout -- file` leaves no trace but the file as it was committed.
-        let is_as_committed = last == self.now.head && bytes_now.is_some() && bytes_now == self.file(&last, &file_of(key)).as_deref();
-        is_as_committed || self.is_stashed(key, seal)
+        let is_gone = if self.has_moved {
+            self.record(&last, key, seal).is_none() && self.knows(&file_of(key))
+        } else {
+            // `git checkout -- file` leaves no trace but the file as it was committed.
+            last == self.now.head && bytes_now.is_some() && bytes_now == self.file(&last, &file_of(key)).as_deref()
+        };
+        is_gone || self.is_stashed(key, seal)
+    }
+
+    /// Whether a file stands in a place where HEAD was: what git does not know it does not take.
+    fn knows(&mut self, file: &str) -> bool {
+        let places: Vec<String> = self.reached.iter().chain(self.made.iter().take(MOST_PLACES)).cloned().collect();
+        places.iter().any(|place| self.file(place, file).is_some())
     }
 
     fn is_stashed(&mut self, key: &str, seal: Seal) -> bool {
         let project = self.project;
-        let asked = || lines(project, &["log", "-g", "-n", &MOST_STASHES.to_string(), "--format=%H", "refs/stash", "--"]);
+        // Files that git did not know when it stashed them are in a third parent.
+        let asked = || {
+            let told = lines(project, &["log", "-g", "-n", &MOST_STASHES.to_string(), "--format=%H %P", "refs/stash", "--"]);
+            let commits = |line: &String| {
+                line.split(' ').enumerate().filter(|(at, _)| matches!(at, 0 | 3)).map(|(_, commit)| commit.to_owned()).collect::<Vec<_>>()
+            };
+            told.iter().flat_map(commits).collect()
+        };
         let stashes = self.stashes.get_or_insert_with(asked).clone();
         stashes.iter().any(|stash| self.record(stash, key, seal).is_some())
     }
@@ -154,6 +177,55 @@ impl<'p> Moves<'p> {
         let found = content(self.project, commit, &format!("{FOLDER}/{file}"));
         self.read.insert(place, found.clone());
         found
+    }
+
+    /// Reads files of the newest places at once: git is started once for all of them.
+    pub(crate) fn prepare(&mut self, files: &BTreeSet<String>) {
+        let places: Vec<String> = self.reached.iter().take(2).cloned().collect();
+        self.fetch(&places, files);
+    }
+
+    fn fetch(&mut self, commits: &[String], files: &BTreeSet<String>) {
+        let mut wanted = Vec::new();
+        for commit in commits.iter().filter(|commit| is_commit(commit)) {
+            for file in files.iter().filter(|file| !file.contains('\n')) {
+                let place = (commit.clone(), file.clone());
+                if !self.read.contains_key(&place) {
+                    wanted.push(place);
+                }
+            }
+        }
+        let names: String = wanted.iter().map(|(commit, file)| format!("{commit}:./{FOLDER}/{file}\n")).collect();
+        let Some(said) = (!names.is_empty()).then(|| fed(self.project, &["cat-file", "--batch"], names)).flatten() else { return };
+        let mut rest = said.as_slice();
+        for place in wanted {
+            let Some(end) = memchr::memchr(b'\n', rest) else { return };
+            let found = content_of(rest);
+            // `name missing` has nothing after it; a file has its bytes and a newline.
+            let length = found.as_ref().map_or(0, |bytes| bytes.len() + 1);
+            rest = rest.get(end + 1 + length..).unwrap_or_default();
+            self.read.insert(place, found);
+        }
+    }
+
+    /// What commits changed that were made since the anchor: each file of the folder
+    /// as it was there and as it is in HEAD. Nothing where nobody can tell.
+    pub(crate) fn committed_since(&mut self, anchor: &Anchor) -> Option<Vec<Staged>> {
+        let head = self.now.head.clone();
+        let list: &[&str] = if anchor.head.is_empty() {
+            &["ls-tree", "-r", "--name-only", &head, "--", FOLDER]
+        } else {
+            &["diff-tree", "-r", "--name-only", "--no-renames", "--relative", &anchor.head, &head, "--", FOLDER]
+        };
+        let names = lines(self.project, list);
+        let files: BTreeSet<String> =
+            names.iter().filter_map(|name| name.strip_prefix(FOLDER)?.strip_prefix('/')).map(str::to_owned).collect();
+        if !is_commit(&head) || files.len() > MOST_COMMITTED {
+            return None;
+        }
+        self.fetch(&[anchor.head.clone(), head.clone()], &files);
+        let staged = |file: String| Staged { before: self.file(&anchor.head, &file), after: self.file(&head, &file), file };
+        Some(files.into_iter().map(staged).collect())
     }
 
     /// A file of the project in the places that git took files from, the newest first.

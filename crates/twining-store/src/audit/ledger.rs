@@ -14,7 +14,7 @@ use super::records::{Kind, squeezed};
 use crate::disk::{Dir, Handle};
 use crate::error::StoreError;
 use crate::layout::{Layout, random_bits};
-use crate::traces::{append_after, nook, nook_if_there};
+use crate::traces::{nook, nook_if_there};
 
 const VOUCHED: &str = "vouched";
 const KEY: &str = "key";
@@ -113,10 +113,6 @@ impl Notes {
         self.line(&format!("!{digest:016x}"));
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.text.is_empty()
-    }
-
     fn line(&mut self, said: &str) {
         // A key is text of somebody's record; a line is one line.
         let said = said.replace(['\n', '\r'], " ");
@@ -129,6 +125,7 @@ impl Notes {
 pub(crate) struct Ledger {
     nook: Dir,
     handle: Handle,
+    ino: u64,
     pub(crate) seal: Seal,
 }
 
@@ -138,18 +135,19 @@ impl Ledger {
         let seal = Seal::make(layout)?;
         let nook = nook(layout)?;
         let handle = nook.make_append(VOUCHED)?;
-        Ok(Self { nook, handle, seal })
+        let ino = handle.fingerprint()?.ino;
+        Ok(Self { nook, handle, ino, seal })
     }
 
     /// Whether this is still the file of that name.
     pub(crate) fn is_current(&self) -> bool {
-        let own = self.handle.fingerprint().map(|print| print.ino);
-        matches!((own, self.nook.stat(VOUCHED)), (Ok(own), Ok(Some((_, print)))) if own == print.ino)
+        matches!(self.nook.stat(VOUCHED), Ok(Some((_, print))) if print.ino == self.ino)
     }
 
     /// Adds lines. The caller holds the write lock.
     pub(crate) fn add(&self, notes: &Notes) -> Result<(), StoreError> {
-        if notes.is_empty() { Ok(()) } else { append_after(&self.handle, notes.text.as_bytes()) }
+        // After a newline: whoever was killed in the middle of a line must not take ours with it.
+        if notes.text.is_empty() { Ok(()) } else { self.handle.write(format!("\n{}", notes.text).as_bytes()) }
     }
 
     /// All that it says.

@@ -75,7 +75,10 @@ impl Store {
         let Some(room) = self.audited_room()? else { return Ok(Audit::default()) };
         let ledger = Ledger::open(&room.layout)?;
         let said = ledger.read()?;
-        if said.anchor.is_some() && differing(&room, &said, &ledger)?.odd.is_empty() {
+        if let Some(anchor) = &said.anchor
+            && differing(&room, &said, &ledger)?.odd.is_empty()
+            && !Moves::since(&self.place().project, room.board.git_dir(), anchor).is_elsewhere(anchor)
+        {
             return Ok(Audit::default());
         }
         // Once more with the lock: a writer may be between its record and its note.
@@ -91,6 +94,7 @@ impl Store {
         if moves.is_busy || moves.is_merging {
             return Ok(Audit::default());
         }
+        moves.prepare(&found.odd.iter().map(|odd| place_of(&odd.key).0).collect());
         let audit = judged(&room, found, &said, &ledger, &mut moves)?;
         drop(held);
         Ok(audit)
@@ -123,34 +127,7 @@ impl Store {
         if moves.is_merging {
             return Ok(Vec::new());
         }
-        let mut differences = BTreeSet::new();
-        for Staged { file, before, after } in staged {
-            let Some(kind) = Kind::in_file(file) else { continue };
-            let records = |bytes: &Option<Vec<u8>>| -> HashMap<String, u64> {
-                let Some(bytes) = bytes else { return HashMap::new() };
-                if kind != Kind::File {
-                    return records_in(kind, bytes, ledger.seal);
-                }
-                let key = kind.key(file);
-                let known = ledger.seal.of_record(&key, bytes);
-                HashMap::from([(key, known)])
-            };
-            let (was, will) = (records(before), records(after));
-            for (key, known) in &will {
-                let order = |known: Option<&u64>| known.and_then(|known| said.ever.get(known));
-                // Ours, and not one that was left behind before what was committed.
-                let is_ours = order(Some(known)).is_some() && order(was.get(key)) <= order(Some(known));
-                let is_ours = is_ours || said.current.get(key) == Some(known);
-                if was.get(key) != Some(known) && !is_ours && !moves.brought(key, *known, ledger.seal) {
-                    differences.insert(difference(key, if was.contains_key(key) { Changed::Altered } else { Changed::Appended }));
-                }
-            }
-            // One that Twining knows and that was committed does not go unless Twining took it.
-            for key in was.keys().filter(|key| !will.contains_key(*key) && said.current.contains_key(*key)) {
-                differences.insert(difference(key, Changed::Removed));
-            }
-        }
-        Ok(differences.into_iter().collect())
+        Ok(unvouched(staged, &said, &ledger, &mut moves))
     }
 
     /// Where git is now.
@@ -171,6 +148,38 @@ impl Store {
     fn audited_room(&self) -> Result<Option<std::sync::Arc<Room>>, StoreError> {
         Ok(self.reading_room()?.filter(|room| room.layout.stand_in.is_none()))
     }
+}
+
+/// Records that would be recorded, or go, and that Twining did not write or take.
+fn unvouched(staged: &[Staged], said: &Said, ledger: &Ledger, moves: &mut Moves<'_>) -> Vec<Difference> {
+    let mut differences = BTreeSet::new();
+    for Staged { file, before, after } in staged {
+        let Some(kind) = Kind::in_file(file) else { continue };
+        let records = |bytes: &Option<Vec<u8>>| -> HashMap<String, u64> {
+            let Some(bytes) = bytes else { return HashMap::new() };
+            if kind != Kind::File {
+                return records_in(kind, bytes, ledger.seal);
+            }
+            let key = kind.key(file);
+            let known = ledger.seal.of_record(&key, bytes);
+            HashMap::from([(key, known)])
+        };
+        let (was, will) = (records(before), records(after));
+        for (key, known) in &will {
+            let order = |known: Option<&u64>| known.and_then(|known| said.ever.get(known));
+            // Ours, and not one that was left behind before what was committed.
+            let is_ours = order(Some(known)).is_some() && order(was.get(key)) <= order(Some(known));
+            let is_ours = is_ours || said.current.get(key) == Some(known);
+            if was.get(key) != Some(known) && !is_ours && !moves.brought(key, *known, ledger.seal) {
+                differences.insert(difference(key, if was.contains_key(key) { Changed::Altered } else { Changed::Appended }));
+            }
+        }
+        // One that Twining knows and that was committed does not go unless Twining took it.
+        for key in was.keys().filter(|key| !will.contains_key(*key) && said.current.contains_key(*key)) {
+            differences.insert(difference(key, Changed::Removed));
+        }
+    }
+    differences.into_iter().collect()
 }
 
 /// What differs, and the records as they are.
@@ -279,12 +288,23 @@ fn judged(room: &Room, found: Found, said: &Said, ledger: &Ledger, moves: &mut M
     }
     found.clean.into_iter().for_each(|(kind, clean)| notes.clean(kind, clean));
     let digest = xxh3_64(format!("{differences:?}").as_bytes());
-    if differences.is_empty() && said.anchor.as_ref() != Some(&moves.now) {
-        notes.anchor(&moves.now);
-    }
     ledger.add(&notes)?;
-    ledger.shorten(&room.layout, &ledger.read()?)?;
+    let mut now = ledger.read()?;
+    if differences.is_empty() && said.anchor.as_ref() != Some(&moves.now) && is_sound(&now, ledger, moves) {
+        let mut notes = Notes::new(seal);
+        notes.anchor(&moves.now);
+        ledger.add(&notes)?;
+        now.anchor = Some(moves.now.clone());
+    }
+    ledger.shorten(&room.layout, &now)?;
     Ok(Audit { is_settled: said.told.contains(&digest), differences: differences.into_iter().collect(), digest })
+}
+
+/// Whether HEAD is a place to go by from now on: a commit made since records nothing
+/// that Twining did not write, even if the files are as they should be again.
+fn is_sound(said: &Said, ledger: &Ledger, moves: &mut Moves<'_>) -> bool {
+    let made = moves.committed_since(&said.anchor.clone().unwrap_or_default());
+    made.is_some_and(|made| unvouched(&made, said, ledger, moves).is_empty())
 }
 
 /// Takes everything as it is. The caller holds the write lock.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem;
 use serde::de::IgnoredAny;
 
 use super::untangle::{Joining, untangle};
@@ -66,5 +67,7 @@ pub(crate) fn is_marker(line: &[u8]) -> bool {
 /// Whether git left a conflict in a text.
 #[must_use]
 pub fn has_markers(text: &[u8]) -> bool {
-    text.split(|&byte| byte == b'\n').any(|line| matches!(marker(line), Some(Marker::Ours | Marker::End(_))))
+    // Nearly never: whole files are asked after every write of a process.
+    let may = [b"<<<<<<<", b">>>>>>>"].iter().any(|sign| memmem::find(text, *sign).is_some());
+    may && text.split(|&byte| byte == b'\n').any(|line| matches!(marker(line), Some(Marker::Ours | Marker::End(_))))
 }

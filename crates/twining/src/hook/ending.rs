@@ -14,6 +14,9 @@ use super::{auto_loop, by_hand, running, whereabouts};
 /// The guard of coders that return with nothing done.
 const RETURNS: &str = "return-needs-changes";
 
+/// Guards whose files are compared when an agent stops.
+const COMPARED: [&str; 3] = ["tested-needs-evidence", "policy-only-grows", "hooks-stay-wired"];
+
 /// Whether the agent may stop.
 pub fn reply(scene: &Scene) -> Reply {
     let mut notes = scene.notes();
@@ -49,11 +52,14 @@ pub fn foreseen(scene: &Scene, guards: &Guards, mut judged: Judgement) -> Judgem
         let level = if notes.returns_empty(event).is_some() { on } else { Level::Off };
         judged = judged.knowing(RETURNS, level, &notes.known_of(event));
     }
-    // Where the session is not known, there is nothing to compare with.
-    let slipped = match scene.has_accepted() {
-        true => scene.accepted().slipped(guards, &|path| scene.work.text(path), &scene.recorded()),
-        false => Vec::new(),
+    let (why, slipped) = if scene.has_accepted() {
+        ("its files are as they were accepted", scene.accepted().slipped(guards, &|path| scene.work.text(path), &scene.recorded()))
+    } else {
+        ("the session is not known, so there is nothing to compare with", Vec::new())
     };
+    for guard in COMPARED {
+        judged = judged.knowing(guard, Level::Off, why);
+    }
     for reason in slipped {
         judged = judged.knowing(traced::guard_of(&reason), Level::Block, &reason);
     }
@@ -77,7 +83,7 @@ fn reason(scene: &Scene, guards: &Guards, forged: Option<String>, audit: &Audit,
         // Every run that was needed is there now; the files may change later.
         scene.lists().accept();
     }
-    slipped.extend(lists);
+    slipped.extend(scene.lists().holding(lists));
     // Told often enough, it is a question that a person answers, not a reason to hold the next session.
     let by_hand = if audit.is_settled { Vec::new() } else { by_hand::reasons(&audit.differences) };
     let mut reasons: Vec<String> = forged.into_iter().chain(whereabouts::taken_away(scene)).chain(slipped).chain(by_hand).collect();
@@ -104,7 +110,7 @@ fn held(scene: &Scene, notes: &mut Notes, audit: &Audit, reason: &str) -> Reply 
                 traced::held(&scene.project, &scene.heard, &reason, Held::NoLonger);
                 scene.post_question(&format!("An agent stopped although: {reason}"));
                 // The question stands; the next session is not held for it again.
-                scene.lists().accept();
+                scene.lists().settle(scene.lists().slipped(&rules::guards(&scene.project), &scene.recorded()));
                 if !audit.differences.is_empty() {
                     // If it cannot be noted, the next session is held once more.
                     let _ = scene.project.engine.store().settle_audit(audit);

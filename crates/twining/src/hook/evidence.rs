@@ -11,7 +11,7 @@ use twining_engine::{Engine, Proofs};
 pub struct Recorded<'a> {
     engine: &'a Engine,
     checkout: &'a Path,
-    proofs: OnceCell<Result<Proofs, String>>,
+    proofs: OnceCell<Result<Proofs<'a>, String>>,
 }
 
 impl<'a> Recorded<'a> {

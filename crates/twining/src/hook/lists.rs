@@ -1,9 +1,11 @@
 //! Feature lists as they were last accepted, for all sessions of a project: what
 //! changed between two of them is told to the next, and held against it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use twining_engine::guards::{Accepted, Guards, KnownList};
-use twining_store::{Anchor, Store};
+use twining_store::{Anchor, Store, digest};
 
 use super::evidence::Recorded;
 use super::rules;
@@ -19,6 +21,11 @@ const NOTE: &str = "accepted-lists";
 struct Kept {
     accepted: Accepted,
     place: Anchor,
+    /// What tells each text from any other, as it was accepted: a list that is as it
+    /// was need not be read, and it may be long.
+    texts: BTreeMap<String, String>,
+    /// What was told often enough, and is a question by now.
+    settled: Vec<String>,
 }
 
 /// The lists of one project.
@@ -42,11 +49,24 @@ impl<'p> Lists<'p> {
 
     /// Takes them as they are now.
     pub fn accept(&self) {
-        let mut accepted = Accepted::default();
-        for path in Accepted::LISTS {
-            accepted.accept(path, self.work.text(path).as_deref());
+        let (texts, place) = (self.texts(), self.store().git_place().unwrap_or_default());
+        let known = self.kept().filter(|kept| kept.texts == texts && kept.settled.is_empty());
+        if known.as_ref().is_some_and(|kept| kept.place == place) {
+            return;
         }
-        self.keep(&Kept { accepted, place: self.store().git_place().unwrap_or_default() });
+        let accepted = known.map(|kept| kept.accepted).unwrap_or_else(|| {
+            let mut accepted = Accepted::default();
+            for path in Accepted::LISTS {
+                accepted.accept(path, self.work.text(path).as_deref());
+            }
+            accepted
+        });
+        self.keep(&Kept { accepted, place, texts, settled: Vec::new() });
+    }
+
+    fn texts(&self) -> BTreeMap<String, String> {
+        let known = |path: &&str| Some(((*path).to_owned(), digest(self.work.text(path)?.as_bytes())));
+        Accepted::LISTS.iter().filter_map(known).collect()
     }
 
     /// Takes the features that a tool left in a list, after guards let it; whether
@@ -55,6 +75,7 @@ impl<'p> Lists<'p> {
         let Some(mut kept) = self.kept().filter(|_| Accepted::LISTS.contains(&path)) else { return };
         let now = self.work.text(path).map(|text| KnownList::of(&text)).unwrap_or_default();
         kept.accepted.lists.entry(path.to_owned()).or_default().features = now.features;
+        kept.texts.clear();
         self.keep(&kept);
     }
 
@@ -64,9 +85,26 @@ impl<'p> Lists<'p> {
             self.begin();
             return Vec::new();
         };
+        if !kept.texts.is_empty() && kept.texts == self.texts() {
+            return Vec::new();
+        }
         let read = |path: &str| self.work.text(path);
         let found = kept.accepted.slipped_lists(guards, &read, evidence);
         found.into_iter().filter(|(path, _)| !self.is_git_s(&kept, path, guards, evidence)).map(|(_, why)| why).collect()
+    }
+
+    /// Those of them that hold an agent: not the ones that are a question by now.
+    pub fn holding(&self, slipped: Vec<String>) -> Vec<String> {
+        let settled = self.kept().map(|kept| kept.settled).unwrap_or_default();
+        slipped.into_iter().filter(|why| !settled.contains(why)).collect()
+    }
+
+    /// Remembers that these were told often enough.
+    pub fn settle(&self, slipped: Vec<String>) {
+        if let Some(mut kept) = self.kept() {
+            kept.settled = slipped;
+            self.keep(&kept);
+        }
     }
 
     /// Whether a list is what it is because git put it there.

@@ -118,7 +118,13 @@ impl GitGround {
         for (name, lost) in [(HOOKS[0].0, "commits are not looked at"), (HOOKS[1].0, "commits are not linked with decisions")] {
             let hook = self.hooks().map(|(folder, within)| (folder.join(name), within));
             let Some((file, within)) = hook.filter(|(file, _)| was_told(file)) else { continue };
-            if !text(&file, &within).contains(&format!("hook --agent git {name}")) {
+            let script = text(&file, &within);
+            let has_ours = script.contains(&format!("hook --agent git {name}"));
+            if file.is_symlink() || (file.exists() && !has_ours && (script.is_empty() || !starts(&file)) && !self.is_husky()) {
+                // Never ours to change, and told as such.
+                continue;
+            }
+            if !has_ours {
                 faults.push(format!("{name} no longer asks twining, so {lost}"));
             } else if !self.is_husky() && !starts(&file) {
                 faults.push(format!("{name} is not executable, so git never starts it and {lost}"));

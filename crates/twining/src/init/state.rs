@@ -80,9 +80,12 @@ pub fn git_told(project: &Project) -> Result<Told, Problem> {
     if let Some(told) = &program {
         git.program.clone_from(told);
     }
-    // What nobody ever set up is missing, not broken.
+    // What nobody ever set up is missing, not broken. Settings that start programs come with no
+    // clone: where git knows one driver of ours, `init` was here, also if the folder was copied since.
     let receipt = Receipt::read(project.engine.store().receipt().ok().flatten().as_deref());
-    let faults = git.faults(&mut sheet, |file| was_written(&receipt, file));
+    let hooks_are_ours = !(git.hooks_are_tracked() && git.hides_memory(&mut sheet));
+    let is_wired = |file: &Path| program.is_some() && (hooks_are_ours || file.starts_with(&git.shape.common));
+    let faults = git.faults(&mut sheet, |file| is_wired(file) || was_written(&receipt, file));
     put_git(&git, &mut sheet)?;
     let drift = sheet.edits()?.into_iter().map(|edit| edit.shown).collect();
     Ok(Told { program, faults, drift, notes: sheet.notes })

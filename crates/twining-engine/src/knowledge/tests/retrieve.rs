@@ -220,3 +220,13 @@ fn what_is_beyond_the_limits_is_counted() {
     let hub = ask(&project, "centre", "all", 1);
     assert_eq!((hub.neighbors.len(), hub.omitted, hub.omitted_edges), (1_000, 500, 0));
 }
+
+#[test]
+fn a_node_too_large_to_tell_leaves_its_room_to_the_others() {
+    let project = Project::new();
+    let node = |id: &str, said: &str| format!("{id} [type=component level=architecture status=current description=\"{said}\"];\n");
+    let text = format!("digraph {{\n{}{}}}\n", node("a", &"y ".repeat(300_000)), node("b", "y small"));
+    project.write("knowledge.dot", &text);
+    let found = ask(&project, "y", "all", 0);
+    assert_eq!((found.hits.as_slice(), found.omitted), (&["b".to_owned()][..], 1));
+}

@@ -33,8 +33,8 @@ impl Changes for OneCommit<'_> {
         Ok(self.files.iter().map(|file| (*file).to_owned()).collect())
     }
 
-    fn file_at(&self, _: &str, _: &str) -> Result<Option<Vec<u8>>, String> {
-        Ok(self.before.map(|text| text.as_bytes().to_vec()))
+    fn file_at(&self, _: &str, path: &str) -> Result<Option<Vec<u8>>, String> {
+        Ok(self.before.filter(|_| path == ".twining/knowledge.dot").map(|text| text.as_bytes().to_vec()))
     }
 }
 
@@ -213,4 +213,35 @@ fn where_no_main_branch_is_found_the_review_says_so() {
     assert_eq!(context.base.as_deref(), Some("c0ffee"));
     assert!(!context.knowledge_modified, "git tracks no graph, so the shared one is not part of the change");
     assert!(context.prompt.contains("`.twining/knowledge.dot`"));
+}
+
+#[test]
+fn a_change_that_puts_another_file_in_the_graphs_place_is_judged_by_the_one_it_replaces() {
+    for (file, changed) in [(".maestro/knowledge.dot", ".maestro/knowledge.dot"), ("empty.dot", ".twining/config.yml")] {
+        let project = Project::new();
+        project.write("knowledge.dot", BASE);
+        std::fs::create_dir_all(project.path().join(".maestro")).expect("makes it");
+        std::fs::write(project.path().join(file), "digraph {}").expect("writes");
+        if changed == ".twining/config.yml" {
+            project.write("config.yml", "version: 1\nknowledge: {path: empty.dot}\n");
+        }
+        let context = review(&project, "code", &OneCommit { before: Some(BASE), files: &[file, changed] });
+        assert_eq!((context.knowledge_file.as_str(), context.knowledge_modified), (file, true));
+        let rules: Vec<_> = context.critical_rules.iter().map(|rule| (rule.id.as_str(), rule.change)).collect();
+        assert_eq!(rules, [("audited", Some(Weakened::Removed)), ("fenced", Some(Weakened::Removed))]);
+        assert!(context.notes.iter().any(|note| note.contains("in the place of `.twining/knowledge.dot`")), "{:?}", context.notes);
+    }
+}
+
+#[test]
+fn a_rule_that_is_narrowed_is_told_wherever_the_rest_of_the_change_is() {
+    let project = Project::new();
+    for (paths, change) in
+        [("src/nothing", Some(Weakened::Narrowed)), ("src/db/a.rs", Some(Weakened::Narrowed)), ("src", None), ("src/db, src/x", None)]
+    {
+        project.write("knowledge.dot", &BASE.replace("path=\"src/db\"", &format!("path=\"{paths}\"")));
+        let context = review(&project, "code", &OneCommit { before: Some(BASE), files: &["src/api/a.rs"] });
+        let fenced = context.critical_rules.iter().find(|rule| rule.id == "fenced").map(|rule| rule.change);
+        assert_eq!(fenced.flatten(), change, "{paths}");
+    }
 }

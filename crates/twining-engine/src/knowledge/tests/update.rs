@@ -176,3 +176,26 @@ fn a_strict_graph_loses_no_relation_to_a_new_edge() {
     project.write("knowledge.dot", &source.replace("strict ", ""));
     assert_eq!(update(&project, &serde_json::json!([add])).expect("and this too").edges, 2);
 }
+
+#[test]
+fn a_path_is_kept_from_the_project_on_however_it_is_named() {
+    let project = Project::new();
+    project.write("knowledge.dot", FILE);
+    let here = project.path().join("src/x.rs");
+    let path = format!("{}, src/y", here.display());
+    update(&project, &serde_json::json!([{"op": "update_node", "id": "a", "path": path}])).expect("is done");
+    assert!(text(&project).contains("path=\"src/x.rs, src/y\""), "{}", text(&project));
+    for outside in ["/etc/passwd", "../x", "src/y, /etc"] {
+        let refused = update(&project, &serde_json::json!([{"op": "update_node", "id": "a", "path": outside}])).expect_err("leads out");
+        assert!(refused.to_string().contains("path"), "{refused}");
+    }
+}
+
+#[test]
+fn a_file_of_nothing_but_mistakes_is_told_in_part_and_counted() {
+    let project = Project::new();
+    project.write("knowledge.dot", &format!("digraph {{\n{}}}\n", (0..30_000).map(|n| format!("n{n};\n")).collect::<String>()));
+    let told = project.engine.knowledge_check(&crate::KnowledgeCheckInput::default(), project.path()).expect("is checked");
+    assert!(!told.valid);
+    assert_eq!(told.errors.len() as u64 + told.warnings.len() as u64 + told.omitted, 120_000, "four of each node");
+}

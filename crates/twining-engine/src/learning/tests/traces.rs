@@ -102,3 +102,34 @@ fn a_secret_is_left_out_of_the_tracked_file() {
     );
     assert_eq!(gist(&event, "/p"), "Bash: deploy.sh; git push");
 }
+
+#[test]
+fn a_word_is_found_however_it_is_written() {
+    let project = Project::new();
+    let said = |words: &str| {
+        report(&project, "s", &StoreTraceInput { what_happened: words.to_owned(), why: None, what_was_correct: None, ..pushed() })
+    };
+    let capitals = said("REBASED Everything");
+    let other = said("wrote to the log");
+    let form = said("rebases all day");
+    // As another program writes it, letter by letter.
+    let path = project.path().join(".twining/traces.jsonl");
+    let mut text = std::fs::read_to_string(&path).expect("is there");
+    let spelt = text.lines().next().expect("a line").replace(&capitals, "01SPELT").replace("REBASED", "\\u0072ebased");
+    text.push_str(&format!("{spelt}\n"));
+    std::fs::write(&path, text).expect("writes");
+    let found = |query: &str, agent: Option<&str>| -> Vec<String> {
+        let input = crate::QueryTracesInput { query: Some(query.to_owned()), agent: agent.map(str::to_owned), ..Default::default() };
+        let hits = project.engine.query_traces(&input).expect("finds").traces;
+        let mut ids: Vec<String> =
+            hits.into_iter().filter(|hit| hit.relevance.is_some_and(|worth| worth > 0.3)).map(|hit| hit.trace.id).collect();
+        ids.sort();
+        ids
+    };
+    let mut all = vec![capitals, form, "01SPELT".to_owned()];
+    all.sort();
+    assert_eq!(found("rebase", None), all);
+    assert_eq!(found("rebase", Some("coder")), all);
+    assert_eq!(found("rebase", Some("nobody")), Vec::<String>::new());
+    assert_eq!(found("LOG", None), [other]);
+}
