@@ -13,6 +13,7 @@ use super::file::Knowledge;
 use super::merge::{contested, mended};
 use super::statements::Statements;
 use super::strict;
+use super::told::{Told, located};
 use crate::answer::{is_zero, within_answer};
 
 /// How a text that a merge put together from two is marked.
@@ -20,8 +21,6 @@ pub(super) const MERGED: &str = "[merge: settle]";
 /// What is said of such a text.
 const KEPT_TWO: &str = "a merge kept two texts here";
 
-/// Findings that are kept; a file of nothing but mistakes has millions.
-const MOST_TOLD: usize = 20_000;
 /// So many unknown ends of edges are told which node was meant.
 const ADVISED: usize = 100;
 
@@ -150,7 +149,7 @@ pub(super) fn examine(document: &Document) -> Examined {
     }
     review.contradictions(&statements);
     review.edges(&statements);
-    review.warnings.extend(strict::dropped(document));
+    review.warnings.extend(strict::dropped(document).into_iter());
     let Review { unsound, unsound_edges, errors, warnings, .. } = review;
     // What stands between conflict markers is said once, by the markers.
     let (errors, all) =
@@ -171,27 +170,6 @@ struct Review<'d> {
     unsound_edges: HashSet<usize>,
     errors: Told,
     warnings: Told,
-}
-
-/// Findings, each with its place; the first ones of very many.
-#[derive(Default)]
-struct Told {
-    kept: Vec<(usize, Finding)>,
-    /// How many there were.
-    all: usize,
-}
-
-impl Told {
-    fn push(&mut self, finding: (usize, Finding)) {
-        self.all += 1;
-        if self.kept.len() < MOST_TOLD {
-            self.kept.push(finding);
-        }
-    }
-
-    fn extend(&mut self, findings: impl IntoIterator<Item = (usize, Finding)>) {
-        findings.into_iter().for_each(|finding| self.push(finding));
-    }
 }
 
 impl Review<'_> {
@@ -414,12 +392,4 @@ pub(super) fn conflict_markers(source: &[u8]) -> Vec<usize> {
         at += line.len();
     }
     found
-}
-
-/// Gives each finding its line and column, in the order of the file.
-fn located(document: &Document, mut found: Vec<(usize, Finding)>) -> Vec<Finding> {
-    found.sort_by_key(|(at, _)| *at);
-    let offsets: Vec<usize> = found.iter().map(|(at, _)| *at).collect();
-    let positions = document.positions(&offsets);
-    found.into_iter().zip(positions).map(|((_, finding), at)| Finding { line: at.line, column: at.column, ..finding }).collect()
 }

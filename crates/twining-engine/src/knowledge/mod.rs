@@ -22,6 +22,7 @@ mod shelf;
 mod statements;
 mod strict;
 mod terms;
+mod told;
 mod update;
 
 #[cfg(test)]

@@ -215,6 +215,22 @@ fn a_conflict_that_git_left_is_named_by_the_check_and_read_as_the_driver_would()
 }
 
 #[test]
+fn a_conflict_upon_a_conflict_is_told_and_ours_is_read() {
+    let node = |kind: &str| format!("    b [type={kind} level=architecture status=current description=\"B\"];\n");
+    let older = format!("<<<<<<< HEAD\n{}=======\n{}>>>>>>> one\n", node("datastore"), node("external"));
+    let source = format!("digraph K {{\n    a [{NODE}];\n<<<<<<< HEAD\n{older}=======\n{}>>>>>>> two\n}}\n", node("pattern"));
+    let project = Project::new();
+    project.write("knowledge.dot", &source);
+    let checked = project.engine.knowledge_check(&KnowledgeCheckInput::default(), project.path()).expect("is answered");
+    let told = checked.errors.iter().find(|error| error.message.contains("ours stands")).expect("is told");
+    assert!(told.suggestion.as_deref().unwrap_or_default().contains("To settle it"), "{told:?}");
+    assert_eq!((checked.valid, checked.nodes), (false, 2));
+    let search = KnowledgeRetrieveInput { terms: Some("b".to_owned()), ..KnowledgeRetrieveInput::default() };
+    let found = project.engine.knowledge_retrieve(&search).expect("is answered");
+    assert!(found.subgraph.contains("type=\"datastore\""), "{found:?}");
+}
+
+#[test]
 fn an_emptied_file_is_not_told_as_another_name() {
     let changed = BASE.replace("status=future", "status=current");
     let merged = merge_knowledge(BASE.as_bytes(), changed.as_bytes(), b"", "k.dot");

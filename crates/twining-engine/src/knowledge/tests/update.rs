@@ -161,6 +161,23 @@ fn an_update_that_changes_nothing_names_nothing() {
 }
 
 #[test]
+fn a_strict_graph_loses_no_relation_to_a_new_edge() {
+    let project = Project::new();
+    let node = |id: &str| format!("    {id} [type=component level=architecture status=current description=d];\n");
+    let source = format!("strict digraph K {{\n{}{}    a -> b [relation=must_not_use];\n}}\n", node("a"), node("b"));
+    project.write("knowledge.dot", &source);
+    let add = serde_json::json!({"op": "add_edge", "from": "a", "to": "b", "relation": "uses"});
+    let refused = update(&project, &serde_json::json!([add])).expect_err("is refused");
+    let said = format!("{refused:?}");
+    assert!(["must_not_use", "uses", "strict", "remove_edge"].iter().all(|word| said.contains(word)), "{said}");
+    assert_eq!(text(&project), source);
+    let remove = serde_json::json!({"op": "remove_edge", "from": "a", "to": "b"});
+    update(&project, &serde_json::json!([remove, add])).expect("what it says helps");
+    project.write("knowledge.dot", &source.replace("strict ", ""));
+    assert_eq!(update(&project, &serde_json::json!([add])).expect("and this too").edges, 2);
+}
+
+#[test]
 fn a_path_is_kept_from_the_project_on_however_it_is_named() {
     let project = Project::new();
     project.write("knowledge.dot", FILE);
@@ -181,21 +198,4 @@ fn a_file_of_nothing_but_mistakes_is_told_in_part_and_counted() {
     let told = project.engine.knowledge_check(&crate::KnowledgeCheckInput::default(), project.path()).expect("is checked");
     assert!(!told.valid);
     assert_eq!(told.errors.len() as u64 + told.warnings.len() as u64 + told.omitted, 120_000, "four of each node");
-}
-
-#[test]
-fn a_strict_graph_loses_no_relation_to_a_new_edge() {
-    let project = Project::new();
-    let node = |id: &str| format!("    {id} [type=component level=architecture status=current description=d];\n");
-    let source = format!("strict digraph K {{\n{}{}    a -> b [relation=must_not_use];\n}}\n", node("a"), node("b"));
-    project.write("knowledge.dot", &source);
-    let add = serde_json::json!({"op": "add_edge", "from": "a", "to": "b", "relation": "uses"});
-    let refused = update(&project, &serde_json::json!([add])).expect_err("is refused");
-    let said = format!("{refused:?}");
-    assert!(["must_not_use", "uses", "strict", "remove_edge"].iter().all(|word| said.contains(word)), "{said}");
-    assert_eq!(text(&project), source);
-    let remove = serde_json::json!({"op": "remove_edge", "from": "a", "to": "b"});
-    update(&project, &serde_json::json!([remove, add])).expect("what it says helps");
-    project.write("knowledge.dot", &source.replace("strict ", ""));
-    assert_eq!(update(&project, &serde_json::json!([add])).expect("and this too").edges, 2);
 }
