@@ -95,7 +95,7 @@ impl Engine {
         let (mut input, redacted) = clean(input);
         let story_id = input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
         for operation in &mut input.operations {
-            operation.from_here(self.store().root())?;
+            operation.shorten_paths(self.store().root())?;
         }
         let plan = |file: &KnowledgeFile| {
             let (bytes, updated) = update::plan(file.bytes.as_deref(), &input.operations)?;

@@ -276,7 +276,7 @@ impl Operation {
     }
 
     /// Takes the project off a path that begins with it, which is how agents name files.
-    pub(super) fn from_here(&mut self, root: &Root) -> Result<(), Refused> {
+    pub(super) fn shorten_paths(&mut self, root: &Root) -> Result<(), Refused> {
         let Some(paths) = self.path.as_mut().filter(|paths| paths.split(',').any(|path| Path::new(path.trim()).is_absolute())) else {
             return Ok(());
         };

@@ -66,6 +66,9 @@ fn records(project: &Project, staged: &[String]) -> Vec<String> {
             after: project.history.staged_bytes(path),
         })
         .collect();
+    if versions.is_empty() {
+        return Vec::new();
+    }
     // What cannot be compared is compared at the end of the turn.
     by_hand::in_commit(&project.engine.store().audit_staged(&versions).unwrap_or_default())
 }

@@ -28,11 +28,11 @@ pub fn knowledge(bench: &mut Bench) -> Outcome<()> {
         let file = path.join(".twining/knowledge.dot");
         std::fs::write(&file, graph(nodes, 0))?;
 
-        let terms = ["knowledge", "retrieve", "retry", "node_500"];
+        let terms = ["knowledge", "retrieve", "retry node_500"];
         let cold = sample(|_| once(&bench.twining, path, &terms))?;
         let checked = sample(|_| once(&bench.twining, path, &["knowledge", "check"]))?;
         let mut client = Client::ready(&bench.twining, path)?;
-        let asked = json!({"terms": ["retry", "node_500"]});
+        let asked = json!({"terms": "retry node_500"});
         let retrieve = |client: &mut Client| Ok(client.call("twining_knowledge_retrieve", &asked)?.1);
         retrieve(&mut client)?;
         let warm = sample(|_| retrieve(&mut client))?;
@@ -77,7 +77,7 @@ fn graph(nodes: usize, edition: usize) -> String {
         let said = format!("What node {node} of {component} says of retry, timeout and order, in edition {edition} of a graph that grew.");
         let _ = writeln!(
             text,
-            "  node_{node} [type={kind}, level=implementation, status=current, component={component}, path=\"src/{component}/part_{node}.rs\", \
+            "  node_{node} [type={kind}, level=implementation, status=current, component={component}, priority=medium, path=\"src/{component}/part_{node}.rs\", \
              tag=\"{component} retry\", description=\"{said}\"];"
         );
     }
