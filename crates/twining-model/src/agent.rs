@@ -112,13 +112,13 @@ pub struct Claim {
     /// Who holds it.
     pub agent_id: String,
     /// In which session.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
     /// Files and directories, relative to the project.
     #[serde(default)]
     pub paths: Vec<String>,
     /// The feature it is for.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feature: Option<String>,
     /// What for.
     #[serde(default)]

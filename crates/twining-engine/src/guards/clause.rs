@@ -34,8 +34,12 @@ pub struct Clause {
 impl Clause {
     pub(crate) fn into_guard(self) -> Result<Guard, String> {
         let action = if self.is_contested { Level::Warn } else { Level::Block };
+        let next_step = match self.id.strip_prefix("knowledge-") {
+            Some(rule) => format!("follow {rule}, or have the reviewed graph changed: twining_knowledge_update, and a review"),
+            None => format!("follow {}, or have it reconsidered with twining_reconsider", self.id),
+        };
         Ok(Guard {
-            next_step: format!("follow {}, or have it reconsidered with twining_reconsider", self.id),
+            next_step,
             id: self.id,
             source: Source::DEFAULT,
             action,
