@@ -359,3 +359,18 @@ fn a_stateless_client_is_told_what_to_ask_and_calls_again_with_the_answer() {
     let again = server.ask(&call(3, Value::Null));
     assert_eq!(structured(&again["result"])["overridden"], false, "what was confirmed is not asked about twice");
 }
+
+#[test]
+fn a_policy_can_ask_for_a_persons_word_on_every_override() {
+    let project = Project::new();
+    let id = project.decide("Use JWT", "src/auth/");
+    std::fs::write(project.path().join(".twining/policy.yml"), "overrides: confirmed\n").expect("writes");
+    let words = ["override", id.as_str(), "--reason", "We stay on sessions"];
+    let ran = project.run(&words);
+    assert!(ran.code != 0 && ran.stderr.contains("must be confirmed by a person"), "{ran:?}");
+    assert_eq!(project.json(&["why", "src/auth/"])["decisions"][0]["status"], "active");
+    std::fs::write(project.path().join(".twining/policy.yml"), "overrides: sometimes\n").expect("writes");
+    let told = project.json(&["role", "coach"]);
+    assert!(told.to_string().contains("`confirmed` or `claimed` is wanted"), "{told}");
+    assert_eq!(project.json(&words)["authority"], "claimed", "a mistaken word changes nothing");
+}

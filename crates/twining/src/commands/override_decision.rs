@@ -4,8 +4,8 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use twining_engine::{Failure, Overridden, OverrideInput};
-use twining_model::Authority;
 use twining_model::text::excerpt;
+use twining_model::{Authority, Refused};
 
 use crate::desk::Desk;
 use crate::page::{Page, dim, good, plain, warn};
@@ -53,6 +53,11 @@ impl Verb for Override {
     fn run(desk: &Desk<'_>, input: Input) -> Result<Overridden, Failure> {
         let Input { decision_id, reason, new_decision, overridden_by, agent_id } = input;
         let draft = OverrideInput { decision_id, reason, new_decision, overridden_by };
+        if desk.authority == Authority::Claimed && desk.engine.policy(&desk.user_policy()).wants_confirmed_overrides() {
+            return Err(Refused::new("override", "must be confirmed by a person here")
+                .because("the policy says `overrides: confirmed`; the user types it at a terminal, or is asked by a client that can")
+                .into());
+        }
         desk.engine.override_decision(&desk.signing(agent_id.as_deref())?, desk.authority, &draft)
     }
 

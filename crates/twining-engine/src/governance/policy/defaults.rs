@@ -21,6 +21,7 @@ pub(crate) fn defaults() -> Patch {
         ]
         .into(),
         modes: [("direct".to_owned(), direct()), ("task_work".to_owned(), task_work()), ("autobuild".to_owned(), autobuild())].into(),
+        confirmed_overrides: false,
     }
 }
 

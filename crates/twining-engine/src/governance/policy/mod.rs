@@ -63,6 +63,12 @@ impl Policy {
         policy
     }
 
+    /// Whether an override needs a person's word.
+    #[must_use]
+    pub fn wants_confirmed_overrides(&self) -> bool {
+        self.patch.confirmed_overrides
+    }
+
     fn lay(&mut self, layer: Layer, name: &str, file: &PolicyFile) {
         match file {
             PolicyFile::Missing => {}

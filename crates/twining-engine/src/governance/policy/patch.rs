@@ -18,11 +18,14 @@ pub(crate) struct Patch {
     pub(crate) roles: BTreeMap<String, RolePatch>,
     pub(crate) gates: BTreeMap<String, GatePatch>,
     pub(crate) modes: BTreeMap<String, ModePatch>,
+    /// Whether an override needs a person's word. A layer can ask for it, and none can waive it.
+    pub(crate) confirmed_overrides: bool,
 }
 
 impl Patch {
     /// This patch with a later one over it.
     pub(crate) fn then(mut self, later: Self) -> Self {
+        self.confirmed_overrides |= later.confirmed_overrides;
         for (name, role) in later.roles {
             let earlier = self.roles.remove(&name).unwrap_or_default();
             self.roles.insert(name, earlier.then(role));

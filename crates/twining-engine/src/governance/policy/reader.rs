@@ -32,6 +32,7 @@ pub(crate) fn read(text: &str, file: &str, layer: Layer, dialect: Dialect) -> (P
             ("roles", _) | ("role_constraints", Dialect::GuardKit) => reader.roles(node, &mut patch),
             ("gates", _) | ("quality_gate_configs" | "quality_gates" | "profiles", Dialect::GuardKit) => reader.gates(node, &mut patch),
             ("modes", _) | ("implementation_modes", Dialect::GuardKit) => reader.modes(node, &mut patch),
+            (OVERRIDES, Dialect::Twining) => patch.confirmed_overrides = reader.is_confirmed(node),
             // Theirs to read, not ours: rules that block live in another room.
             ("guards" | "version", _) => {}
             (name, _) => {
@@ -39,15 +40,18 @@ pub(crate) fn read(text: &str, file: &str, layer: Layer, dialect: Dialect) -> (P
                     "role_constraints" => Some("roles"),
                     "quality_gate_configs" => Some("gates"),
                     "implementation_modes" => Some("modes"),
-                    name => nearest(name, ["roles", "gates", "modes", "guards"]),
+                    name => nearest(name, ["roles", "gates", "modes", "guards", OVERRIDES]),
                 };
-                reader.unknown(key, "a part of a policy", renamed, "roles, gates, modes and guards");
+                reader.unknown(key, "a part of a policy", renamed, "roles, gates, modes, guards and overrides");
             }
         }
     }
     reader.mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
     (patch, reader.mistakes)
 }
+
+/// The part that says what an override needs.
+const OVERRIDES: &str = "overrides";
 
 /// A file that is being read. How single values are read is in `values.rs`.
 pub(super) struct Reader<'f> {

@@ -54,6 +54,19 @@ impl Reader<'_> {
         }
     }
 
+    /// Whether an override needs a person's word.
+    pub(super) fn is_confirmed(&mut self, node: &Node) -> bool {
+        match &node.value {
+            Value::Text(word) if word.trim() == "confirmed" => true,
+            Value::Text(word) if word.trim() == "claimed" => false,
+            _ => {
+                let suggestion = Some("confirmed, or claimed".to_owned());
+                self.mistake(node.at, "`confirmed` or `claimed` is wanted: whose word an override needs".to_owned(), suggestion);
+                false
+            }
+        }
+    }
+
     /// A text on one line that nothing hides in: it may end up in a prompt.
     pub(super) fn text(&mut self, node: &Node) -> Option<String> {
         let given = match &node.value {
