@@ -163,10 +163,28 @@ impl Room {
         self.journal.mend()?;
         for line in self.journal.since(record.applied_seq, u64::MAX)? {
             self.repeat(&line, record, now)?;
+            self.vouch_again(&line)?;
             record.written_seq = record.written_seq.max(line.seq);
             record.applied_seq = line.seq;
         }
         self.repeat_after_git(record, now)
+    }
+
+    /// Notes once more what a line wrote: whoever wrote it may have been killed before the note.
+    fn vouch_again(&self, line: &JournalLine) -> Result<(), StoreError> {
+        let change = &line.change;
+        let mut files = Vec::new();
+        for id in change.decisions.iter().map(|decision| &decision.id).chain(change.amendments.iter().map(|amendment| &amendment.id)) {
+            if let Some((_, bytes)) = self.files.decision(id)? {
+                files.push((decision_key(&file_name(id)), bytes));
+            }
+        }
+        self.board.vouch(|notes| {
+            files.iter().for_each(|(key, bytes)| notes.wrote(key, bytes));
+            for (entry, text) in change.entries.iter().filter_map(|entry| Some((entry, serde_json::to_string(entry).ok()?))) {
+                notes.wrote(&Kind::Board.key(&entry.id), text.as_bytes());
+            }
+        })
     }
 
     fn repeat_after_git(&self, record: &mut Record, now: Time) -> Result<(), StoreError> {

@@ -349,3 +349,16 @@ fn a_secret_that_came_with_the_files_is_told_by_its_place_and_never_by_itself() 
     assert_eq!(finding, "warn");
     assert!(words.contains("GitHub") && !told.to_string().contains(&secret), "{words}");
 }
+
+#[test]
+fn a_pipe_where_a_file_belongs_hangs_nobody() {
+    for name in ["blackboard.jsonl", "config.yml", "traces.jsonl", "decisions/index.json", ".gitignore"] {
+        let shop = wired("claude");
+        shop.run(&["post", "finding", "hello"]);
+        let file = shop.file(&format!(".twining/{name}"));
+        drop(fs::remove_file(&file));
+        assert!(std::process::Command::new("mkfifo").arg(&file).status().is_ok_and(|made| made.success()));
+        let told = examined(&shop, &[]);
+        assert!(told["checks"].as_array().is_some_and(|checks| !checks.is_empty()), "{name}: {told}");
+    }
+}

@@ -31,6 +31,18 @@ fn lines_of_both_sides_follow_each_other_by_time() {
 }
 
 #[test]
+fn an_array_that_was_cut_off_takes_nothing_away() {
+    let base = "[\n{\"id\":\"a\"}\n,{\"id\":\"b\"}\n]\n";
+    let ours = "[\n{\"id\":\"a\"}\n,{\"id\":\"b\"}\n,{\"id\":\"c\"}\n]\n";
+    for cut in ["[", "<<<<<<< x\n", "[\n{\"id\":\"a\"}\n", "{}", "{\"id\":\"a\"}\n]"] {
+        for (ours, theirs) in [(ours, cut), (cut, ours)] {
+            let refused = merge_array(&versions(base, ours, theirs)).expect_err("is damaged");
+            assert!(matches!(refused, Unmerged::Unreadable { .. }), "{cut}: {refused}");
+        }
+    }
+}
+
+#[test]
 fn a_line_that_was_mended_on_one_side_does_not_bring_its_secret_back() {
     let base = "{\"id\":\"a\",\"detail\":\"secret\"}\n{\"id\":\"b\"}\n";
     let ours = "{\"id\":\"a\",\"detail\":\"[redacted]\"}\n{\"id\":\"b\"}\n";

@@ -129,9 +129,19 @@ fn memory(status: &StatusReport) -> Vec<Check> {
     checks
 }
 
+/// A file, opened, if it is one: a pipe would hang us.
+fn plain(path: &Path) -> Option<fs::File> {
+    fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
+    fs::File::open(path).ok()
+}
+
+fn text_of(path: &Path) -> String {
+    plain(path).and_then(|file| std::io::read_to_string(file).ok()).unwrap_or_default()
+}
+
 /// Lines of the traces that cannot be read; nothing where all can.
 fn traces(folder: &Path) -> Option<Check> {
-    let file = fs::File::open(folder.join(TRACES)).ok()?;
+    let file = plain(&folder.join(TRACES))?;
     let lines = BufReader::new(file).split(b'\n').map_while(Result::ok).take(MOST_LINES).enumerate();
     let torn = lines.filter(|(_, line)| !line.trim_ascii().is_empty() && Trace::glance(line).is_none());
     let numbers: Vec<usize> = torn.map(|(at, _)| at + 1).collect();
@@ -173,7 +183,7 @@ fn index(project: &Project) -> Check {
 
 /// The ids of entries that can be read. What cannot is told elsewhere, line by line.
 fn entry_ids(folder: &Path) -> BTreeSet<String> {
-    let Ok(board) = fs::File::open(folder.join("blackboard.jsonl")) else { return BTreeSet::new() };
+    let Some(board) = plain(&folder.join("blackboard.jsonl")) else { return BTreeSet::new() };
     let lines = BufReader::new(board).lines().map_while(Result::ok).take(MOST_LINES);
     lines.filter_map(|line| serde_json::from_str::<Entry>(&line).ok()).map(|entry| entry.id.to_string()).collect()
 }
@@ -181,7 +191,7 @@ fn entry_ids(folder: &Path) -> BTreeSet<String> {
 fn decision_ids(folder: &Path) -> BTreeSet<Id> {
     let names = fs::read_dir(folder.join("decisions")).into_iter().flatten().flatten();
     let readable = names.filter(|entry| {
-        let text = fs::read_to_string(entry.path()).unwrap_or_default();
+        let text = text_of(&entry.path());
         serde_json::from_str::<twining_model::Decision>(&text).is_ok()
     });
     let stem = |entry: fs::DirEntry| entry.path().file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -243,7 +253,7 @@ fn scaffold(folder: &Path) -> Vec<Check> {
         checks.push(ill(format!("{FOLDER}/ has no {}", missing.join(", "))));
     }
     for name in there {
-        let lacking = lacking_lines(name, &fs::read_to_string(folder.join(name)).unwrap_or_default());
+        let lacking = lacking_lines(name, &text_of(&folder.join(name)));
         if !lacking.is_empty() {
             let harm = if name == ".gitignore" {
                 "git tracks what belongs to this machine alone"
