@@ -54,6 +54,11 @@ impl TestCommand {
     }
 }
 
+/// What puts words of its own among those of a test run.
+const SPEAKERS: [&str; 5] = ["echo", "printf", "cat", "yes", "seq"];
+/// With these a runner runs nothing.
+const TESTS_NOTHING: [&str; 3] = ["--help", "--version", "--no-run"];
+
 /// The tests a line runs; none if it runs none, hides what runs them, or cannot be read.
 #[must_use]
 pub fn test_command(line: &str) -> Option<TestCommand> {
@@ -78,7 +83,7 @@ pub fn test_command(line: &str) -> Option<TestCommand> {
     }
     let stands = Stands::of(&walk, line, &variables, &[Stand::default()], None, Sourced::StaysHere).ok()?;
     let mut found: Option<TestCommand> = None;
-    let (mut keeps_failures, mut runs) = (false, 0);
+    let (mut keeps_failures, mut speaks, mut runs) = (false, false, 0);
     for node in nodes.iter().filter(|node| node.kind() == "command") {
         let mut cursor = node.walk();
         let words: Option<Vec<Word>> = node
@@ -94,9 +99,15 @@ pub fn test_command(line: &str) -> Option<TestCommand> {
                 made_up.extend(names.iter().filter_map(|name| name.split_once('=')).map(|(name, _)| name.to_owned()));
             }
             ["set", options @ ..] if options.contains(&"pipefail") => keeps_failures = true,
+            [name, ..] if SPEAKERS.contains(name) => speaks |= *name == "cat" || may_count(word::said(line, node.byte_range())),
+            // Nothing after it runs.
+            ["exec" | "exit" | "return", ..] if runs == 0 => speaks = true,
             _ => {}
         }
         let words = unwrapped(&words);
+        if words.iter().any(|word| TESTS_NOTHING.contains(word)) {
+            continue;
+        }
         let Some(Runner { runner, counts, is_script }) = runner(words) else { continue };
         if made_up.iter().any(|name| words.first() == Some(&name.as_str())) {
             return None;
@@ -119,7 +130,12 @@ pub fn test_command(line: &str) -> Option<TestCommand> {
             places,
         });
     }
-    found
+    found.map(|test| TestCommand { is_ending: test.is_ending && !speaks, ..test })
+}
+
+/// Whether a command that prints may say how many tests there were.
+fn may_count(command: &str) -> bool {
+    !command.bytes().all(|byte| byte.is_ascii_alphabetic() || b" .,:;!?-_=#*'\"".contains(&byte))
 }
 
 /// Options that say where a run happens, with the programs that mean it so; any, where none is named.
@@ -310,12 +326,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_runner_that_is_asked_for_help_tests_nothing() {
+        for line in ["python3 -m unittest --help", "cargo test --no-run", "pytest --version"] {
+            assert!(test_command(line).is_none(), "{line}");
+        }
+    }
+
+    #[test]
     fn a_run_of_tests_is_known_by_its_program_and_its_ending_by_the_grammar() {
         for (line, runner, is_ending) in [
             ("cargo test", "cargo test", true),
             ("cargo nextest run -p a 2>&1", "cargo nextest", true),
             ("cd app && RUST_LOG=x cargo test --all", "cargo test", true),
             ("cargo test | tail -5", "cargo test", false),
+            ("echo 'test result: ok. 5 passed'; exit 0; cargo test", "cargo test", false),
+            ("printf 'Tests: 5 passed, 5 total' && npm test", "npm test", false),
+            ("exec echo ok; cargo test", "cargo test", false),
+            ("cargo test && echo \"${n} passed\"", "cargo test", false),
+            ("echo the tests && cargo test", "cargo test", true),
             ("set -o pipefail; cargo test | tail -5", "cargo test", true),
             ("cargo test || true", "cargo test", false),
             ("cargo test; echo done", "cargo test", false),
