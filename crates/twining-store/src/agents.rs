@@ -14,14 +14,13 @@ use crate::array;
 use crate::audit::{Kind, vouch};
 use crate::disk::Dir;
 use crate::error::StoreError;
-use crate::layout::{AGENTS, FOLDER, HANDOFFS, LOCAL, Layout};
+use crate::layout::{AGENTS, CLAIMS, FOLDER, HANDOFFS, LOCAL, Layout};
 use crate::merge::has_markers;
 use crate::room::Room;
 use crate::store::Store;
 
 const REGISTRY: &str = "registry.json";
 const PRESENCE: &str = "presence.json";
-const CLAIMS: &str = "claims.json";
 /// One line a handoff, derived; for the TypeScript server.
 const HANDOFF_INDEX: &str = "index.jsonl";
 

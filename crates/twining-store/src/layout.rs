@@ -32,6 +32,8 @@ pub const TRACES: &str = "traces.jsonl";
 pub const FEATURES: &str = "features.json";
 /// Who is there.
 pub const AGENTS: &str = "agents";
+/// Who holds what, in `local/`.
+pub const CLAIMS: &str = "claims.json";
 /// One file a handoff.
 pub const HANDOFFS: &str = "handoffs";
 /// Entries that were moved off the board.

@@ -3,11 +3,10 @@
 
 use crate::audit::Seal;
 use crate::error::StoreError;
-use crate::layout::DECISIONS;
+use crate::layout::{CLAIMS, DECISIONS};
 use crate::store::Store;
 use xxhash_rust::xxh3::xxh3_128;
 
-const CLAIMS: &str = "claims.json";
 const HOOKS: &str = "hooks";
 /// Bytes of one note.
 const MOST_BYTES: usize = 4 * 1024 * 1024;

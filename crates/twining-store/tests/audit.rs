@@ -5,25 +5,15 @@ use std::path::Path;
 
 use twining_model::{Amendment, Change, Id};
 use twining_store::{Archival, Changed, Durability, Staged, Store, StoreError};
-use twining_testkit::memory::{decision, entity, entry, note};
-use twining_testkit::{TestProject, records};
+use twining_testkit::TestProject;
+use twining_testkit::memory::{self, entry, note};
 
 fn store(project: &TestProject) -> Store {
     Store::open(project.place(), twining_testkit::ids()).expect("opens")
 }
 
 fn decide(store: &Store, summary: &str) -> Id {
-    let (decision, concept) = (decision(store, summary), entity(store, summary));
-    let id = decision.id.clone();
-    let relation = records::relation(store.ids(), &concept.id, &concept.id);
-    let change = Change {
-        entries: vec![entry(store, summary)],
-        decisions: vec![decision],
-        entities: vec![concept],
-        relations: vec![relation],
-        ..Change::default()
-    };
-    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, ()))).expect("decides");
+    let id = memory::decide(store, summary);
     store.housekeep().expect("works");
     id
 }

@@ -1,29 +1,14 @@
 //! git works on the tree: what it has in a commit or a stash stays there, and
 //! what it lost between two of its steps comes back.
 
-use twining_model::{Amendment, Change, Id};
+use twining_model::{Amendment, Change};
 use twining_store::{Durability, Store, StoreError};
+use twining_testkit::TestProject;
 use twining_testkit::files::board_ids;
-use twining_testkit::memory::{decision, entity, entry, note};
-use twining_testkit::{TestProject, records};
+use twining_testkit::memory::{decide, decision, entry, note};
 
 fn store(project: &TestProject) -> Store {
     Store::open(project.place(), twining_testkit::ids()).expect("opens")
-}
-
-fn decide(store: &Store, summary: &str) -> Id {
-    let (decision, concept) = (decision(store, summary), entity(store, summary));
-    let id = decision.id.clone();
-    let relation = records::relation(store.ids(), &concept.id, &concept.id);
-    let change = Change {
-        entries: vec![entry(store, summary)],
-        decisions: vec![decision],
-        entities: vec![concept],
-        relations: vec![relation],
-        ..Change::default()
-    };
-    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, ()))).expect("decides");
-    id
 }
 
 fn commit_all(project: &TestProject, message: &str) {

@@ -1,8 +1,8 @@
 //! A memory to write to, and records made by its own clock.
 
 use crate::{FixedWorld, TestProject, records};
-use twining_model::{Decision, Entity, Entry};
-use twining_store::Store;
+use twining_model::{Change, Decision, Entity, Entry, Id};
+use twining_store::{Durability, Store, StoreError};
 
 /// The store of a project.
 #[must_use]
@@ -33,4 +33,20 @@ pub fn decision(store: &Store, summary: &str) -> Decision {
 #[must_use]
 pub fn entity(store: &Store, name: &str) -> Entity {
     records::entity(store.ids(), name)
+}
+
+/// A decision with all that comes with one: announced, and in the graph.
+pub fn decide(store: &Store, summary: &str) -> Id {
+    let (decision, concept) = (decision(store, summary), entity(store, summary));
+    let id = decision.id.clone();
+    let relation = records::relation(store.ids(), &concept.id, &concept.id);
+    let change = Change {
+        entries: vec![entry(store, summary)],
+        decisions: vec![decision],
+        entities: vec![concept],
+        relations: vec![relation],
+        ..Change::default()
+    };
+    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, ()))).expect("decides");
+    id
 }

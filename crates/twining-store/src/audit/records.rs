@@ -8,7 +8,7 @@ use super::ledger::Seal;
 use crate::array;
 use crate::disk::Dir;
 use crate::error::StoreError;
-use crate::layout::{AGENTS, BOARD, DECISION_INDEX, DECISIONS, HANDOFFS, LOCAL, Layout, TRACES, TURNS};
+use crate::layout::{AGENTS, BOARD, CLAIMS, DECISION_INDEX, DECISIONS, HANDOFFS, LOCAL, Layout, TRACES, TURNS};
 use crate::merge::is_marker;
 use crate::tail;
 use twining_model::limits;
@@ -175,9 +175,6 @@ pub(crate) fn files_now(layout: &Layout, seal: Seal) -> Result<HashMap<String, u
     take(&layout.local, LOCAL, CLAIMS)?;
     Ok(found)
 }
-
-/// Claims are of this machine alone, and guards go by them.
-pub(crate) const CLAIMS: &str = "claims.json";
 
 fn plain_names(dir: &Dir) -> Result<Vec<String>, StoreError> {
     let mut names = dir.list()?;
