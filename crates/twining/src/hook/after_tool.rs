@@ -46,8 +46,9 @@ fn captured(scene: &Scene) -> Option<String> {
     let checkout = &scene.project.located.checkout;
     // A run that cannot be remembered is reported by whoever wants it to count.
     let here = &scene.heard.event.cwd;
-    let is_inside = |folder: &str| !inside(&scene.work.root, &scene.work.real(&normal(here, folder))).starts_with('/');
-    let captured = scene.project.engine.capture_run(&scene.caller(), checkout, &is_inside, command, outcome).ok()??;
+    let whereabouts =
+        |folder: &str| Some(inside(&scene.work.root, &scene.work.real(&normal(here, folder)))).filter(|path| !path.starts_with('/'));
+    let captured = scene.project.engine.capture_run(&scene.caller(), checkout, &whereabouts, command, outcome).ok()??;
     let lacks = captured.lacks?;
     Some(format!("Twining saw these tests run, and will not take them for evidence: {lacks}."))
 }

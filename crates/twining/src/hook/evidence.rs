@@ -27,7 +27,7 @@ impl Evidence for Recorded<'_> {
         let verdict = proofs.as_ref().map_err(Clone::clone).and_then(|proofs| proofs.of(self.checkout, feature));
         match verdict {
             Ok(Some(Verdict::Accepted { run })) => Proof::Recorded(run),
-            Ok(Some(Verdict::Missing { what, .. })) => Proof::Missing(what),
+            Ok(Some(Verdict::Missing { what, next_step })) => Proof::Missing(format!("{what}; {next_step}")),
             Ok(None) => Proof::Missing("it is new to the list, so no run of its tests is recorded".to_owned()),
             // What cannot be read proves nothing.
             Err(why) => Proof::Missing(why),

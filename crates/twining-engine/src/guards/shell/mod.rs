@@ -12,6 +12,7 @@ mod code;
 mod commands;
 mod keepers;
 mod lists;
+mod runners;
 mod stand;
 mod steps;
 mod testing;
@@ -23,9 +24,10 @@ mod tests;
 
 pub(crate) use code::squeezed;
 pub(crate) use commands::TOUCH;
+pub use runners::{Place, Script};
 pub(crate) use stand::{Ground, Stand};
 pub use steps::Patience;
-pub use testing::{Place, TestCommand, test_command};
+pub use testing::{TestCommand, TestRun, test_command};
 pub(crate) use word::{Piece, UNTOLD, Word};
 
 use std::collections::BTreeSet;

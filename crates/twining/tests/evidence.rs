@@ -1,0 +1,88 @@
+//! What a host saw of tests, and what becomes evidence of it.
+
+mod common;
+
+use std::fs;
+
+use common::{Project, Ran};
+use serde_json::{Value, json};
+
+const LIST: &str = ".claude/progress/feature-list.json";
+
+fn project() -> Project {
+    let project = Project::new();
+    fs::create_dir_all(project.path().join(".twining")).expect("makes a folder");
+    write(&project, LIST, r#"{"features":[{"id":"F1","status":"completed","tested":false,"files":["src/a.rs"]}]}"#);
+    write(&project, "src/a.rs", "fn a() {}\n");
+    project
+}
+
+fn write(project: &Project, path: &str, text: &str) {
+    let path = project.path().join(path);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("makes a folder");
+    fs::write(path, text).expect("writes");
+}
+
+fn hook(project: &Project, event: &str, mut told: Value) -> Ran {
+    told["session_id"] = json!("s-1");
+    told["cwd"] = json!(project.path());
+    project.run_with(&["hook", event], &told.to_string())
+}
+
+fn answer(ran: &Ran) -> Value {
+    assert_eq!(ran.code, 0, "{ran:?}");
+    if ran.stdout.is_empty() { Value::Null } else { serde_json::from_str(&ran.stdout).expect("answers in JSON") }
+}
+
+/// A command as a host runs it: asked about, then told of. What the host gives the agent to read.
+fn ran(project: &Project, command: &str, ended: i32, printed: &str) -> String {
+    let call = json!({"tool_name": "Bash", "tool_input": {"command": command}});
+    let asked = answer(&hook(project, "PreToolUse", call.clone()));
+    assert_eq!(asked["hookSpecificOutput"]["permissionDecision"], Value::Null, "{command}: {asked}");
+    let mut told = call;
+    let event = if ended == 0 {
+        told["tool_response"] = json!({"stdout": printed, "stderr": "", "interrupted": false});
+        "PostToolUse"
+    } else {
+        told["error"] = json!(format!("Exit code {ended}\n{printed}"));
+        "PostToolUseFailure"
+    };
+    answer(&hook(project, event, told))["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Why the feature may not be called tested; nothing if it may.
+fn denied(project: &Project) -> String {
+    let edit = json!({"file_path": LIST, "old_string": "\"tested\":false", "new_string": "\"tested\":true"});
+    let answered = answer(&hook(project, "PreToolUse", json!({"tool_name": "Edit", "tool_input": edit})));
+    answered["hookSpecificOutput"]["permissionDecisionReason"].as_str().unwrap_or_default().to_owned()
+}
+
+fn report(project: &Project, outcome: &str, more: &[&str]) -> Ran {
+    let words = [&["report", "F1", "--role", "tester", "--outcome", outcome, "--summary", "as seen"], more].concat();
+    project.run(&words)
+}
+
+const PASSED: &str = "test result: ok. 3 passed; 0 failed; 0 ignored";
+const FAILED: &str = "test result: FAILED. 2 passed; 1 failed; 0 ignored";
+
+#[test]
+fn the_newest_run_of_the_tests_counts() {
+    let project = project();
+    ran(&project, "cargo test", 0, PASSED);
+    assert_eq!(denied(&project), "");
+    ran(&project, "cargo test --all-features", 101, FAILED);
+    let why = denied(&project);
+    assert!(why.contains("1 of 3 tests failed in `cargo test --all-features`") && why.contains("run those tests again"), "{why}");
+    let refused = report(&project, "passed", &[]);
+    assert!(refused.code != 0 && refused.stderr.contains("after `cargo test` had passed"), "{refused:?}");
+    // Saying that they passed changes nothing that the host saw.
+    let word = ["--command", "cargo test", "--exit-code", "0", "--tests-run", "3", "--tests-passed", "3"];
+    let refused = report(&project, "passed", &word);
+    assert!(refused.code != 0 && refused.stderr.contains("as the host saw"), "{refused:?}");
+    // Tests of something else say nothing about these.
+    ran(&project, "cargo test", 0, PASSED);
+    ran(&project, "cd web && npm test", 1, "Tests: 1 failed, 1 total");
+    ran(&project, "pytest -q", 1, "1 failed in 0.1s");
+    assert_eq!(denied(&project), "");
+    assert_eq!(report(&project, "passed", &[]).code, 0);
+}
