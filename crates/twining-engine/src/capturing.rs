@@ -7,12 +7,13 @@
 use std::path::Path;
 
 use twining_model::{limits, text};
+use twining_store::disk;
 
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::TestCounts;
-use crate::guards::{Outcome, Place, TestCommand, TestRun, test_command};
+use crate::guards::{Outcome, Place, TestCommand, TestRun, pretends, test_command};
 use crate::workflow::{self, FileStates, OutputSeen, Run, RunSource, Status, Suite, counts_in};
 use crate::working::file_states;
 
@@ -21,6 +22,9 @@ const MOST_PATHS: usize = 256;
 
 /// Suites that are kept with one run.
 const MOST_SUITES: usize = 16;
+
+/// Bytes of a file that says what a script runs; a larger one is not read.
+const MOST_SCRIPT: usize = 256 * 1024;
 
 /// Why a script that tells of no tests shows nothing.
 pub(crate) const UNCOUNTED: &str = "tells of no test that ran, and may be any script";
@@ -63,7 +67,9 @@ impl Engine {
         // A script that says nothing but `ok` may have done nothing else; one that failed did fail.
         let is_uncounted = test.is_script && tests.is_none() && exit_code.is_none_or(|code| code == 0);
         let run = Run {
-            void: test.is_elsewhere(&|folder| whereabouts(folder).is_some()).or(is_uncounted.then(|| UNCOUNTED.to_owned())),
+            void: test.is_elsewhere(&|folder| whereabouts(folder).is_some()).or(is_uncounted.then(|| UNCOUNTED.to_owned())).or_else(|| {
+                whereabouts("").filter(|_| exit_code.is_none_or(|code| code == 0)).and_then(|here| pretended(command, checkout, &here))
+            }),
             suites: suites_of(&test, checkout, whereabouts),
             id: self.store().ids().next().into(),
             at: self.store().ids().now(),
@@ -91,6 +97,12 @@ impl Engine {
         let paths: Vec<String> = open.flat_map(|feature| feature.files.iter().cloned()).take(MOST_PATHS).collect();
         file_states(checkout, &paths)
     }
+}
+
+/// Why a line shows nothing though it says so: a script of the working tree that only talks.
+pub(crate) fn pretended(command: &str, checkout: &Path, folder: &str) -> Option<String> {
+    let read = |path: &str| String::from_utf8(disk::read_inside(checkout, path, MOST_SCRIPT).ok()??).ok();
+    pretends(command, folder, &read)
 }
 
 /// Which tests a line ran, as one working tree sees it.

@@ -7,7 +7,7 @@ use twining_model::{Refused, Root, Scope, Time, limits, text};
 use twining_store::{FeatureShelf, StoreError, disk};
 
 use crate::caller::Caller;
-use crate::capturing::{UNCOUNTED, suites_of};
+use crate::capturing::{UNCOUNTED, pretended, suites_of};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::{PromptInput, UserPolicy, reports};
@@ -157,6 +157,7 @@ impl Engine {
             let is_uncounted = test.is_script && tests.is_none() && data.is_empty() && read.is_empty();
             known.is_elsewhere(&|folder| whereabouts(folder).is_some()).or(is_uncounted.then(|| UNCOUNTED.to_owned()))
         });
+        let void = void.or_else(|| pretended(&command, checkout, "").filter(|_| draft.exit_code.is_none_or(|code| code == 0)));
         let suites = test.map(|test| suites_of(&test, checkout, &whereabouts)).unwrap_or_default();
         Ok(Some(Run {
             id: self.store().ids().next().into(),

@@ -86,3 +86,52 @@ fn the_newest_run_of_the_tests_counts() {
     assert_eq!(denied(&project), "");
     assert_eq!(report(&project, "passed", &[]).code, 0);
 }
+
+#[test]
+fn a_script_that_only_talks_of_tests_is_no_evidence() {
+    let counted = "Tests:       5 passed, 5 total";
+    for (file, text, command) in [
+        ("package.json", r#"{"scripts":{"test":"echo 'Tests:       5 passed, 5 total'"}}"#, "npm test"),
+        ("package.json", r#"{"scripts":{"test":"cat out.txt"}}"#, "npm run test"),
+        ("web/package.json", r#"{"scripts":{"test":"echo 'Tests: 5 passed'"}}"#, "cd web && npm test"),
+        ("Makefile", "test:\n\t@echo 'Tests:       5 passed, 5 total'\n", "make test"),
+        ("Makefile", "test:\n\t@printf 'Tests: 5 passed'\n", "bash -c 'make test'"),
+        ("justfile", "test:\n  @echo 'Tests: 5 passed'\n", "just test"),
+    ] {
+        let project = project();
+        write(&project, file, text);
+        let told = ran(&project, command, 0, counted);
+        assert!(told.contains("tests nothing") || told.contains("count of its own"), "{command}: {told}");
+        let why = denied(&project);
+        assert!(why.contains("tests nothing") || why.contains("count of its own"), "{command}: {why}");
+        let word = ["--command", command, "--exit-code", "0", "--tests-run", "5", "--tests-passed", "5"];
+        assert!(report(&project, "passed", &word).code != 0, "{command}");
+    }
+    let project = project();
+    write(&project, "t.sh", "echo 'Tests: 5 passed'\n");
+    let word = ["--command", "sh t.sh", "--exit-code", "0", "--tests-run", "5", "--tests-passed", "5"];
+    let refused = report(&project, "passed", &word);
+    assert!(refused.code != 0 && refused.stderr.contains("count of its own"), "{refused:?}");
+    assert!(ran(&project, "python -m unittest discover -s docs", 0, "Ran 0 tests in 0.000s\n\nOK").contains("no test"));
+    assert!(denied(&project).contains("no test"));
+}
+
+#[test]
+fn a_script_that_runs_the_tests_is_evidence() {
+    for (file, text, command) in [
+        ("package.json", r#"{"scripts":{"pretest":"tsc","test":"echo unit tests && jest"}}"#, "npm test"),
+        ("package.json", r#"{"scripts":{"test":"node tests/all.js"}}"#, "npm test"),
+        ("Makefile", "PY=python3\ntest: lint\n\t@echo testing\n\t$(PY) -m pytest\nlint:\n\truff .\n", "make test"),
+        ("justfile", "test *ARGS:\n    cargo test {{ARGS}}\n", "just test"),
+    ] {
+        let project = project();
+        write(&project, file, text);
+        assert_eq!(ran(&project, command, 0, "Tests:       5 passed, 5 total"), "", "{command}");
+        assert_eq!(denied(&project), "", "{command}");
+    }
+    for command in ["bash -c \"cargo test\"", "sh -lc 'cargo test'", "env X=1 cargo test", "timeout 60 cargo test", "time cargo test"] {
+        let project = project();
+        ran(&project, command, 0, PASSED);
+        assert_eq!(denied(&project), "", "{command}");
+    }
+}

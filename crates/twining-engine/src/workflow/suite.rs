@@ -37,17 +37,17 @@ impl Suite {
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         let is_family = self.family.is_none() || other.family.is_none() || self.family == other.family;
-        self.tree == other.tree && is_family && any_meet(&self.folders, &other.folders) && any_meet(&self.named, &other.named)
+        self.tree == other.tree
+            && is_family
+            && any_meet(self.folders.iter(), &other.folders.iter())
+            && any_meet(self.named.iter(), &other.named.iter())
     }
 }
 
 /// Whether one of these is, holds or lies in one of those; nothing at all is everything.
-fn any_meet<'a>(these: impl IntoIterator<Item = &'a String> + Clone, those: impl IntoIterator<Item = &'a String> + Clone) -> bool {
-    let is_all = |names: &mut dyn Iterator<Item = &'a String>| names.next().is_none();
-    if is_all(&mut these.clone().into_iter()) || is_all(&mut those.clone().into_iter()) {
-        return true;
-    }
-    these.into_iter().any(|this| those.clone().into_iter().any(|that| holds(this, that) || holds(that, this)))
+fn any_meet<'a, I: Iterator<Item = &'a String> + Clone>(these: I, those: &I) -> bool {
+    let is_all = |names: &I| names.clone().next().is_none();
+    is_all(&these) || is_all(those) || these.into_iter().any(|this| those.clone().any(|that| holds(this, that) || holds(that, this)))
 }
 
 /// Whether a name is a part of another: `tests` of `tests/a.py`, `tests.a` and `tests::a`.

@@ -13,6 +13,7 @@ mod commands;
 mod keepers;
 mod lists;
 mod runners;
+mod spoken;
 mod stand;
 mod steps;
 mod testing;
@@ -24,7 +25,9 @@ mod tests;
 
 pub(crate) use code::squeezed;
 pub(crate) use commands::TOUCH;
+pub(crate) use runners::scripts as scripts_of;
 pub use runners::{Place, Script};
+pub(crate) use spoken::{Spoken, spoken};
 pub(crate) use stand::{Ground, Stand};
 pub use steps::Patience;
 pub use testing::{TestCommand, TestRun, test_command};

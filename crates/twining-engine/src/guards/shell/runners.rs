@@ -196,7 +196,7 @@ pub(super) fn named(words: &[&str]) -> Vec<String> {
 }
 
 /// Where a file of the project says what a runner of scripts does.
-pub(super) fn scripts(words: &[&str]) -> Vec<Script> {
+pub(crate) fn scripts(words: &[&str]) -> Vec<Script> {
     let Some((first, rest)) = words.split_first() else { return Vec::new() };
     let plain: Vec<&str> = rest.iter().copied().filter(|word| !word.starts_with('-')).collect();
     match *first {
