@@ -135,3 +135,56 @@ fn a_script_that_runs_the_tests_is_evidence() {
         assert_eq!(denied(&project), "", "{command}");
     }
 }
+
+fn init_git(project: &Project) {
+    let made = std::process::Command::new("git").args(["init", "-q"]).current_dir(project.path()).status();
+    assert!(made.is_ok_and(|status| status.success()));
+}
+
+/// A coder that ran one command, which did what `does` does.
+fn coder(project: &Project, command: &str, ended: i32, does: impl Fn()) -> Value {
+    let agent = json!({"agent_id": "a1", "agent_type": "coder"});
+    answer(&hook(project, "SubagentStart", agent.clone()));
+    let mut call = agent.clone();
+    (call["tool_name"], call["tool_input"]) = (json!("Bash"), json!({"command": command}));
+    answer(&hook(project, "PreToolUse", call.clone()));
+    does();
+    let event = if ended == 0 { "PostToolUse" } else { "PostToolUseFailure" };
+    (call["tool_response"], call["error"]) = (json!({"stdout": ""}), json!("Exit code 1"));
+    answer(&hook(project, event, call));
+    answer(&hook(project, "SubagentStop", agent))
+}
+
+#[test]
+fn a_coder_whose_script_wrote_the_files_may_return() {
+    for has_git in [true, false] {
+        for command in ["sh gen.sh", "git apply x.diff", "patch -p1 < x.diff", "make gen", "python3 gen.py"] {
+            let project = project();
+            write(&project, "x.diff", "--- a/src/a.rs\n");
+            if has_git {
+                init_git(&project);
+            }
+            assert_eq!(coder(&project, command, 0, || write(&project, "src/a.rs", "fn b() {}\n")), Value::Null, "{command}");
+        }
+    }
+    let project = project();
+    assert_eq!(coder(&project, "sh gen.sh", 1, || write(&project, "src/b.rs", "fn b() {}\n")), Value::Null);
+}
+
+#[test]
+fn a_coder_whose_commands_changed_nothing_is_held() {
+    for has_git in [true, false] {
+        let project = project();
+        if has_git {
+            init_git(&project);
+            write(&project, ".gitignore", "out/\n");
+        }
+        let writes_aside = || {
+            write(&project, "target/debug/x", "built\n");
+            write(&project, if has_git { "out/log" } else { "node_modules/log" }, "said\n");
+        };
+        let held = coder(&project, "sh look.sh", 0, writes_aside);
+        assert_eq!(held["decision"], "block", "{held}");
+        assert!(held["reason"].as_str().is_some_and(|why| why.contains("changed no file")), "{held}");
+    }
+}

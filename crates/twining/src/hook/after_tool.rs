@@ -15,7 +15,7 @@ pub fn reply(scene: &Scene) -> Reply {
     if scene.heard.event.moment == Moment::PostToolUse {
         notes.tool_ran(&scene.heard.event);
     } else {
-        notes.hears_tools = true;
+        notes.tool_failed(&scene.heard.event);
     }
     if let Some(path) = path_of(scene).filter(|path| notes.asked.remove(path)) {
         let mut accepted = scene.accepted();

@@ -11,6 +11,7 @@ mod before_tool;
 mod beginning;
 mod brief;
 mod by_hand;
+mod changed;
 mod commit_check;
 mod ending;
 mod evidence;
