@@ -188,3 +188,26 @@ fn a_coder_whose_commands_changed_nothing_is_held() {
         assert!(held["reason"].as_str().is_some_and(|why| why.contains("changed no file")), "{held}");
     }
 }
+
+#[test]
+fn half_a_character_refuses_a_call_and_holds_nobody_elsewhere() {
+    let project = project();
+    let tell = |event: &str, rest: &str| {
+        let told = format!(r#"{{"session_id":"s-1","cwd":{},{rest}}}"#, json!(project.path()));
+        project.run_with(&["hook", event], &told)
+    };
+    let call = r#""tool_name":"Write","tool_input":{"file_path":"src/b.rs","content":"a\ud800b"}"#;
+    let refused = tell("PreToolUse", call);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.stderr.contains("half a character (`\\ud800` alone)"), "{refused:?}");
+    // A host cut the output of a run short, and the agent's last words.
+    let command = r#""tool_name":"Bash","tool_input":{"command":"cargo test"}"#;
+    assert_eq!(tell("PreToolUse", command).code, 0);
+    let printed = format!(r#"{command},"tool_response":{{"stdout":"\udc00\n{PASSED}"}}"#);
+    assert_eq!(tell("PostToolUse", &printed).code, 0);
+    assert_eq!(denied(&project), "");
+    let stopped = tell("Stop", r#""last_assistant_message":"done \ud83d""#);
+    assert_eq!(answer(&stopped), Value::Null);
+    let whole = tell("PreToolUse", r#""tool_name":"Write","tool_input":{"file_path":"src/b.rs","content":"\ud83d\ude00"}"#);
+    assert_eq!(answer(&whole), Value::Null);
+}

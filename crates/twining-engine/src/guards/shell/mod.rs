@@ -10,6 +10,7 @@
 
 mod code;
 mod commands;
+mod handed;
 mod keepers;
 mod lists;
 mod runners;
