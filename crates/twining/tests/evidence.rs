@@ -79,6 +79,12 @@ fn the_newest_run_of_the_tests_counts() {
     let word = ["--command", "cargo test", "--exit-code", "0", "--tests-run", "3", "--tests-passed", "3"];
     let refused = report(&project, "passed", &word);
     assert!(refused.code != 0 && refused.stderr.contains("as the host saw"), "{refused:?}");
+    // A failure counts however it came to be known.
+    ran(&project, "cargo test", 0, PASSED);
+    assert_eq!(denied(&project), "");
+    let unasked = json!({"tool_name": "Bash", "tool_input": {"command": "cargo test -q"}, "error": format!("Exit code 101\n{FAILED}")});
+    answer(&hook(&project, "PostToolUseFailure", unasked));
+    assert!(denied(&project).contains("1 of 3 tests failed in `cargo test -q`"));
     // Tests of something else say nothing about these.
     ran(&project, "cargo test", 0, PASSED);
     ran(&project, "cd web && npm test", 1, "Tests: 1 failed, 1 total");
