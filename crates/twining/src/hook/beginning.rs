@@ -25,7 +25,7 @@ pub fn of_session(scene: &Scene) -> Reply {
     let brief = brief::of_session(&scene.project.engine, &scene.caller(), &mut notes.told);
     scene.keep_notes(&notes);
     let audit = scene.project.engine.store().audit().unwrap_or_default();
-    let slipped = lists::at_start(&scene.project, &scene.work, &scene.recorded()).map(|told| text::visible(&told));
+    let slipped = lists::at_start(&scene.project, &scene.work, &scene.recorded_so_far()).map(|told| text::visible(&told));
     let parts = [snapshot::bring_back(scene), slipped, by_hand::in_brief(&audit.differences), brief];
     let context = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     match auto_loop::at_start(scene) {

@@ -55,7 +55,7 @@ pub fn foreseen(scene: &Scene, guards: &Guards, mut judged: Judgement) -> Judgem
         };
     }
     let (why, slipped) = if scene.has_accepted() {
-        ("its files are as they were accepted", scene.accepted().slipped(guards, &|path| scene.work.text(path), &scene.recorded()))
+        ("its files are as they were accepted", scene.accepted().slipped(guards, &|path| scene.work.text(path), &scene.recorded_so_far()))
     } else {
         ("the session is not known, so there is nothing to compare with", Vec::new())
     };
@@ -80,7 +80,7 @@ pub fn of_session(scene: &Scene) -> Reply {
 
 fn reason(scene: &Scene, guards: &Guards, forged: Option<String>, audit: &Audit, notes: &Notes) -> Option<String> {
     let mut slipped = scene.accepted().slipped_texts(guards, &|path| scene.work.text(path));
-    let lists = scene.lists().slipped(guards, &scene.recorded());
+    let lists = scene.lists().slipped(guards, &scene.recorded_so_far());
     if lists.is_empty() {
         // Every run that was needed is there now; the files may change later.
         scene.lists().accept();
@@ -121,7 +121,7 @@ fn held(scene: &Scene, notes: &mut Notes, audit: &Audit, reason: &str) -> Reply 
                 traced::held(&scene.project, &scene.heard, &reason, Held::NoLonger);
                 scene.post_question(&format!("An agent stopped although: {reason}"));
                 // The question stands; the next session is not held for it again.
-                scene.lists().settle(scene.lists().slipped(&rules::guards(&scene.project), &scene.recorded()));
+                scene.lists().settle(scene.lists().slipped(&rules::guards(&scene.project), &scene.recorded_so_far()));
                 if !audit.differences.is_empty() {
                     // If it cannot be noted, the next session is held once more.
                     let _ = scene.project.engine.store().settle_audit(audit);
