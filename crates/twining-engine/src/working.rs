@@ -7,7 +7,7 @@ use twining_model::{Refused, Root, Scope, Time, limits, text};
 use twining_store::{FeatureShelf, StoreError, disk};
 
 use crate::caller::Caller;
-use crate::capturing::UNCOUNTED;
+use crate::capturing::{UNCOUNTED, pretended, suites_of};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::{PromptInput, UserPolicy, reports};
@@ -148,14 +148,17 @@ impl Engine {
         });
         let printed = draft.output.as_deref().and_then(counts_in);
         let tests = counted.or(printed).or(draft.claimed);
-        let void = test_command(&command).and_then(|test| {
-            let here = checkout.display().to_string();
-            let is_inside = |folder: &str| !inside(&here, &normal(&here, folder)).starts_with('/');
+        let test = test_command(&command);
+        let here = checkout.display().to_string();
+        let whereabouts = |folder: &str| Some(inside(&here, &normal(&here, folder))).filter(|path| !path.starts_with('/'));
+        let void = test.as_ref().and_then(|test| {
             let known =
                 TestCommand { places: test.places.iter().filter(|place| **place != Place::Unknown).cloned().collect(), ..test.clone() };
             let is_uncounted = test.is_script && tests.is_none() && data.is_empty() && read.is_empty();
-            known.is_elsewhere(&is_inside).or(is_uncounted.then(|| UNCOUNTED.to_owned()))
+            known.is_elsewhere(&|folder| whereabouts(folder).is_some()).or(is_uncounted.then(|| UNCOUNTED.to_owned()))
         });
+        let void = void.or_else(|| pretended(&command, checkout, "").filter(|_| draft.exit_code.is_none_or(|code| code == 0)));
+        let suites = test.map(|test| suites_of(&test, checkout, &whereabouts)).unwrap_or_default();
         Ok(Some(Run {
             id: self.store().ids().next().into(),
             at,
@@ -167,6 +170,7 @@ impl Engine {
             // What is on disk counts over what was printed, and that over what is said.
             tests,
             void,
+            suites,
             output: draft.output.as_deref().map(OutputSeen::of),
             reports: read.into_iter().map(|report| FileSeen { path: report.path, problem: report.problem }).collect(),
             data,
