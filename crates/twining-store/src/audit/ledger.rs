@@ -152,14 +152,19 @@ impl Ledger {
 
     /// All that it says.
     pub(crate) fn read(&self) -> Result<Said, StoreError> {
-        Ok(Said::read(&self.handle.read_all(MOST_BYTES)?, self.seal))
+        Ok(Said::read(&self.bytes()?, self.seal))
     }
 
-    /// Writes it anew where most of it is past. The caller holds the write lock.
-    pub(crate) fn shorten(&self, layout: &Layout, said: &Said) -> Result<(), StoreError> {
+    /// The same, not yet read.
+    pub(crate) fn bytes(&self) -> Result<Vec<u8>, StoreError> {
+        self.handle.read_all(MOST_BYTES)
+    }
+
+    /// What it would be with nothing past in it, where most of it is.
+    pub(crate) fn shortened(&self, said: &Said) -> Result<Option<String>, StoreError> {
         let long = usize::try_from(self.handle.fingerprint()?.size).unwrap_or(usize::MAX);
         if long < LONG_BYTES || said.lines < 3 * said.current.len() {
-            return Ok(());
+            return Ok(None);
         }
         let mut notes = Notes::new(self.seal);
         said.current.iter().for_each(|(key, known)| notes.line(&format!("+{known:016x} {key}")));
@@ -167,7 +172,12 @@ impl Ledger {
         if let Some(anchor) = &said.anchor {
             notes.anchor(anchor);
         }
-        layout.replace(&self.nook, VOUCHED, notes.text.as_bytes(), false)
+        Ok(Some(notes.text))
+    }
+
+    /// Writes it anew. The caller holds the write lock.
+    pub(crate) fn replace(&self, layout: &Layout, text: &str) -> Result<(), StoreError> {
+        layout.replace(&self.nook, VOUCHED, text.as_bytes(), false)
     }
 }
 
@@ -213,7 +223,7 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    fn read(bytes: &[u8], seal: Seal) -> Self {
+    pub(crate) fn read(bytes: &[u8], seal: Seal) -> Self {
         let mut said = Self::default();
         for line in bytes.split(|byte| *byte == b'\n') {
             let Some((line, mac)) = std::str::from_utf8(line).ok().and_then(|line| line.rsplit_once('\t')) else { continue };

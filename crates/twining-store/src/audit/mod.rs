@@ -8,6 +8,7 @@
 
 mod git;
 mod ledger;
+mod mark;
 mod records;
 
 use std::collections::{BTreeSet, HashMap};
@@ -16,6 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use self::git::Moves;
 use self::ledger::{Clean, Said};
+use self::mark::Head;
 use self::records::{SHARED, bytes_of, files_now, place_of, records_in};
 use crate::error::StoreError;
 use crate::room::Room;
@@ -23,6 +25,7 @@ use crate::store::Store;
 
 pub use self::ledger::Anchor;
 pub(crate) use self::ledger::{Ledger, Notes, Seal, vouch};
+pub use self::mark::Lost;
 pub(crate) use self::records::Kind;
 
 /// What became of a record.
@@ -54,6 +57,8 @@ pub struct Audit {
     pub differences: Vec<Difference>,
     /// Whether just this was told often enough before.
     pub is_settled: bool,
+    /// What was taken away that could have told more.
+    pub lost: Option<Lost>,
     digest: u64,
 }
 
@@ -72,47 +77,81 @@ impl Store {
     /// Compares the records with what Twining wrote. The first time, and where
     /// nothing may be written, everything is taken as it is.
     pub fn audit(&self) -> Result<Audit, StoreError> {
-        let Some(room) = self.audited_room()? else { return Ok(Audit::default()) };
+        let Ok(Some(room)) = self.audited_room() else { return Ok(Audit { lost: self.lost(), ..Audit::default() }) };
         let ledger = Ledger::open(&room.layout)?;
-        let said = ledger.read()?;
+        let bytes = ledger.bytes()?;
+        let lost = self.lost_ledger(&ledger, &bytes);
+        let said = Said::read(&bytes, ledger.seal);
         if let Some(anchor) = &said.anchor
             && differing(&room, &said, &ledger)?.odd.is_empty()
             && !Moves::since(&self.place().project, room.board.git_dir(), anchor).is_elsewhere(anchor)
         {
-            return Ok(Audit::default());
+            if lost.is_none() {
+                self.mark(&room, &ledger, &[Head::of(&bytes)]);
+            }
+            return Ok(Audit { lost, ..Audit::default() });
         }
         // Once more with the lock: a writer may be between its record and its note.
-        let Some(held) = room.lock_for_a_moment()? else { return Ok(Audit::default()) };
+        let Some(held) = room.lock_for_a_moment()? else { return Ok(Audit { lost, ..Audit::default() }) };
         let ledger = Ledger::open(&room.layout)?;
         let said = ledger.read()?;
         let Some(anchor) = said.anchor.clone() else {
             accept(&room, &ledger, &said)?;
-            return Ok(Audit::default());
+            self.mark_if_none(&room, &ledger, lost)?;
+            return Ok(Audit { lost, ..Audit::default() });
         };
         let found = differing(&room, &said, &ledger)?;
         let mut moves = Moves::since(&self.place().project, room.board.git_dir(), &anchor);
         if moves.is_busy || moves.is_merging {
-            return Ok(Audit::default());
+            return Ok(Audit { lost, ..Audit::default() });
         }
         moves.prepare(&found.odd.iter().map(|odd| place_of(&odd.key).0).collect());
-        let audit = judged(&room, found, &said, &ledger, &mut moves)?;
+        let (audit, now) = judged(&room, found, &said, &ledger, &mut moves)?;
+        self.shorten(&room, &ledger, &now, lost)?;
         drop(held);
-        Ok(audit)
+        Ok(Audit { lost, ..audit })
+    }
+
+    /// Leaves out what is past where that is most of it, and marks what is left.
+    fn shorten(&self, room: &Room, ledger: &Ledger, now: &Said, lost: Option<Lost>) -> Result<(), StoreError> {
+        let Some(text) = ledger.shortened(now)? else { return self.mark_if_none(room, ledger, lost) };
+        if lost.is_none() {
+            // Both: whoever is killed in between has left one of them.
+            self.mark(room, ledger, &[Head::of(&ledger.bytes()?), Head::of(text.as_bytes())]);
+        }
+        ledger.replace(&room.layout, &text)?;
+        self.mark_if_none(room, &Ledger::open(&room.layout)?, lost)
+    }
+
+    /// Marks the ledger as it is, unless something is lost that was not told.
+    fn mark_if_none(&self, room: &Room, ledger: &Ledger, lost: Option<Lost>) -> Result<(), StoreError> {
+        if lost.is_none() {
+            self.mark(room, ledger, &[Head::of(&ledger.bytes()?)]);
+        }
+        Ok(())
     }
 
     /// Takes every record as it is now.
     pub fn accept_records(&self) -> Result<usize, StoreError> {
-        let Some(room) = self.audited_room()? else { return Ok(0) };
+        let Some(room) = self.audited_room()? else { return self.forget_marks().map(|()| 0) };
         let _held = room.lock.take()?;
         let ledger = Ledger::open(&room.layout)?;
-        accept(&room, &ledger, &ledger.read()?)
+        let accepted = accept(&room, &ledger, &ledger.read()?)?;
+        self.mark_if_none(&room, &ledger, None)?;
+        Ok(accepted)
     }
 
     /// Remembers that this was told often enough.
     pub fn settle_audit(&self, audit: &Audit) -> Result<(), StoreError> {
         let Some(room) = self.audited_room()? else { return Ok(()) };
         let _held = room.lock.take()?;
-        vouch(&room.layout, |notes| notes.told(audit.digest))
+        let ledger = Ledger::open(&room.layout)?;
+        if !audit.differences.is_empty() {
+            let mut notes = Notes::new(ledger.seal);
+            notes.told(audit.digest);
+            ledger.add(&notes)?;
+        }
+        self.mark_if_none(&room, &ledger, None)
     }
 
     /// Compares what a commit would record with what was recorded last: every
@@ -256,7 +295,7 @@ fn compare(now: &HashMap<String, u64>, kind: Kind, said: &Said, found: &mut Foun
 }
 
 /// Tells what git did from what a hand did, and accepts the former.
-fn judged(room: &Room, found: Found, said: &Said, ledger: &Ledger, moves: &mut Moves<'_>) -> Result<Audit, StoreError> {
+fn judged(room: &Room, found: Found, said: &Said, ledger: &Ledger, moves: &mut Moves<'_>) -> Result<(Audit, Said), StoreError> {
     let seal = ledger.seal;
     let mut notes = Notes::new(seal);
     let mut differences = BTreeSet::new();
@@ -296,8 +335,8 @@ fn judged(room: &Room, found: Found, said: &Said, ledger: &Ledger, moves: &mut M
         ledger.add(&notes)?;
         now.anchor = Some(moves.now.clone());
     }
-    ledger.shorten(&room.layout, &now)?;
-    Ok(Audit { is_settled: said.told.contains(&digest), differences: differences.into_iter().collect(), digest })
+    let is_settled = said.told.contains(&digest);
+    Ok((Audit { is_settled, differences: differences.into_iter().collect(), lost: None, digest }, now))
 }
 
 /// Whether HEAD is a place to go by from now on: a commit made since records nothing

@@ -26,7 +26,8 @@ pub fn of_session(scene: &Scene) -> Reply {
     scene.keep_notes(&notes);
     let audit = scene.project.engine.store().audit().unwrap_or_default();
     let slipped = lists::at_start(&scene.project, &scene.work, &scene.recorded()).map(|told| text::visible(&told));
-    let parts = [snapshot::bring_back(scene), slipped, by_hand::in_brief(&audit.differences), brief];
+    let lost = audit.lost.map(by_hand::lost);
+    let parts = [snapshot::bring_back(scene), lost, slipped, by_hand::in_brief(&audit.differences), brief];
     let context = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     match auto_loop::at_start(scene) {
         Some(go) => Reply::Start { context, go },

@@ -4,12 +4,27 @@
 use std::collections::BTreeMap;
 
 use twining_model::text;
-use twining_store::{Changed, Difference};
+use twining_store::{Changed, Difference, Lost};
 
 /// Ids of one kind of change that are named.
 const MOST_IDS: usize = 5;
 /// Files that are told of.
 const MOST_FILES: usize = 8;
+
+/// What was taken away, what that means, and the way back.
+pub fn lost(lost: Lost) -> String {
+    let accept = "a person who meant it says `twining guard accept`";
+    let said = match lost {
+        Lost::Folder => format!(
+            "`.twining/` was taken away, with every record in it. Undo it: `git checkout -- .twining` brings back what was committed, a person's to do; {accept}, or `twining uninstall`"
+        ),
+        Lost::Local => "`.twining/local` is no folder: nothing can be kept and nothing compared. Undo it: a person moves away what stands there; Twining makes the folder anew".to_owned(),
+        Lost::Ledger => format!(
+            "the ledger in `.twining/local`, which tells what Twining wrote, was taken away or replaced, so what was done to the records meanwhile cannot be told. `git diff -- .twining` shows what differs from the last commit; {accept}"
+        ),
+    };
+    format!("[protect-twining-state] {said}")
+}
 
 /// One reason a file. The same change gives the same words, so that nobody is held
 /// for it more often than for any other reason.
