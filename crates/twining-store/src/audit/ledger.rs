@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use super::known::Known;
 use super::records::{Kind, squeezed};
 use crate::disk::{Dir, Handle};
 use crate::error::StoreError;
@@ -88,9 +89,14 @@ impl Notes {
         self.line(&format!("+{known:016x} {key}"));
     }
 
-    /// Twining took this record away, or its going was accepted.
+    /// Twining took this record away.
     pub(crate) fn took(&mut self, key: &str) {
         self.line(&format!("-{key}"));
+    }
+
+    /// That this record went is accepted.
+    pub(crate) fn let_go(&mut self, key: &str) {
+        self.line(&format!("~{key}"));
     }
 
     /// This record is accepted as it is.
@@ -101,6 +107,13 @@ impl Notes {
     /// All is accepted as of this place in git's history.
     pub(crate) fn anchor(&mut self, anchor: &Anchor) {
         self.line(&format!("@{} {}", anchor.reflog, anchor.head));
+    }
+
+    /// What git knows that is nobody's deed here.
+    pub(crate) fn known(&mut self, known: &Known) {
+        if let Ok(known) = serde_json::to_string(known) {
+            self.line(&format!("&{known}"));
+        }
     }
 
     /// A file of records was as it should be.
@@ -163,14 +176,18 @@ impl Ledger {
     /// What it would be with nothing past in it, where most of it is.
     pub(crate) fn shortened(&self, said: &Said) -> Result<Option<String>, StoreError> {
         let long = usize::try_from(self.handle.fingerprint()?.size).unwrap_or(usize::MAX);
-        if long < LONG_BYTES || said.lines < 3 * said.current.len() {
+        if long < LONG_BYTES || said.lines < 3 * (said.current.len() + said.taken.len()) {
             return Ok(None);
         }
         let mut notes = Notes::new(self.seal);
         said.current.iter().for_each(|(key, known)| notes.line(&format!("+{known:016x} {key}")));
+        said.taken.iter().filter(|key| !said.current.contains_key(*key)).for_each(|key| notes.took(key));
         said.told.iter().for_each(|digest| notes.told(*digest));
         if let Some(anchor) = &said.anchor {
             notes.anchor(anchor);
+        }
+        if let Some(known) = &said.known {
+            notes.known(known);
         }
         Ok(Some(notes.text))
     }
@@ -211,10 +228,14 @@ pub(crate) struct Clean {
 pub(crate) struct Said {
     /// What each record should be.
     pub(crate) current: HashMap<String, u64>,
-    /// Everything that was ever vouched for, with its place in the order.
+    /// Everything that was ever vouched for or accepted, with its place in the order.
     pub(crate) ever: HashMap<u64, usize>,
+    /// What Twining itself took away, at any time.
+    pub(crate) taken: HashSet<String>,
     /// Since when everything is accepted that git brings; none before that.
     pub(crate) anchor: Option<Anchor>,
+    /// What git knew when everything was last taken as it was.
+    pub(crate) known: Option<Known>,
     /// Files as they were when they were last found right, and what was written since.
     pub(crate) clean: HashMap<Kind, (Clean, HashSet<String>)>,
     /// Differences told often enough.
@@ -242,14 +263,15 @@ impl Said {
             "+" | "=" => {
                 let (known, key) = rest.split_once(' ')?;
                 let known = hex(known)?;
-                if sign == "+" {
-                    let order = self.ever.len();
-                    self.ever.entry(known).or_insert(order);
-                }
+                let order = self.ever.len();
+                self.ever.entry(known).or_insert(order);
                 self.current.insert(key.to_owned(), known);
                 self.since(key);
             }
-            "-" => {
+            "-" | "~" => {
+                if sign == "-" {
+                    self.taken.insert(rest.to_owned());
+                }
                 self.current.remove(rest);
                 self.since(rest);
             }
@@ -263,6 +285,7 @@ impl Said {
                 let clean = Clean { size: usize::from_str_radix(size, 16).ok()?, hash: hex(hash)? };
                 self.clean.insert(kind, (clean, HashSet::new()));
             }
+            "&" => self.known = serde_json::from_str(rest).ok(),
             "!" => drop(self.told.insert(hex(rest)?)),
             _ => {}
         }

@@ -14,7 +14,7 @@ use crate::tail;
 use twining_model::limits;
 
 /// Bytes of one file of records.
-const MOST_BYTES: usize = 1024 * 1024 * 1024;
+pub(crate) const MOST_BYTES: usize = 1024 * 1024 * 1024;
 
 /// Where a record stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

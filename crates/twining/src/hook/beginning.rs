@@ -19,6 +19,8 @@ pub fn of_session(scene: &Scene) -> Reply {
     // An old note in the way is no reason to begin without a brief.
     let _ = scene.project.engine.store().clear_notes();
     scene.accept_what_is_there();
+    // Without it, what comes from a remote that is new is asked about.
+    let _ = scene.project.engine.store().know_remotes();
     // Only the end of a turn can tell anybody; here it is remembered.
     whereabouts::taken_away(scene);
     let mut notes = scene.notes();
@@ -27,7 +29,9 @@ pub fn of_session(scene: &Scene) -> Reply {
     let audit = scene.project.engine.store().audit().unwrap_or_default();
     let slipped = lists::at_start(&scene.project, &scene.work, &scene.recorded()).map(|told| text::visible(&told));
     let lost = audit.lost.map(by_hand::lost);
-    let parts = [snapshot::bring_back(scene), lost, slipped, by_hand::in_brief(&audit.differences), brief];
+    let brought = by_hand::brought(&audit);
+    traced::told(&scene.project, &scene.heard, brought.as_deref());
+    let parts = [snapshot::bring_back(scene), lost, slipped, by_hand::in_brief(&audit.differences), brought, brief];
     let context = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     match auto_loop::at_start(scene) {
         Some(go) => Reply::Start { context, go },

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use twining_model::text;
-use twining_store::{Changed, Difference, Lost};
+use twining_store::{Audit, Changed, Difference, Lost};
 
 /// Ids of one kind of change that are named.
 const MOST_IDS: usize = 5;
@@ -50,6 +50,23 @@ pub fn in_brief(differences: &[Difference]) -> Option<String> {
         "Twining did not write these changes to its records, and git did not bring them. If you did not make them, tell the person, who accepts them with `twining guard accept` or takes them back with git:\n{}",
         lines.join("\n")
     ))
+}
+
+/// What git brought from others, or undid, in a line: nobody is held for it.
+pub fn brought(audit: &Audit) -> Option<String> {
+    if audit.brought.is_empty() {
+        return None;
+    }
+    let parts = told(&audit.brought).into_iter().take(MOST_FILES).map(|(file, what)| format!("{file}: {what}"));
+    let parts: Vec<String> = parts.collect();
+    let commits = if audit.commits.is_empty() { String::new() } else { format!(", with {}", text::visible(&audit.commits.join(", "))) };
+    Some(format!("git brought changes to .twining/ that Twining did not write here{commits}: {}", parts.join("; ")))
+}
+
+/// The same of feature lists.
+pub fn brought_lists(brought: &[String]) -> Option<String> {
+    (!brought.is_empty())
+        .then(|| text::visible(&format!("git brought changes to a feature list that no run here shows: {}", brought.join("; "))))
 }
 
 /// For a commit: what would be recorded for everybody.

@@ -32,15 +32,30 @@ pub fn reply(scene: &Scene) -> Reply {
     let Checked { guards, forged, seal } = rules::guards_checked(&scene.project, notes.checked.as_deref());
     notes.checked = seal;
     let odd = forged.into_iter().chain(audit.lost.map(by_hand::lost).or(taken)).collect();
-    let reply = match reason(scene, &guards, odd, &audit, &notes) {
+    let lists = scene.lists().changed(&guards, &scene.recorded());
+    let told: Vec<String> = by_hand::brought(&audit).into_iter().chain(by_hand::brought_lists(&lists.brought)).collect();
+    let told = (!told.is_empty()).then(|| told.join("\n"));
+    traced::told(&scene.project, &scene.heard, told.as_deref());
+    let reply = match reason(scene, &guards, odd, lists.slipped, &audit, &notes) {
         Some(reason) => held(scene, &mut notes, &audit, &reason),
         None if scene.heard.event.moment == Moment::Stop => auto_loop::at_stop(scene, &mut notes),
         None => Reply::Silence,
     };
     scene.keep_notes(&notes);
-    match reply {
+    match with(reply, told) {
         // Held before and nothing is known of it, or nothing can be kept: it would be held for ever.
         Reply::Hold(reason) if is_forgotten || !scene.is_remembered() => Reply::Notice(reason),
+        reply => reply,
+    }
+}
+
+/// An answer, and what the person reads with it.
+fn with(reply: Reply, told: Option<String>) -> Reply {
+    let Some(told) = told else { return reply };
+    match reply {
+        Reply::Silence => Reply::Notice(told),
+        Reply::Notice(reason) => Reply::Notice(format!("{reason}\n{told}")),
+        Reply::Hold(reason) => Reply::Hold(format!("{reason}\n{told}")),
         reply => reply,
     }
 }
@@ -92,9 +107,8 @@ pub fn of_session(scene: &Scene) -> Reply {
     Reply::Silence
 }
 
-fn reason(scene: &Scene, guards: &Guards, odd: Vec<String>, audit: &Audit, notes: &Notes) -> Option<String> {
+fn reason(scene: &Scene, guards: &Guards, odd: Vec<String>, lists: Vec<String>, audit: &Audit, notes: &Notes) -> Option<String> {
     let mut slipped = scene.accepted().slipped_texts(guards, &|path| scene.work.text(path));
-    let lists = scene.lists().slipped(guards, &scene.recorded());
     if lists.is_empty() {
         // Every run that was needed is there now; the files may change later.
         scene.lists().accept();
