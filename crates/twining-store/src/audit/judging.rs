@@ -113,6 +113,9 @@ fn put(key: &str, known: u64, changed: Changed, said: &Said, moves: &mut Moves<'
 
 /// Whose it is that a record is gone.
 fn removed(key: &str, bytes_now: Option<&[u8]>, said: &Said, moves: &mut Moves<'_>, seal: Seal) -> Whose {
+    if said.leaving.contains(key) {
+        return Whose::Ours;
+    }
     match moves.took(key, bytes_now, seal) {
         // Twining took it away on another branch, which is merged.
         None if said.taken.contains(key) && moves.lacks(key, seal) => Whose::Ours,

@@ -89,6 +89,17 @@ impl Notes {
         self.line(&format!("+{known:016x} {key}"));
     }
 
+    /// Twining is about to write this record. If it never comes, nothing is missing.
+    pub(crate) fn means(&mut self, key: &str, content: &[u8]) {
+        let known = self.seal.of_record(key, content);
+        self.line(&format!("?{known:016x}"));
+    }
+
+    /// Twining is about to take this record away.
+    pub(crate) fn leaves(&mut self, key: &str) {
+        self.line(&format!("<{key}"));
+    }
+
     /// Twining took this record away.
     pub(crate) fn took(&mut self, key: &str) {
         self.line(&format!("-{key}"));
@@ -198,6 +209,24 @@ impl Ledger {
     }
 }
 
+/// Writes records, and notes it: before, so that whoever is killed in between did it
+/// in Twining's name all the same, and after. The caller holds the write lock.
+pub(crate) fn vouching(
+    layout: &Layout,
+    records: &[(String, &[u8])],
+    write: impl FnOnce() -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let ledger = Ledger::open(layout)?;
+    let (mut before, mut after) = (Notes::new(ledger.seal), Notes::new(ledger.seal));
+    for (key, content) in records {
+        before.means(key, content);
+        after.wrote(key, content);
+    }
+    ledger.add(&before)?;
+    write()?;
+    ledger.add(&after)
+}
+
 /// Notes at once what was written. The caller holds the write lock.
 pub(crate) fn vouch(layout: &Layout, note: impl FnOnce(&mut Notes)) -> Result<(), StoreError> {
     let ledger = Ledger::open(layout)?;
@@ -232,6 +261,8 @@ pub(crate) struct Said {
     pub(crate) ever: HashMap<u64, usize>,
     /// What Twining itself took away, at any time.
     pub(crate) taken: HashSet<String>,
+    /// What Twining was about to take away when it was last heard of it.
+    pub(crate) leaving: HashSet<String>,
     /// Since when everything is accepted that git brings; none before that.
     pub(crate) anchor: Option<Anchor>,
     /// What git knew when everything was last taken as it was.
@@ -265,6 +296,7 @@ impl Said {
                 let known = hex(known)?;
                 let order = self.ever.len();
                 self.ever.entry(known).or_insert(order);
+                self.leaving.remove(key);
                 self.current.insert(key.to_owned(), known);
                 self.since(key);
             }
@@ -272,9 +304,15 @@ impl Said {
                 if sign == "-" {
                     self.taken.insert(rest.to_owned());
                 }
+                self.leaving.remove(rest);
                 self.current.remove(rest);
                 self.since(rest);
             }
+            "?" => {
+                let order = self.ever.len();
+                self.ever.entry(hex(rest)?).or_insert(order);
+            }
+            "<" => drop(self.leaving.insert(rest.to_owned())),
             "@" => {
                 let (reflog, head) = rest.split_once(' ')?;
                 self.anchor = Some(Anchor { head: head.to_owned(), reflog: reflog.parse().ok()? });

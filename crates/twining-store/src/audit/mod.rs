@@ -31,7 +31,7 @@ use crate::room::Room;
 use crate::store::Store;
 
 pub use self::ledger::Anchor;
-pub(crate) use self::ledger::{Ledger, Notes, Seal, vouch};
+pub(crate) use self::ledger::{Ledger, Notes, Seal, vouch, vouching};
 pub use self::mark::Lost;
 pub(crate) use self::records::Kind;
 
@@ -134,12 +134,13 @@ impl Store {
         Ok(Audit { lost, ..audit })
     }
 
-    /// Learns of remotes on other machines that were added since: a session begins.
+    /// Learns of remotes that were added since. For when a session begins: what one adds
+    /// itself brings nobody's work but its own.
     pub fn know_remotes(&self) -> Result<(), StoreError> {
         let Some(room) = self.audited_room()? else { return Ok(()) };
         let ledger = Ledger::open(&room.layout)?;
         let said = ledger.read()?;
-        let Some(known) = said.known.and_then(|known| known.with_far_remotes(&self.place().project)) else { return Ok(()) };
+        let Some(known) = said.known.and_then(|known| known.with_remotes(&self.place().project)) else { return Ok(()) };
         let Some(_held) = room.lock_for_a_moment()? else { return Ok(()) };
         let mut notes = Notes::new(ledger.seal);
         notes.known(&known);

@@ -19,8 +19,6 @@ pub fn of_session(scene: &Scene) -> Reply {
     // An old note in the way is no reason to begin without a brief.
     let _ = scene.project.engine.store().clear_notes();
     scene.accept_what_is_there();
-    // Without it, what comes from a remote that is new is asked about.
-    let _ = scene.project.engine.store().know_remotes();
     // Only the end of a turn can tell anybody; here it is remembered.
     whereabouts::taken_away(scene);
     let mut notes = scene.notes();
@@ -28,6 +26,10 @@ pub fn of_session(scene: &Scene) -> Reply {
     scene.keep_notes(&notes);
     let audit = scene.project.engine.store().audit().unwrap_or_default();
     let slipped = lists::at_start(&scene.project, &scene.work, &scene.recorded()).map(|told| text::visible(&told));
+    if scene.heard.source != "compact" && slipped.is_none() && audit.differences.is_empty() {
+        // Without it, what comes from a remote that is new is asked about.
+        let _ = scene.project.engine.store().know_remotes();
+    }
     let lost = audit.lost.map(by_hand::lost);
     let brought = by_hand::brought(&audit);
     traced::told(&scene.project, &scene.heard, brought.as_deref());
