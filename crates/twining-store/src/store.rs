@@ -247,6 +247,7 @@ impl Store {
         record.write(held.file())?;
         room.catch_up()?;
         let archival = room.with_view(now, choose)?;
+        archive::announce(&room.board, &archival)?;
         let archived = archive::move_out(&room.layout, &archival, now)?;
         if archived.moved > 0 {
             let dropped = archival.ids.iter().cloned().collect();

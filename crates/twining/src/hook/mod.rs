@@ -37,7 +37,7 @@ use std::process::ExitCode;
 use serde_json::Value;
 use twining_engine::guards::{Heard, Moment};
 
-pub use by_hand::in_brief as told_by_hand;
+pub use by_hand::{in_brief as told_by_hand, lost as told_lost};
 pub use host::{HOSTS, Host};
 pub use lists::{accept as accept_lists, slipped as slipped_lists};
 pub use rules::{guards, guards_as_written};
