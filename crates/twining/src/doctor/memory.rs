@@ -15,6 +15,7 @@ use twining_store::{SCAFFOLD, StoreError, lacking_lines};
 
 use super::{Check, Finding};
 use crate::desk::Project;
+use crate::hook;
 use crate::init;
 use crate::locate::FOLDER;
 use crate::page::count;
@@ -52,7 +53,7 @@ pub fn checks(project: &Project) -> (Vec<Check>, bool) {
     checks.extend(locked_out(&folder));
     checks.push(config(&project.engine));
     checks.push(embeddings(&project.engine));
-    checks.extend(policy(&project.engine));
+    checks.extend(policy(project));
     match project.engine.status() {
         Ok(status) => checks.extend(memory(&status)),
         Err(failure) => checks.push(Check::failed("store", &Problem::from(failure))),
@@ -106,16 +107,23 @@ fn embeddings(engine: &Engine) -> Check {
 }
 
 /// What is wrong with the policy files; nothing where there are none, or no mistakes.
-fn policy(engine: &Engine) -> Vec<Check> {
-    let mistakes = engine.policy(&user_policy::read()).mistakes;
-    let hint = "the rest of the file holds; twining gates and twining role show what does".to_owned();
-    mistakes.iter().map(|mistake| Check { hint: Some(hint.clone()), ..Check::new("policy", Finding::Warn, mistake.to_string()) }).collect()
+fn policy(project: &Project) -> Vec<Check> {
+    let guards = hook::guards_as_written(project);
+    let mut mistakes = project.engine.policy(&user_policy::read()).mistakes;
+    mistakes.extend(guards.mistakes.iter().filter(|mistake| !mistakes.contains(mistake)).cloned().collect::<Vec<_>>());
+    let (finding, hint) = if guards.unread().is_some() {
+        (Finding::Fail, "mend that line: until then no guard of the project is known, and agents are kept from changing anything else")
+    } else {
+        (Finding::Warn, "the rest of the file holds; twining gates, twining role and twining guard list show what does")
+    };
+    mistakes.iter().map(|mistake| Check::new("policy", finding, mistake.to_string()).hinted(hint)).collect()
 }
 
 fn memory(status: &StatusReport) -> Vec<Check> {
     let finding = if status.summary.starts_with(UNWELL) { Finding::Warn } else { Finding::Ok };
     let mut checks = vec![Check::new("store", finding, status.summary.clone())];
-    for unreadable in &status.unreadable {
+    // A broken policy has checks of its own.
+    for unreadable in status.unreadable.iter().filter(|unreadable| unreadable.file != "policy.yml") {
         let line = unreadable.line.map_or_else(String::new, |line| format!(" line {line}"));
         let hint = "it is kept as it is; mend it by hand or restore it from git".to_owned();
         let check = Check::new("files", Finding::Fail, format!("{}{line} cannot be read: {}", unreadable.file, unreadable.why));

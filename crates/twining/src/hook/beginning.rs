@@ -8,7 +8,7 @@ use twining_model::text;
 
 use super::reply::Reply;
 use super::scene::Scene;
-use super::{auto_loop, brief, by_hand, lists, running, snapshot, traced, whereabouts};
+use super::{auto_loop, brief, by_hand, lists, rules, running, snapshot, traced, whereabouts};
 use crate::user_policy;
 
 /// Items of a role's list that are told.
@@ -26,7 +26,8 @@ pub fn of_session(scene: &Scene) -> Reply {
     scene.keep_notes(&notes);
     let audit = scene.project.engine.store().audit().unwrap_or_default();
     let slipped = lists::at_start(&scene.project, &scene.work, &scene.recorded()).map(|told| text::visible(&told));
-    let parts = [snapshot::bring_back(scene), slipped, by_hand::in_brief(&audit.differences), brief];
+    let unread = rules::guards(&scene.project).unread().map(|told| text::visible(&told));
+    let parts = [unread, snapshot::bring_back(scene), slipped, by_hand::in_brief(&audit.differences), brief];
     let context = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     match auto_loop::at_start(scene) {
         Some(go) => Reply::Start { context, go },
