@@ -199,7 +199,7 @@ fn what_only_looks_ours_is_never_started() {
     shop.write(".claude/settings.json", &settings);
     shop.write_program("tools/twining", &format!("#!/bin/sh\ntouch '{}'\n", trap.display()));
     let told = examined(&shop, &[]);
-    assert_eq!(said(&told, "hook", "not plainly ours").0, "fail");
+    assert_eq!(said(&told, "hook", "does not start Twining").0, "fail");
     assert!(!trap.exists());
 }
 

@@ -10,7 +10,7 @@ use super::block::{self, Marks, Spot};
 use super::sheet::{Sheet, unfit};
 use crate::drivers::{DRIVERS, Driver};
 use crate::git::Shape;
-use crate::installed::{NAME, for_shell};
+use crate::installed::{NAME, for_shell, from_shell, on_path};
 use crate::problem::Problem;
 
 /// The hooks, and what becomes of a commit where ours refuses: nothing can be
@@ -124,8 +124,11 @@ impl GitGround {
                 // Never ours to change, and told as such.
                 continue;
             }
+            let program = program_of(&script, name);
             if !has_ours {
                 faults.push(format!("{name} no longer asks twining, so {lost}"));
+            } else if let Some(program) = program.filter(|program| !can_start(program)) {
+                faults.push(format!("{name} starts `{program}`, which is gone, so {lost}"));
             } else if !self.is_husky() && !starts(&file) {
                 faults.push(format!("{name} is not executable, so git never starts it and {lost}"));
             }
@@ -235,6 +238,18 @@ impl GitGround {
         }
         Ok(())
     }
+}
+
+/// The program that a script starts for a hook of ours, as far as it can be told.
+fn program_of(script: &str, name: &str) -> Option<String> {
+    let call = format!(" hook --agent git {name}");
+    let line = script.lines().map(str::trim).find(|line| line.contains(&call) && !line.starts_with('#'))?;
+    from_shell(line.split_once(&call)?.0.trim())
+}
+
+/// Whether there is a program behind a word of a script.
+fn can_start(word: &str) -> bool {
+    if word.contains('/') { Path::new(word).is_file() && starts(Path::new(word)) } else { on_path(word).is_some() }
 }
 
 /// Whether the system would start a file.

@@ -27,7 +27,7 @@ use twining_store::SCAFFOLD;
 pub use self::hosts::{Ground, Host, Reach};
 pub use self::jsonc::Settings;
 use self::piece::{Part, Piece};
-pub use self::state::{Wired, git_told, mend, wired};
+pub use self::state::{Server, Wired, git_told, mend, wired};
 
 use self::git::GitGround;
 use self::receipt::{Original, Receipt};
@@ -172,6 +172,7 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     } else {
         let mut left = receipt;
         outcome.edits.iter().for_each(|edit| left.forget(&edit.path));
+        left.forget_strangers();
         left.folders.retain(|folder| folder.is_dir());
         store.keep_receipt(left.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
     }

@@ -177,10 +177,12 @@ impl Part {
         match self {
             Self::Server { path, .. } => {
                 let path: Vec<&str> = path.iter().map(String::as_str).chain(["twining"]).collect();
-                Settings::read(Some(text)).ok().and_then(|settings| settings.get(&path)).is_some_and(|entry| starts_us(&entry))
+                Settings::read(Some(text)).is_ok_and(|settings| settings.all(&path).iter().any(starts_us))
             }
-            Self::Hooks(_) => Settings::read(Some(text)).ok().and_then(|settings| settings.get(&["hooks"])).is_some_and(|hooks| {
-                let groups = hooks.as_object().into_iter().flat_map(|events| events.values()).flat_map(|list| list.as_array()).flatten();
+            Self::Hooks(_) => Settings::read(Some(text)).is_ok_and(|settings| {
+                let hooks = settings.all(&["hooks"]);
+                let groups =
+                    hooks.iter().filter_map(Value::as_object).flat_map(|events| events.values()).flat_map(|list| list.as_array()).flatten();
                 groups.flat_map(super::jsonc::handlers).any(is_hook_of_ours)
             }),
             Self::Toml(_) => codex_toml::entry(text).is_some_and(|(command, _)| command == "twining"),
