@@ -347,6 +347,9 @@ fn the_loop_runs_by_itself_from_an_empty_project_to_the_end() {
     let begun = answer(&hook(&project, "SessionStart", json!({"source": "startup"})));
     let go = begun["hookSpecificOutput"]["initialUserMessage"].as_str().expect("something to begin with");
     assert!(go.contains("initialize"), "{go}");
+    // Hosts that send no first message for us tell it with the brief.
+    let told = begun["hookSpecificOutput"]["additionalContext"].as_str().expect("a brief");
+    assert!(told.contains("Next step of the feature loop: initialize (there is no feature list yet), in the role initializer"), "{told}");
     for id in ["A", "B"] {
         project.json(&["features", "add", id, "--description", "a feature"]);
     }
