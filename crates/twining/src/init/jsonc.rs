@@ -39,6 +39,15 @@ pub enum Unfit {
     Taken(String),
 }
 
+/// What becomes of the objects around an entry that is taken out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Around {
+    /// They go with it where nothing else is in them.
+    GoesIfEmpty,
+    /// They stay: somebody may have put them there.
+    Stays,
+}
+
 /// Settings that are open for surgery.
 pub struct Settings {
     root: CstRootNode,
@@ -157,10 +166,10 @@ impl Settings {
         Ok(())
     }
 
-    /// Takes an entry of ours out, and the objects around it that are empty then.
-    pub fn unset(&self, path: &[&str], key: &str, is_ours: impl Fn(&Value) -> bool) {
+    /// Takes an entry of ours out, and with it the objects around it that are empty then, or not.
+    pub fn unset(&self, path: &[&str], key: &str, is_ours: impl Fn(&Value) -> bool, around: Around) {
         if let Some(root) = self.root.object_value() {
-            unset_in(&root, path, key, &is_ours);
+            unset_in(&root, path, key, &is_ours, around);
         }
     }
 
@@ -230,7 +239,7 @@ fn named(object: &CstObject, name: &str) -> Vec<CstObjectProp> {
 }
 
 /// Takes entries of ours out below an object, and what is empty then; whether there were any.
-fn unset_in(object: &CstObject, path: &[&str], key: &str, is_ours: &impl Fn(&Value) -> bool) -> bool {
+fn unset_in(object: &CstObject, path: &[&str], key: &str, is_ours: &impl Fn(&Value) -> bool, around: Around) -> bool {
     let mut touched = false;
     let Some((name, rest)) = path.split_first() else {
         for found in named(object, key) {
@@ -243,9 +252,9 @@ fn unset_in(object: &CstObject, path: &[&str], key: &str, is_ours: &impl Fn(&Val
     };
     for found in named(object, name) {
         let Some(inner) = found.object_value() else { continue };
-        if unset_in(&inner, rest, key, is_ours) {
+        if unset_in(&inner, rest, key, is_ours, around) {
             touched = true;
-            if inner.properties().is_empty() {
+            if around == Around::GoesIfEmpty && inner.properties().is_empty() {
                 found.remove();
             }
         }
@@ -365,7 +374,7 @@ mod tests {
             for kept in ["// mine", "/* why */", "// keep", "lint", "\"other\""] {
                 assert_eq!(with.contains(kept), text.contains(kept), "{kept} in {with}");
             }
-            again.unset(&["mcpServers"], "twining", starts_us);
+            again.unset(&["mcpServers"], "twining", starts_us, Around::GoesIfEmpty);
             again.unhang();
             let parse = |text: &str| Settings::read(Some(text)).expect("parses").root.to_serde_value();
             assert_eq!(parse(&again.text()), parse(text), "{}", again.text());

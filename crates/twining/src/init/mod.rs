@@ -5,6 +5,7 @@
 //! that `uninstall` restores it.
 
 mod apply;
+mod back;
 mod block;
 pub mod codex_toml;
 pub mod flags;
@@ -13,6 +14,7 @@ mod hosts;
 mod jsonc;
 mod piece;
 mod receipt;
+mod shared;
 mod sheet;
 mod state;
 mod suggest;
@@ -24,13 +26,15 @@ use std::path::{Path, PathBuf};
 
 use twining_store::SCAFFOLD;
 
+use self::back::{prove_back, restore, take_back};
 pub use self::hosts::{Ground, Host, Reach};
 pub use self::jsonc::Settings;
-use self::piece::{Part, Piece};
+use self::piece::Piece;
 pub use self::state::{Server, Wired, git_told, mend, wired};
 
 use self::git::GitGround;
 use self::receipt::{Original, Receipt};
+use self::shared::Shared;
 use self::sheet::{Edit, Sheet};
 use self::telling::{Outcome, agreed, tell};
 use crate::desk::Project;
@@ -66,9 +70,13 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     let ground = ground(&project, wish.reach);
     let hosts = wish.hosts.clone().unwrap_or_else(|| Host::ALL.into_iter().filter(|host| host.is_here(&ground)).collect());
     let mut sheet = Sheet::new(&ground.checkout, ground.home.as_deref());
-    let pieces: Vec<Piece> = hosts.iter().flat_map(|host| host.pieces(&ground)).collect();
+    let shared = if wish.reach == Reach::Stealth { Shared::of(&project) } else { Shared::default() };
+    shared.tell(&mut sheet, &hosts);
+    // What the team shares works already: beside it, hooks would run twice.
+    let alone = hosts.iter().filter(|host| !shared.hosts.contains(host));
+    let pieces: Vec<Piece> = alone.flat_map(|host| host.pieces(&ground)).collect();
     let git = git_ground(&project, &mut sheet);
-    leave_other_reach(&project, &mut sheet, wish.reach, git.as_ref())?;
+    leave_other_reach(&project, &mut sheet, wish.reach, git.as_ref(), &shared)?;
     match wish.reach {
         Reach::Team => pieces.iter().try_for_each(|piece| piece.put(&mut sheet))?,
         Reach::Stealth => put_unseen(&project, &mut sheet, &pieces, git.as_ref())?,
@@ -125,6 +133,9 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
     for reach in [Reach::Team, Reach::Stealth] {
         let ground = ground(&project, reach);
+        for host in Host::ALL {
+            prove_back(&mut sheet, &receipt, &project, &host.pieces(&ground))?;
+        }
         for piece in Host::ALL.into_iter().flat_map(|host| host.pieces(&ground)).rev() {
             take_back(&mut sheet, &receipt, &piece)?;
         }
@@ -227,11 +238,11 @@ fn git_ground(project: &Project, sheet: &mut Sheet) -> Option<GitGround> {
 
 /// What an earlier `init` of the other kind wrote is taken out: hooks would run
 /// twice, and a memory the team shares would stay hidden.
-fn leave_other_reach(project: &Project, sheet: &mut Sheet, reach: Reach, git: Option<&GitGround>) -> Result<(), Problem> {
+fn leave_other_reach(project: &Project, sheet: &mut Sheet, reach: Reach, git: Option<&GitGround>, shared: &Shared) -> Result<(), Problem> {
     let (other, stays) = (if reach == Reach::Team { Reach::Stealth } else { Reach::Team }, ground(project, reach));
     let kept: Vec<PathBuf> = Host::ALL.into_iter().flat_map(|host| host.pieces(&stays)).map(|piece| piece.file).collect();
     for piece in Host::ALL.into_iter().flat_map(|host| host.pieces(&ground(project, other))).rev() {
-        let concerns = !kept.contains(&piece.file) && piece.file.is_file();
+        let concerns = !kept.contains(&piece.file) && !shared.files.contains(&piece.file) && piece.file.is_file();
         if concerns && matches!(sheet.text(&piece.file, &piece.within), Ok(Some(text)) if piece.part.is_in(&text)) {
             piece.take(sheet)?;
         }
@@ -303,54 +314,5 @@ fn carry_out(project: &Project, edits: &[Edit]) -> Result<(), Problem> {
     receipt.folders.extend(made);
     receipt.folders.dedup();
     store.keep_receipt(receipt.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
-    Ok(())
-}
-
-/// Takes a piece out of its file, if it is in it.
-fn take_back(sheet: &mut Sheet, receipt: &Receipt, piece: &Piece) -> Result<(), Problem> {
-    let Piece { file, within, part } = piece;
-    if !within.is_dir() || !file.exists() {
-        return Ok(());
-    }
-    // A link that leads out was never written to.
-    let Ok(Some(text)) = sheet.text(file, within) else { return Ok(()) };
-    let ours = match part {
-        // Nobody can tell whose it is, so it goes with the rest or not at all.
-        Part::Setting(..) => sheet.is_changed(file, within),
-        _ => part.is_in(&text),
-    };
-    if !ours {
-        return Ok(());
-    }
-    let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    match (part, receipt.put_in(&real)) {
-        (Part::Block(marks, _), Some(put_in)) => {
-            let taken = |text: Option<&str>| text.map_or(Ok(None), |text| block::take_with_gap(text, *marks, put_in));
-            sheet.edit(file, within, |text| Ok(taken(text).unwrap_or_else(|_| text.map(str::to_owned))))?;
-        }
-        _ => piece.take(sheet)?,
-    }
-    // One that was there before us stays, even if nothing is left in it.
-    if receipt.was_there(&real) {
-        let empty = if real.extension().is_some_and(|ending| ending == "json") { "{}\n" } else { "" };
-        sheet.edit(file, within, |text| Ok(Some(text.unwrap_or(empty).to_owned())))?;
-    }
-    Ok(())
-}
-
-/// Restores to the byte what nobody touched since.
-fn restore(sheet: &mut Sheet, receipt: &Receipt) -> Result<(), Problem> {
-    let files: Vec<PathBuf> = sheet.files().map(Path::to_owned).collect();
-    for file in files {
-        let Some(within) = file.parent().map(Path::to_owned) else { continue };
-        let Ok(Some(now)) = std::fs::read_to_string(&file).map(Some) else { continue };
-        match receipt.original(&file, &now) {
-            Original::Unknown => {}
-            Original::Absent => sheet.edit(&file, &within, |_| Ok(None))?,
-            // What was mended was ours already, in part: it is taken out, not brought back.
-            Original::Text(text) if block::has_marker(&text) || git::has_driver(&text) => {}
-            Original::Text(text) => sheet.edit(&file, &within, |_| Ok(Some(text)))?,
-        }
-    }
     Ok(())
 }
