@@ -266,6 +266,39 @@ fn stealth_is_refused_where_git_cannot_be_asked() {
 }
 
 #[test]
+fn purging_leaves_nothing_of_this_project_in_the_users_folders_and_all_of_another() {
+    let (shop, kept) = (Repository::new(), |shop: &Repository| {
+        let found = fs::read_dir(shop.path("home/.cache/twining/local")).into_iter().flatten().flatten();
+        found.map(|file| file.file_name().to_string_lossy().into_owned()).collect::<Vec<_>>()
+    });
+    let policy = "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n";
+    let other = shop.path("other");
+    fs::create_dir_all(other.join(".git")).expect("makes a folder");
+    let call = |dir: &std::path::Path| {
+        let told = serde_json::json!({"session_id": "s", "cwd": dir, "tool_name": "Bash", "tool_input": {"command": "git push"}});
+        let mut command = shop.command_in(dir, &["hook", "PreToolUse"]);
+        let mut child = command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).spawn().expect("starts");
+        std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), told.to_string().as_bytes()).expect("takes it");
+        child.wait().expect("ends");
+    };
+    for dir in [other.clone(), shop.path("shop")] {
+        shop.run_in(&dir, &["init", "--agent", "claude"]);
+        fs::write(dir.join(".twining/policy.yml"), policy).expect("writes");
+        shop.run_in(&dir, &["post", "finding", "x"]);
+        call(&dir);
+        if dir == other {
+            assert!(!kept(&shop).is_empty(), "something is kept");
+        }
+    }
+    let both = kept(&shop).len();
+    shop.told(&["uninstall", "--purge", "--yes"]);
+    let left = kept(&shop);
+    assert!(!left.is_empty() && left.len() * 2 == both, "{left:?} of {both}");
+    call(&other);
+    assert_eq!(kept(&shop), left, "they are the other's");
+}
+
+#[test]
 fn purging_is_not_done_behind_a_persons_back() {
     let shop = Repository::new();
     shop.told(&["init", "--agent", "none"]);

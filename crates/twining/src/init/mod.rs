@@ -37,7 +37,9 @@ use self::receipt::{Original, Receipt};
 use self::shared::Shared;
 use self::sheet::{Edit, Sheet};
 use self::telling::{Outcome, agreed, tell};
+use crate::allowed::Allowed;
 use crate::desk::Project;
+use crate::hook;
 use crate::installed;
 use crate::locate::FOLDER;
 use crate::out::Style;
@@ -180,6 +182,8 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     apply::remove_empty(&receipt.folders);
     if purged {
         store.purge().map_err(twining_engine::Failure::from)?;
+        hook::forget_project(&project.located.place.project);
+        Allowed::forget(store);
     } else {
         let mut left = receipt;
         outcome.edits.iter().for_each(|edit| left.forget(&edit.path));
