@@ -9,12 +9,14 @@ use std::time::Duration;
 
 use twining_engine::{Engine, ModelState, StatusReport};
 use twining_model::{Entry, Id, Trace};
+use twining_store::array;
 use twining_store::config::VERSION;
 use twining_store::disk::Dir;
 use twining_store::{SCAFFOLD, StoreError, lacking_lines};
 
 use super::{Check, Finding};
 use crate::desk::Project;
+use crate::git::Git;
 use crate::hook;
 use crate::init;
 use crate::locate::FOLDER;
@@ -55,7 +57,7 @@ pub fn checks(project: &Project) -> (Vec<Check>, bool) {
     checks.push(embeddings(&project.engine));
     checks.extend(policy(project));
     match project.engine.status() {
-        Ok(status) => checks.extend(memory(&status)),
+        Ok(status) => checks.extend(memory(project, &status)),
         Err(failure) => checks.push(Check::failed("store", &Problem::from(failure))),
     }
     checks.push(index(project));
@@ -119,13 +121,14 @@ fn policy(project: &Project) -> Vec<Check> {
     mistakes.iter().map(|mistake| Check::new("policy", finding, mistake.to_string()).hinted(hint)).collect()
 }
 
-fn memory(status: &StatusReport) -> Vec<Check> {
+fn memory(project: &Project, status: &StatusReport) -> Vec<Check> {
     let finding = if status.summary.starts_with(UNWELL) { Finding::Warn } else { Finding::Ok };
     let mut checks = vec![Check::new("store", finding, status.summary.clone())];
     // A broken policy has checks of its own.
     for unreadable in status.unreadable.iter().filter(|unreadable| unreadable.file != "policy.yml") {
         let line = unreadable.line.map_or_else(String::new, |line| format!(" line {line}"));
-        let hint = "it is kept as it is; mend it by hand or restore it from git".to_owned();
+        let usual = || "it is kept as it is; mend it by hand or restore it from git".to_owned();
+        let hint = missing_of(project, &unreadable.file).unwrap_or_else(usual);
         let check = Check::new("files", Finding::Fail, format!("{}{line} cannot be read: {}", unreadable.file, unreadable.why));
         checks.push(Check { hint: Some(hint), ..check });
     }
@@ -135,6 +138,21 @@ fn memory(status: &StatusReport) -> Vec<Check> {
         checks.push(Check { hint: Some(warning.hint.clone()), ..check });
     }
     checks
+}
+
+/// What an array that cannot be read whole lacks of what was committed, and the way back.
+fn missing_of(project: &Project, file: &str) -> Option<String> {
+    let path = format!("{FOLDER}/{file}");
+    let root = &project.located.place.project;
+    if !file.ends_with(".json") {
+        return None;
+    }
+    let ids = |bytes: &[u8]| -> BTreeSet<String> { array::scan(bytes).elements.iter().filter_map(|(_, one)| array::id_of(one)).collect() };
+    let committed = ids(&Git::at(root).committed_bytes(&format!("./{path}"))?);
+    let missing = committed.difference(&ids(text_of(&root.join(&path)).as_bytes())).count() as u64;
+    let told =
+        format!("git has {} of it that are missing here: `git restore {path}` brings back what was committed", count(missing, "element"));
+    (missing > 0).then_some(told)
 }
 
 /// A file, opened, if it is one: a pipe would hang us.
