@@ -89,9 +89,10 @@ pub fn take_back(sheet: &mut Sheet, receipt: &Receipt, piece: &Piece) -> Result<
     Ok(())
 }
 
-/// Restores to the byte what nobody touched since.
-pub fn restore(sheet: &mut Sheet, receipt: &Receipt) -> Result<(), Problem> {
-    let files: Vec<PathBuf> = sheet.files().map(Path::to_owned).collect();
+/// Restores to the byte what nobody touched since, but for what others need as it is.
+pub fn restore(sheet: &mut Sheet, receipt: &Receipt, needed: &[PathBuf]) -> Result<(), Problem> {
+    let is_needed = |file: &&Path| needed.iter().any(|needed| needed == file);
+    let files: Vec<PathBuf> = sheet.files().filter(|file| !is_needed(file)).map(Path::to_owned).collect();
     for file in files {
         let Some(within) = file.parent().map(Path::to_owned) else { continue };
         let Ok(Some(now)) = std::fs::read_to_string(&file).map(Some) else { continue };

@@ -10,6 +10,7 @@ mod block;
 pub mod codex_toml;
 pub mod flags;
 mod git;
+mod git_hooks;
 mod hosts;
 mod jsonc;
 mod piece;
@@ -27,6 +28,7 @@ use std::path::{Path, PathBuf};
 use twining_store::SCAFFOLD;
 
 use self::back::{prove_back, restore, take_back};
+pub use self::git::projects;
 pub use self::hosts::{Ground, Host, Reach};
 pub use self::jsonc::Settings;
 use self::piece::Piece;
@@ -41,7 +43,7 @@ use crate::allowed::Allowed;
 use crate::desk::Project;
 use crate::hook;
 use crate::installed;
-use crate::locate::FOLDER;
+use crate::locate::{Clues, FOLDER};
 use crate::out::Style;
 use crate::person;
 use crate::problem::{Ending, Problem};
@@ -73,6 +75,7 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     let hosts = wish.hosts.clone().unwrap_or_else(|| Host::ALL.into_iter().filter(|host| host.is_here(&ground)).collect());
     let mut sheet = Sheet::new(&ground.checkout, ground.home.as_deref());
     let shared = if wish.reach == Reach::Stealth { Shared::of(&project) } else { Shared::default() };
+    tell_whereabouts(&project, wish, &mut sheet);
     shared.tell(&mut sheet, &hosts);
     // What the team shares works already: beside it, hooks would run twice.
     let alone = hosts.iter().filter(|host| !shared.hosts.contains(host));
@@ -144,10 +147,14 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     }
     let git = git_ground(&project, &mut Sheet::new(Path::new("."), None));
     let hidden = git.as_ref().is_some_and(|git| git.hides_memory(&mut sheet));
+    let needed = git.as_ref().map(|git| git.needed_by_others(&mut sheet)).unwrap_or_default();
     if let Some(git) = &git {
         git.take(&mut sheet)?;
     }
-    restore(&mut sheet, &receipt)?;
+    if !needed.is_empty() {
+        sheet.note("another project in this repository uses Twining too: git's drivers and hooks stay for it");
+    }
+    restore(&mut sheet, &receipt, &needed)?;
     if let Some(git) = git.filter(|_| hidden && !wish.purge) {
         // What stays of the memory stays hidden.
         git.overlook(&mut sheet, &[format!("{}{FOLDER}/", git.prefix)])?;
@@ -208,13 +215,28 @@ pub fn home() -> Option<PathBuf> {
 
 /// A bare repository has no files to work on.
 fn refuse_bare(project: &Project) -> Result<(), Problem> {
-    let here = &project.located.checkout;
-    let is_bare = !here.join(".git").exists() && here.join("HEAD").is_file() && here.join("objects").is_dir() && here.join("refs").is_dir();
-    if !is_bare {
-        return Ok(());
-    }
-    let problem = Problem::unavailable("NOT_FOUND", format!("`{}` is a bare repository, and agents work in none", here.display()));
+    let is_bare = |dir: &&Path| dir.join("HEAD").is_file() && dir.join("objects").is_dir() && dir.join("refs").is_dir();
+    let around = project.located.checkout.ancestors().take_while(|dir| !dir.join(".git").exists());
+    let Some(bare) = around.into_iter().find(is_bare) else { return Ok(()) };
+    let problem = Problem::unavailable("NOT_FOUND", format!("`{}` is a bare repository, and agents work in none", bare.display()));
     Err(problem.with_hint("run it in one of its worktrees, or in a clone"))
+}
+
+/// Says which project is meant where it is not the folder one stands in, and where one
+/// lies in another.
+fn tell_whereabouts(project: &Project, wish: &Wish, sheet: &mut Sheet) {
+    let root = &project.located.checkout;
+    let here = Clues::of_process(None).ok().and_then(|clues| std::fs::canonicalize(clues.here).ok());
+    if let Some(here) = here.filter(|here| wish.project.is_none() && here != root && here.starts_with(root)) {
+        let inside = here.strip_prefix(root).unwrap_or(&here).display();
+        sheet.note(format!(
+            "`{inside}` lies in the project {}, and shares its memory; `twining init --project .` gives it one of its own",
+            root.display()
+        ));
+    }
+    if let Some(outer) = root.ancestors().skip(1).find(|dir| dir.join(FOLDER).is_dir()) {
+        sheet.note(format!("this project lies in {}, which has a memory of its own; from here down this one is used", outer.display()));
+    }
 }
 
 /// What of git is ours to change; a note where there is a repository we cannot read.
