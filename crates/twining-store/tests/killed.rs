@@ -16,7 +16,8 @@ const DEEDS: [(&str, Deed); 6] = [
     ("decide", |store, _| {
         let made = decision(store, "decided");
         let concept = entity(store, made.id.as_str());
-        let change = Change { entries: vec![entry(store, "announced")], decisions: vec![made], entities: vec![concept], ..Change::default() };
+        let change =
+            Change { entries: vec![entry(store, "announced")], decisions: vec![made], entities: vec![concept], ..Change::default() };
         store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change, ())))?;
         store.housekeep()
     }),
