@@ -36,12 +36,12 @@ impl Engine {
     }
 
     /// Tells what to do now.
-    pub fn next(&self, caller: &Caller, user: &UserPolicy, input: NextInput) -> Result<NextOutcome, Failure> {
+    pub fn next(&self, user: &UserPolicy, input: NextInput) -> Result<NextOutcome, Failure> {
         let shelf = self.store().features()?;
         let list = workflow::list_on(&shelf)?;
         let next = workflow::next(list.as_ref());
         let worker = Worker::of(next.action);
-        let prompt = worker.filter(|_| input.prompt.unwrap_or(true)).map(|worker| self.prompt_for(caller, user, worker, &next, &shelf));
+        let prompt = worker.filter(|_| input.prompt.unwrap_or(true)).map(|worker| self.prompt_for(user, worker, &next, &shelf));
         let counts = list.as_ref().map(FeatureCounts::of).unwrap_or_default();
         let problems = next.problems.iter().take(limits::LIST).cloned().collect();
         Ok(NextOutcome {
@@ -113,7 +113,7 @@ impl Engine {
 
     /// What a worker is told: the step, and what its role demands. A role that
     /// cannot be described is no reason to withhold the step.
-    fn prompt_for(&self, caller: &Caller, user: &UserPolicy, worker: Worker, next: &Next<'_>, shelf: &FeatureShelf) -> String {
+    fn prompt_for(&self, user: &UserPolicy, worker: Worker, next: &Next<'_>, shelf: &FeatureShelf) -> String {
         let mut text = workflow::task_text(worker, next, &Remembered::read(&shelf.runs));
         let Some(feature) = next.feature else { return text };
         let root = self.store().root();
@@ -126,7 +126,7 @@ impl Engine {
             turn: Some(u64::from(next.attempt.max(1))),
             scope: feature.files.first().filter(|file| Scope::parse("scope", file, root).is_ok()).cloned(),
         };
-        if let Ok(prompt) = self.prompt(caller, user, &input) {
+        if let Ok(prompt) = self.prompt(user, &input) {
             text.push('\n');
             text.push_str(&prompt.text);
         }

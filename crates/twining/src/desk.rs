@@ -94,6 +94,15 @@ impl Project {
         let _ = store.housekeep().and_then(|()| store.settle());
     }
 
+    /// Leaves it as it is to a process that ends: the system closes what is open
+    /// faster than we take it apart, and nothing was written that could be left half done.
+    pub fn leave_open(self) {
+        // What stands in for a folder we may only read is ours to remove.
+        if !self.engine.store().is_beside() {
+            std::mem::forget(self);
+        }
+    }
+
     /// A desk in it for `caller`.
     pub fn desk(&self, caller: Caller, authority: Authority) -> Desk<'_> {
         Desk { engine: &self.engine, caller, authority, history: &self.history, checkout: &self.located.checkout }

@@ -8,7 +8,7 @@ use twining_model::text;
 
 use super::reply::Reply;
 use super::scene::Scene;
-use super::{auto_loop, brief, by_hand, lists, running, snapshot, traced, whereabouts};
+use super::{auto_loop, brief, by_hand, lists, rules, running, snapshot, traced, whereabouts};
 use crate::user_policy;
 
 /// Items of a role's list that are told.
@@ -26,7 +26,15 @@ pub fn of_session(scene: &Scene) -> Reply {
     scene.keep_notes(&notes);
     let audit = scene.project.engine.store().audit().unwrap_or_default();
     let slipped = lists::at_start(&scene.project, &scene.work, &scene.recorded_so_far()).map(|told| text::visible(&told));
-    let parts = [snapshot::bring_back(scene), slipped, by_hand::in_brief(&audit.differences), brief];
+    if scene.heard.source != "compact" && slipped.is_none() && audit.differences.is_empty() {
+        // Without it, what comes from a remote that is new is asked about.
+        let _ = scene.project.engine.store().know_remotes();
+    }
+    let lost = audit.lost.map(by_hand::lost);
+    let brought = by_hand::brought(&audit);
+    traced::told(&scene.project, &scene.heard, brought.as_deref());
+    let unread = rules::guards(&scene.project).unread().map(|told| text::visible(&told));
+    let parts = [unread, snapshot::bring_back(scene), lost, slipped, by_hand::in_brief(&audit.differences), brought, brief];
     let context = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     match auto_loop::at_start(scene) {
         Some(go) => Reply::Start { context, go },

@@ -3,9 +3,8 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use twining_store::Staged;
+use twining_store::{Lost, Staged};
 
 use super::evidence::Recorded;
 use super::lists::Lists;
@@ -14,23 +13,27 @@ use super::{by_hand, rules};
 use crate::desk::Project;
 
 /// Refuses a commit that calls a feature tested without a run, or takes guards or
-/// hooks away. A person who means it says `--no-verify`.
-pub fn run(project: Option<PathBuf>) -> ExitCode {
-    let Ok(project) = Project::open(project) else { return ExitCode::SUCCESS };
+/// hooks away. A person who means it says `--no-verify`. Whether it may be made.
+pub fn run(project: Option<PathBuf>) -> bool {
+    let Ok(project) = Project::open(project) else { return true };
     let slipped = commit_check(&project);
     if slipped.is_empty() {
-        return ExitCode::SUCCESS;
+        return true;
     }
     let mut err = std::io::stderr().lock();
     for why in &slipped {
         let _ = writeln!(err, "twining: {}", twining_model::text::visible(why));
     }
     let _ = writeln!(err, "twining: nothing was committed; a person who means it commits with --no-verify");
-    ExitCode::from(1)
+    false
 }
 
 /// What is staged that should not be, and how to undo it.
 pub fn commit_check(project: &Project) -> Vec<String> {
+    let lost = project.engine.store().lost();
+    if let Some(gone @ (Lost::Folder | Lost::Local)) = lost {
+        return vec![by_hand::lost(gone)];
+    }
     let staged = project.history.staged();
     if staged.is_empty() {
         return Vec::new();
@@ -48,13 +51,13 @@ pub fn commit_check(project: &Project) -> Vec<String> {
             slipped.push(format!("{why}. `git diff --cached -- {path}` shows it, `git restore --staged {path}` leaves it out"));
         }
     }
-    slipped.extend(records(project, &staged));
+    slipped.extend(records(project, &staged, lost));
     slipped
 }
 
 /// Records that another hand than Twining's would have recorded for everybody. In
 /// a linked working tree the memory is another one's, and its files here are git's.
-fn records(project: &Project, staged: &[String]) -> Vec<String> {
+fn records(project: &Project, staged: &[String], lost: Option<Lost>) -> Vec<String> {
     let Some(top) = project.history.shape().map(|shape| shape.top) else { return Vec::new() };
     let Ok(within) = project.engine.store().place().project.strip_prefix(&top) else { return Vec::new() };
     let folder = within.join(".twining").display().to_string();
@@ -70,5 +73,6 @@ fn records(project: &Project, staged: &[String]) -> Vec<String> {
         return Vec::new();
     }
     // What cannot be compared is compared at the end of the turn.
-    by_hand::in_commit(&project.engine.store().audit_staged(&versions).unwrap_or_default())
+    let differences = project.engine.store().audit_staged(&versions).unwrap_or_default();
+    lost.map(by_hand::lost).into_iter().chain(by_hand::in_commit(&differences)).collect()
 }
