@@ -43,7 +43,7 @@ pub use look::Look;
 pub use path::{inside, normal};
 pub use rule::{Example, Guard, Level, Standing};
 pub use seams::{Claim, Claims, Clause, Clauses, Evidence, NoClaims, NoClauses, NoEvidence, Proof};
-pub use shell::{Certainty, Patience, Place, TestCommand, Unreadable, test_command};
+pub use shell::{Certainty, Loses, Patience, Place, TestCommand, Unreadable, test_command};
 pub use stop::{Accepted, KnownList, Notes, Returned};
 
 /// The simple commands of a line, each as its words; holes are shown as such.

@@ -24,7 +24,7 @@ pub fn reply(scene: &Scene) -> Reply {
     let audit = store.audit().unwrap_or_default();
     let taken = whereabouts::taken_away(scene);
     if !store.exists().unwrap_or(false) {
-        return without_memory(scene, audit.lost, taken);
+        return without_memory(scene, audit.lost, taken.as_deref());
     }
     let mut notes = scene.notes();
     running::forget(store, &scene.heard);
@@ -62,9 +62,9 @@ fn with(reply: Reply, told: Option<String>) -> Reply {
 
 /// The folder is gone, or cannot be opened: nothing can be remembered in it, so an
 /// agent is held once, and from then on the person reads of it.
-fn without_memory(scene: &Scene, lost: Option<Lost>, taken: Option<String>) -> Reply {
+fn without_memory(scene: &Scene, lost: Option<Lost>, taken: Option<&str>) -> Reply {
     let store = scene.project.engine.store();
-    let Some(reason) = lost.map(by_hand::lost).or_else(|| taken.clone()) else { return Reply::Silence };
+    let Some(reason) = lost.map(by_hand::lost).or_else(|| taken.map(str::to_owned)) else { return Reply::Silence };
     let is_new = taken.is_some() || lost.is_some_and(|lost| !store.is_told(lost));
     let is_kept = lost.is_some_and(|lost| store.tell_lost(lost)) || taken.is_some();
     if is_new && is_kept && !scene.heard.stop_hook_active { Reply::Hold(reason) } else { Reply::Notice(reason) }
