@@ -101,7 +101,8 @@ pub fn foreseen(scene: &Scene, guards: &Guards, mut judged: Judgement) -> Judgem
 pub fn of_session(scene: &Scene) -> Reply {
     let store = scene.project.engine.store();
     // A session that is resumed later begins with what is there then.
-    let _ = store.drop_note(&format!("accepted-{}", scene.heard.session));
+    let _ = store.drop_note(&scene.accepted_name());
+    whereabouts::forget(scene);
     let _ = store.drop_note(&scene.heard.session);
     running::forget(store, &scene.heard);
     Reply::Silence

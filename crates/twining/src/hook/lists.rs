@@ -13,7 +13,7 @@ use super::{by_hand, rules};
 use crate::desk::Project;
 
 /// The note that all sessions share.
-const NOTE: &str = "accepted-lists";
+pub const NOTE: &str = "accepted-lists";
 
 /// Texts of lists that are remembered.
 const MOST_ONCE: usize = 64;
@@ -114,7 +114,7 @@ impl<'p> Lists<'p> {
     pub fn changed(&self, guards: &Guards, evidence: &Recorded<'_>) -> Slips {
         let mut slips = Slips::default();
         let Some(kept) = self.kept() else {
-            self.begin();
+            self.accept();
             return slips;
         };
         if !kept.texts.is_empty() && kept.texts == self.texts() {
@@ -174,12 +174,12 @@ impl<'p> Lists<'p> {
     }
 
     fn kept(&self) -> Option<Kept> {
-        self.store().note(NOTE).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok())
+        self.store().sealed(NOTE).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok())
     }
 
     fn keep(&self, kept: &Kept) {
         // What cannot be kept makes a later check weaker, never this answer wrong.
-        let _ = serde_json::to_vec(kept).map(|bytes| self.store().leave_note(NOTE, &bytes));
+        let _ = serde_json::to_vec(kept).map(|bytes| self.store().leave_sealed(NOTE, &bytes));
     }
 
     fn store(&self) -> &Store {
