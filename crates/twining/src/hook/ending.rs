@@ -116,7 +116,7 @@ fn reason(scene: &Scene, guards: &Guards, odd: Vec<String>, lists: Vec<String>, 
     }
     slipped.extend(scene.lists().holding(lists));
     // Told often enough, it is a question that a person answers, not a reason to hold the next session.
-    let by_hand = if audit.is_settled { Vec::new() } else { by_hand::reasons(&audit.differences) };
+    let by_hand = if audit.is_settled { Vec::new() } else { by_hand::reasons(audit) };
     let mut reasons: Vec<String> = odd.into_iter().chain(slipped).chain(by_hand).collect();
     let on = |id: &str| guards.guards.iter().any(|guard| guard.id == id && guard.action == Level::Block);
     if reasons.is_empty() && scene.heard.event.moment == Moment::SubagentStop && on(RETURNS) {

@@ -123,7 +123,7 @@ impl<'p> Lists<'p> {
         let read = |path: &str| self.work.text(path);
         for (path, why) in kept.accepted.slipped_lists(guards, &read, evidence) {
             match self.whose(&kept, &path, guards, evidence) {
-                None => slips.slipped.push(why),
+                None => slips.slipped.push(self.with_commits(&kept, &path, why)),
                 Some(Whose::Others) => slips.brought.push(why),
                 Some(Whose::Ours) => {}
             }
@@ -143,6 +143,21 @@ impl<'p> Lists<'p> {
             kept.settled = slipped;
             self.keep(&kept);
         }
+    }
+
+    /// The same, with the way back where it is committed: there the usual one shows nothing.
+    fn with_commits(&self, kept: &Kept, path: &str, why: String) -> String {
+        let now = self.work.text(path);
+        let since: String = kept.place.head.chars().take(12).collect();
+        if since.is_empty()
+            || self.store().git_place().is_ok_and(|place| place.head == kept.place.head)
+            || self.project.history.committed_text(path) != now
+        {
+            return why;
+        }
+        format!(
+            "{why}. It is committed: `git log {since}.. -- {path}` names the commits, `git checkout {since} -- {path}` brings back what was accepted"
+        )
     }
 
     /// Whose a list is that is what it is because git put it there.
