@@ -62,7 +62,7 @@ pub fn of_prompt(scene: &Scene) -> Reply {
 pub fn of_subagent(scene: &Scene) -> Reply {
     let kind = scene.heard.event.agent_type.as_deref().unwrap_or_default();
     let mut notes = scene.notes();
-    notes.subagent_began(&scene.heard.event);
+    notes.subagent_began(&scene.heard.event, scene.project.engine.store().ids().now());
     scene.keep_notes(&notes);
     let parts = [
         role_of(kind).and_then(|role| role_told(scene, role)),

@@ -9,7 +9,7 @@ use super::reply::Reply;
 use super::rules::{self, Checked};
 use super::scene::Scene;
 use super::traced::{self, Held};
-use super::{auto_loop, by_hand, running, whereabouts};
+use super::{auto_loop, by_hand, changed, running, whereabouts};
 
 /// The guard of coders that return with nothing done.
 const RETURNS: &str = "return-needs-changes";
@@ -80,8 +80,10 @@ pub fn foreseen(scene: &Scene, guards: &Guards, mut judged: Judgement) -> Judgem
     let notes = scene.notes();
     if event.moment == Moment::SubagentStop {
         let on = guards.guards.iter().filter(|guard| guard.id == RETURNS).map(|guard| guard.action).max().unwrap_or_default();
-        let level = if notes.returns_empty(event).is_some() { on } else { Level::Off };
-        judged = judged.knowing(RETURNS, level, &notes.known_of(event));
+        judged = match (notes.returns_empty(event), returns_empty(scene, &notes)) {
+            (Some(_), None) => judged.knowing(RETURNS, Level::Off, "it ran commands, and files changed since it began"),
+            (_, empty) => judged.knowing(RETURNS, if empty.is_some() { on } else { Level::Off }, &notes.known_of(event)),
+        };
     }
     let (why, slipped) = if scene.has_accepted() {
         ("its files are as they were accepted", scene.accepted().slipped(guards, &|path| scene.work.text(path), &scene.recorded()))
@@ -121,10 +123,19 @@ fn reason(scene: &Scene, guards: &Guards, odd: Vec<String>, lists: Vec<String>, 
     let on = |id: &str| guards.guards.iter().any(|guard| guard.id == id && guard.action == Level::Block);
     if reasons.is_empty() && scene.heard.event.moment == Moment::SubagentStop && on(RETURNS) {
         let next = "implement the task, or say plainly that nothing was to be done and why";
-        reasons.extend(notes.returns_empty(&scene.heard.event).map(|why| format!("[return-needs-changes] {why}. Next: {next}")));
+        reasons.extend(returns_empty(scene, notes).map(|why| format!("[return-needs-changes] {why}. Next: {next}")));
     }
     reasons = traced::still_holding(&scene.project, &scene.heard, reasons);
     (!reasons.is_empty()).then(|| reasons.join("\n"))
+}
+
+/// Whether a coding agent returns with nothing done. Where it ran commands, the files
+/// are asked: no line tells what a script, a patch or a generator wrote.
+fn returns_empty(scene: &Scene, notes: &Notes) -> Option<String> {
+    let event = &scene.heard.event;
+    let has_changed =
+        || notes.may_have_changed_since(event).is_some_and(|since| changed::any_since(&scene.project.located.checkout, since));
+    notes.returns_empty(event).filter(|_| !has_changed())
 }
 
 fn held(scene: &Scene, notes: &mut Notes, audit: &Audit, reason: &str) -> Reply {
