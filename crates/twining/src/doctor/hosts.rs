@@ -38,6 +38,7 @@ pub fn checks(project: &Project) -> Vec<Check> {
     for wiring in &wired {
         checks.push(settings(wiring));
         checks.extend(overlooked(wiring));
+        checks.extend(unread(wiring));
         checks.push(match (&wiring.gate, wiring.host) {
             (Some(words), host) => hook(project, host, words),
             (None, Host::OpenCode) => Check::new("hook", Finding::NotChecked, "opencode: its plugin runs inside of it and was not tried"),
@@ -78,6 +79,14 @@ fn overlooked(wiring: &Wired) -> Option<Check> {
     let message = format!("{name}: a hook in {files} is not in a shape the host reads, so it never fires");
     let hint = "twining doctor --fix, or twining init, writes the hooks as the host takes them";
     (!wiring.overlooked.is_empty()).then(|| Check::new("hook", Finding::Fail, message).hinted(hint))
+}
+
+/// A file of which its host reads nothing: neither hook nor server is there for it.
+fn unread(wiring: &Wired) -> Option<Check> {
+    let (name, files) = (wiring.host.name(), wiring.unread.join(", "));
+    let message = format!("{name} takes plain JSON only and reads nothing of {files}");
+    let hint = "take comments and trailing commas out of it";
+    (!wiring.unread.is_empty()).then(|| Check::new("agents", Finding::Fail, message).hinted(hint))
 }
 
 /// Runs the configured hook with a call that must be stopped, and one that must not.

@@ -2,9 +2,7 @@
 //! that only this machine knows, and the next comparison would have nothing to
 //! compare with.
 
-use twining_store::disk::hash_of;
-
-use super::kept::Kept;
+use super::kept::{Kept, mark_of};
 use super::scene::Scene;
 
 /// Remembers it outside the project, and tells once if it is another since the
@@ -12,7 +10,7 @@ use super::scene::Scene;
 pub fn taken_away(scene: &Scene) -> Option<String> {
     let now = format!("{}\n{}", scene.project.engine.store().identity().ok()??, scene.heard.session);
     let place = &scene.project.located.place.project;
-    let (kept, name) = (Kept::open(place), format!("local-{:016x}", hash_of(place.display().to_string().as_bytes())));
+    let (kept, name) = (Kept::open(place), format!("local-{}", mark_of(place)));
     let before = kept.get(&name).and_then(|bytes| String::from_utf8(bytes).ok());
     if before.as_deref() == Some(&now) {
         return None;
