@@ -7,17 +7,24 @@
 use std::path::Path;
 
 use twining_model::{limits, text};
+use twining_store::disk;
 
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::TestCounts;
-use crate::guards::{Outcome, test_command};
-use crate::workflow::{self, FileStates, OutputSeen, Run, RunSource, Status, counts_in};
+use crate::guards::{Outcome, Place, TestCommand, TestRun, pretends, test_command};
+use crate::workflow::{self, FileStates, OutputSeen, Run, RunSource, Status, Suite, counts_in};
 use crate::working::file_states;
 
 /// Paths whose state is kept with one run.
 const MOST_PATHS: usize = 256;
+
+/// Suites that are kept with one run.
+const MOST_SUITES: usize = 16;
+
+/// Bytes of a file that says what a script runs; a larger one is not read.
+const MOST_SCRIPT: usize = 256 * 1024;
 
 /// Why a script that tells of no tests shows nothing.
 pub(crate) const UNCOUNTED: &str = "tells of no test that ran, and may be any script";
@@ -33,12 +40,13 @@ pub struct Captured {
 
 impl Engine {
     /// Remembers a command that a host ran, if it ran tests. `None` if it did not.
-    /// `inside` says whether a path, from where the line began, lies in the project.
+    /// `whereabouts` gives a path from where the line began as one from the top of
+    /// the working tree; none for one that lies elsewhere.
     pub fn capture_run(
         &self,
         caller: &Caller,
         checkout: &Path,
-        inside: &dyn Fn(&str) -> bool,
+        whereabouts: &dyn Fn(&str) -> Option<String>,
         command: &str,
         outcome: &Outcome,
     ) -> Result<Option<Captured>, Failure> {
@@ -56,10 +64,13 @@ impl Engine {
             None if tests.is_some_and(|tests| tests.failed > 0) => Some(1),
             told => told,
         };
-        // A script that says nothing but `ok` may have done nothing else.
-        let uncounted = (test.is_script && tests.is_none()).then(|| UNCOUNTED.to_owned());
+        // A script that says nothing but `ok` may have done nothing else; one that failed did fail.
+        let is_uncounted = test.is_script && tests.is_none() && exit_code.is_none_or(|code| code == 0);
         let run = Run {
-            void: test.is_elsewhere(inside).or(uncounted),
+            void: test.is_elsewhere(&|folder| whereabouts(folder).is_some()).or(is_uncounted.then(|| UNCOUNTED.to_owned())).or_else(|| {
+                whereabouts("").filter(|_| exit_code.is_none_or(|code| code == 0)).and_then(|here| pretended(command, checkout, &here))
+            }),
+            suites: suites_of(&test, checkout, whereabouts),
             id: self.store().ids().next().into(),
             at: self.store().ids().now(),
             feature: None,
@@ -86,6 +97,22 @@ impl Engine {
         let paths: Vec<String> = open.flat_map(|feature| feature.files.iter().cloned()).take(MOST_PATHS).collect();
         file_states(checkout, &paths)
     }
+}
+
+/// Why a line shows nothing though it says so: a script of the working tree that only talks.
+pub(crate) fn pretended(command: &str, checkout: &Path, folder: &str) -> Option<String> {
+    let read = |path: &str| String::from_utf8(disk::read_inside(checkout, path, MOST_SCRIPT).ok()??).ok();
+    pretends(command, folder, &read)
+}
+
+/// Which tests a line ran, as one working tree sees it.
+pub(crate) fn suites_of(test: &TestCommand, checkout: &Path, whereabouts: &dyn Fn(&str) -> Option<String>) -> Vec<Suite> {
+    let tree = checkout.display().to_string();
+    let suite = |run: &TestRun| {
+        let known = run.places.iter().filter_map(|place| if let Place::Known(folder) = place { whereabouts(folder) } else { None });
+        Suite::new(&tree, run.family, known.collect(), &run.named)
+    };
+    test.runs.iter().take(MOST_SUITES).map(suite).collect()
 }
 
 /// What an agent should know of a run that will not count.

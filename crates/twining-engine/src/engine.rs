@@ -350,38 +350,37 @@ impl Engine {
 
     fn assemble_for(&self, caller: &Caller, input: &AssembleInput, by: By) -> Result<AssembledContext, Failure> {
         let caller = caller.called(input.agent_id.as_deref())?;
-        let context = self.gather(&caller, input, by, |_, context| Ok(context))?;
+        let context = self.gather(&caller, input, by)?;
         self.remember_assembly(caller.agent);
         Ok(context)
     }
 
     /// What a task needs, by words, for nobody in particular to have read.
     pub(crate) fn gather_for(&self, caller: &Caller, input: &AssembleInput) -> Result<AssembledContext, Failure> {
-        self.gather_then(caller, input, |_, context| Ok(context))
+        self.gather(caller, input, By::Words)
     }
 
-    /// The same, and what `then` makes of it while the memory is open.
-    pub(crate) fn gather_then<T>(
+    /// What is to be kept to in a task, and what `then` makes of it while the memory
+    /// is open; at a glance, because a hook waits. `told` names the decisions in that.
+    pub(crate) fn gather_rules<T>(
         &self,
-        caller: &Caller,
         input: &AssembleInput,
-        then: impl FnOnce(&View<'_>, AssembledContext) -> Result<T, Failure>,
+        then: impl Fn(&View<'_>, AssembledContext) -> Result<T, Failure>,
+        told: impl Fn(&T) -> Vec<Id>,
     ) -> Result<T, Failure> {
-        self.gather(caller, input, By::Words, then)
+        let config = self.store.config()?;
+        let draft = AssembleDraft::parse(input, self.store.root(), &config)?.of_rules();
+        let text = draft.question();
+        let assemble = |view: &View<'_>| context::assemble(view, &draft, Question::of_task(&text), &config, Others::default());
+        self.store.glance(|view| then(view, assemble(view)?), told)
     }
 
-    fn gather<T>(
-        &self,
-        caller: &Caller,
-        input: &AssembleInput,
-        by: By,
-        then: impl FnOnce(&View<'_>, AssembledContext) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+    fn gather(&self, caller: &Caller, input: &AssembleInput, by: By) -> Result<AssembledContext, Failure> {
         let config = self.store.config()?;
         let draft = AssembleDraft::parse(input, self.store.root(), &config)?;
         let text = draft.question();
         // Who works here is worth knowing and no reason to know nothing else.
-        let others = if input.rules_only { None } else { self.store.agents().ok() };
+        let others = self.store.agents().ok();
         let others = others.as_ref().map(|shelf| Others::of(shelf, draft.scope(), caller, self.store.folding(), self.store.ids().now()));
         let (known, _) = if by == By::Meaning { self.known_meanings()? } else { (None, 0) };
         std::thread::scope(|scope| {
@@ -391,7 +390,7 @@ impl Engine {
                 let vector = scope.spawn(move || model.embed(text));
                 question = question.meanwhile(move || vector.join().ok().map(|vector| known.to(&vector)));
             }
-            self.store.view(|view| then(view, context::assemble(view, &draft, question, &config, others.unwrap_or_default())?))
+            self.store.view(|view| context::assemble(view, &draft, question, &config, others.unwrap_or_default()))
         })
     }
 

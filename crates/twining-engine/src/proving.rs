@@ -38,12 +38,11 @@ impl Proofs<'_> {
         // Where nothing ever ran, a list of any length need not be read.
         if self.remembered.runs.is_empty() {
             let unread = Feature { id: name.to_owned(), ..Feature::default() };
-            return Ok(Some(judge_evidence(&unread, &[], &FileStates::new(), None)));
+            return Ok(Some(judge_evidence(&unread, &self.remembered, &FileStates::new())));
         }
         let Some(feature) = self.named(name)? else { return Ok(None) };
-        let coded = self.remembered.last_report(&feature.id, |report| report.outcome == "completed").map(|report| report.at);
         let files = file_states(checkout, &feature.files).map_err(|failure| failure.to_string())?;
-        Ok(Some(judge_evidence(&feature, &self.remembered.runs, &files, coded)))
+        Ok(Some(judge_evidence(&feature, &self.remembered, &files)))
     }
 
     fn named(&self, name: &str) -> Result<Option<Feature>, String> {

@@ -89,9 +89,8 @@ pub(crate) fn shorten(text: &str, chars: usize) -> String {
 /// The same for most texts, as far as they are wanted: plain, and on one line already.
 fn shorten_plain(text: &str, chars: usize) -> Option<String> {
     let wanted = &text.as_bytes()[..text.len().min(chars + 1)];
-    let is_plain =
-        wanted.iter().all(|byte| matches!(byte, b' '..=b'~')) && !wanted.starts_with(b" ") && !wanted.windows(2).any(|two| two == b"  ");
-    if !is_plain || wanted.ends_with(b" ") {
+    let has_gap = || wanted.iter().zip(wanted.iter().skip(1)).fold(false, |gap, two| gap | (two == (&b' ', &b' ')));
+    if wanted.starts_with(b" ") || wanted.ends_with(b" ") || !text::is_plain(wanted) || has_gap() {
         return None;
     }
     if text.len() <= chars {

@@ -7,7 +7,7 @@ use twining_model::{Refused, Root, Scope, Time, limits, text};
 use twining_store::{FeatureShelf, StoreError, disk};
 
 use crate::caller::Caller;
-use crate::capturing::UNCOUNTED;
+use crate::capturing::{UNCOUNTED, pretended, suites_of};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::{PromptInput, UserPolicy, reports};
@@ -36,12 +36,12 @@ impl Engine {
     }
 
     /// Tells what to do now.
-    pub fn next(&self, caller: &Caller, user: &UserPolicy, input: NextInput) -> Result<NextOutcome, Failure> {
+    pub fn next(&self, user: &UserPolicy, input: NextInput) -> Result<NextOutcome, Failure> {
         let shelf = self.store().features()?;
         let list = workflow::list_on(&shelf)?;
         let next = workflow::next(list.as_ref());
         let worker = Worker::of(next.action);
-        let prompt = worker.filter(|_| input.prompt.unwrap_or(true)).map(|worker| self.prompt_for(caller, user, worker, &next, &shelf));
+        let prompt = worker.filter(|_| input.prompt.unwrap_or(true)).map(|worker| self.prompt_for(user, worker, &next, &shelf));
         let counts = list.as_ref().map(FeatureCounts::of).unwrap_or_default();
         let problems = next.problems.iter().take(limits::LIST).cloned().collect();
         Ok(NextOutcome {
@@ -97,7 +97,7 @@ impl Engine {
 
     /// What a worker is told: the step, and what its role demands. A role that
     /// cannot be described is no reason to withhold the step.
-    fn prompt_for(&self, caller: &Caller, user: &UserPolicy, worker: Worker, next: &Next<'_>, shelf: &FeatureShelf) -> String {
+    fn prompt_for(&self, user: &UserPolicy, worker: Worker, next: &Next<'_>, shelf: &FeatureShelf) -> String {
         let mut text = workflow::task_text(worker, next, &Remembered::read(&shelf.runs));
         let Some(feature) = next.feature else { return text };
         let root = self.store().root();
@@ -110,7 +110,7 @@ impl Engine {
             turn: Some(u64::from(next.attempt.max(1))),
             scope: feature.files.first().filter(|file| Scope::parse("scope", file, root).is_ok()).cloned(),
         };
-        if let Ok(prompt) = self.prompt(caller, user, &input) {
+        if let Ok(prompt) = self.prompt(user, &input) {
             text.push('\n');
             text.push_str(&prompt.text);
         }
@@ -148,14 +148,17 @@ impl Engine {
         });
         let printed = draft.output.as_deref().and_then(counts_in);
         let tests = counted.or(printed).or(draft.claimed);
-        let void = test_command(&command).and_then(|test| {
-            let here = checkout.display().to_string();
-            let is_inside = |folder: &str| !inside(&here, &normal(&here, folder)).starts_with('/');
+        let test = test_command(&command);
+        let here = checkout.display().to_string();
+        let whereabouts = |folder: &str| Some(inside(&here, &normal(&here, folder))).filter(|path| !path.starts_with('/'));
+        let void = test.as_ref().and_then(|test| {
             let known =
                 TestCommand { places: test.places.iter().filter(|place| **place != Place::Unknown).cloned().collect(), ..test.clone() };
             let is_uncounted = test.is_script && tests.is_none() && data.is_empty() && read.is_empty();
-            known.is_elsewhere(&is_inside).or(is_uncounted.then(|| UNCOUNTED.to_owned()))
+            known.is_elsewhere(&|folder| whereabouts(folder).is_some()).or(is_uncounted.then(|| UNCOUNTED.to_owned()))
         });
+        let void = void.or_else(|| pretended(&command, checkout, "").filter(|_| draft.exit_code.is_none_or(|code| code == 0)));
+        let suites = test.map(|test| suites_of(&test, checkout, &whereabouts)).unwrap_or_default();
         Ok(Some(Run {
             id: self.store().ids().next().into(),
             at,
@@ -167,6 +170,7 @@ impl Engine {
             // What is on disk counts over what was printed, and that over what is said.
             tests,
             void,
+            suites,
             output: draft.output.as_deref().map(OutputSeen::of),
             reports: read.into_iter().map(|report| FileSeen { path: report.path, problem: report.problem }).collect(),
             data,

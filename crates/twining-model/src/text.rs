@@ -6,6 +6,9 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::limits::{self, Refused};
 
+/// Bytes that are passed at a glance.
+const STRETCH: usize = 32;
+
 /// Takes a one-line summary: white space folded, 1 to 200 characters.
 pub fn summary(field: &'static str, text: &str) -> Result<String, Refused> {
     no_nul(field, text)?;
@@ -97,9 +100,7 @@ pub fn excerpt(text: &str, chars: usize) -> String {
 /// Newlines and tabs stay.
 #[must_use]
 pub fn visible(text: &str) -> String {
-    // Most texts are plain, and that is seen at a glance.
-    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'));
-    if is_plain || !text.chars().any(acts) {
+    if !has_acting(text) {
         return text.to_owned();
     }
     let mut shown = String::with_capacity(text.len() + 16);
@@ -111,6 +112,28 @@ pub fn visible(text: &str) -> String {
         }
     }
     shown
+}
+
+/// Whether every byte shows itself and nothing else. Looks at all of them,
+/// without a branch, which is faster than to stop at the first that does not.
+#[must_use]
+pub fn is_plain(bytes: &[u8]) -> bool {
+    !bytes.iter().fold(false, |odd, byte| odd | !matches!(byte, b' '..=b'~'))
+}
+
+/// Whether something acts in a text. Most texts are plain but for an ellipsis or
+/// a line's end, so plain stretches are passed at a glance.
+fn has_acting(text: &str) -> bool {
+    let mut rest = text;
+    loop {
+        let plain: usize = rest.as_bytes().chunks(STRETCH).take_while(|stretch| is_plain(stretch)).map(<[u8]>::len).sum();
+        let odd = rest.as_bytes()[plain..].iter().position(|byte| !matches!(byte, b' '..=b'~'));
+        let Some(c) = odd.and_then(|odd| rest[plain + odd..].chars().next()) else { return false };
+        if acts(c) {
+            return true;
+        }
+        rest = &rest[plain + odd.unwrap_or_default() + c.len_utf8()..];
+    }
 }
 
 /// Whether a character does something to a terminal or a reader besides showing itself.

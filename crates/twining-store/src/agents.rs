@@ -11,7 +11,7 @@ use serde::Deserialize;
 use twining_model::{Entry, Id, limits};
 
 use crate::array;
-use crate::audit::{Kind, vouch};
+use crate::audit::{Kind, vouching};
 use crate::disk::Dir;
 use crate::error::StoreError;
 use crate::layout::{AGENTS, CLAIMS, FOLDER, HANDOFFS, LOCAL, Layout};
@@ -108,12 +108,13 @@ impl Store {
                 return Err(StoreError::Damaged { what }.into());
             }
             let text = array::splice_by(agent_of, &scanned, &change.registry, &HashSet::new());
-            put(layout, &layout.top.make_dir(AGENTS)?, REGISTRY, &text)?;
-            vouch(layout, |notes| notes.wrote(&Kind::File.key(&format!("{AGENTS}/{REGISTRY}")), text.as_bytes()))?;
+            let key = Kind::File.key(&format!("{AGENTS}/{REGISTRY}"));
+            let agents = layout.top.make_dir(AGENTS)?;
+            vouching(layout, &[(key, text.as_bytes())], || put(layout, &agents, REGISTRY, &text))?;
         }
         if let Some(text) = &change.claims {
-            put(layout, &layout.local, CLAIMS, text)?;
-            vouch(layout, |notes| notes.wrote(&Kind::File.key(&format!("{LOCAL}/{CLAIMS}")), text.as_bytes()))?;
+            let key = Kind::File.key(&format!("{LOCAL}/{CLAIMS}"));
+            vouching(layout, &[(key, text.as_bytes())], || put(layout, &layout.local, CLAIMS, text))?;
         }
         if let Some(text) = &change.presence {
             put(layout, &layout.local, PRESENCE, text)?;
@@ -136,8 +137,9 @@ impl Store {
             return Ok(());
         }
         let text = array::splice_by(agent_of, &scanned, &BTreeMap::new(), &HashSet::new());
-        put(&room.layout, &room.layout.top.make_dir(AGENTS)?, REGISTRY, &text)?;
-        vouch(&room.layout, |notes| notes.wrote(&Kind::File.key(&format!("{AGENTS}/{REGISTRY}")), text.as_bytes()))
+        let key = Kind::File.key(&format!("{AGENTS}/{REGISTRY}"));
+        let agents = room.layout.top.make_dir(AGENTS)?;
+        vouching(&room.layout, &[(key, text.as_bytes())], || put(&room.layout, &agents, REGISTRY, &text))
     }
 
     /// Remembers that somebody called, if that costs no wait: a busy store is
@@ -158,8 +160,8 @@ fn put_handoff(layout: &Layout, id: &Id, text: &str, line: &str) -> Result<(), S
         return Err(StoreError::TooLarge { bytes: text.len(), most: limits::RECORD_BYTES });
     }
     let dir = layout.top.make_dir(HANDOFFS)?;
-    layout.replace(&dir, &file_name(id), text.as_bytes(), true)?;
-    vouch(layout, |notes| notes.wrote(&Kind::File.key(&format!("{HANDOFFS}/{}", file_name(id))), text.as_bytes()))?;
+    let key = Kind::File.key(&format!("{HANDOFFS}/{}", file_name(id)));
+    vouching(layout, &[(key, text.as_bytes())], || layout.replace(&dir, &file_name(id), text.as_bytes(), true))?;
     dir.sync()?;
     // A list that is too long or cannot be read is not ours to mend: the files have it all.
     let Ok(known) = read(&dir, HANDOFF_INDEX) else { return Ok(()) };

@@ -92,6 +92,7 @@ impl Room {
     /// Writes a decision file. git removes the directory when a switch empties it,
     /// also between our opening it and this moment; then it is made again.
     pub(crate) fn put_decision(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.board.vouch(|notes| notes.means(&decision_key(name), bytes))?;
         self.write_decision(name, bytes)?;
         self.board.vouch(|notes| notes.wrote(&decision_key(name), bytes))
     }

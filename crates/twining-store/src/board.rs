@@ -94,14 +94,11 @@ impl Board {
         if open.data.is_none() {
             self.reopen(&mut open)?;
         }
+        let records = || lines.split(|&byte| byte == b'\n').filter_map(|line| Some((Kind::Board.key(&tail::id_of(line)?), line)));
+        // Before they are there: whoever is killed in between wrote them all the same.
+        self.vouch_for(&mut open, |notes| records().for_each(|(key, line)| notes.means(&key, line)))?;
         self.append_to(&open, lines, footing, record)?;
-        let vouch = |notes: &mut Notes| {
-            for line in lines.split(|&byte| byte == b'\n') {
-                if let Some(id) = tail::id_of(line) {
-                    notes.wrote(&Kind::Board.key(&id), line);
-                }
-            }
-        };
+        let vouch = |notes: &mut Notes| records().for_each(|(key, line)| notes.wrote(&key, line));
         let remembered = self.remember(&mut open, lines, now).and_then(|()| self.vouch_for(&mut open, vouch));
         remembered.inspect_err(|_| {
             // Nobody will acknowledge these lines, so they must not stay.

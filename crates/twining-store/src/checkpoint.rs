@@ -37,7 +37,7 @@ struct Puts {
 impl Puts {
     /// Notes that these elements are ours. The list of decisions is derived, and
     /// made anew whoever changed it.
-    fn vouch(&self, room: &Room, array: Array) -> Result<(), StoreError> {
+    fn vouch(&self, room: &Room, array: Array, when: Noted) -> Result<(), StoreError> {
         let kind = match array {
             Array::Entities => Kind::Entities,
             Array::Relations => Kind::Relations,
@@ -46,11 +46,25 @@ impl Puts {
         if self.puts.is_empty() && self.gone.is_empty() {
             return Ok(());
         }
-        room.board.vouch(|notes| {
-            self.puts.iter().for_each(|(id, text)| notes.wrote(&kind.key(id), text.as_bytes()));
-            self.gone.iter().for_each(|id| notes.took(&kind.key(id)));
+        room.board.vouch(|notes| match when {
+            Noted::Before => {
+                self.puts.iter().for_each(|(id, text)| notes.means(&kind.key(id), text.as_bytes()));
+                self.gone.iter().for_each(|id| notes.leaves(&kind.key(id)));
+            }
+            Noted::After => {
+                self.puts.iter().for_each(|(id, text)| notes.wrote(&kind.key(id), text.as_bytes()));
+                self.gone.iter().for_each(|id| notes.took(&kind.key(id)));
+            }
         })
     }
+}
+
+/// On which side of the write a note is made: whoever is killed in between wrote it
+/// all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Noted {
+    Before,
+    After,
 }
 
 /// A new version of an array, ready to be put in place.
@@ -122,11 +136,12 @@ fn carry_out(room: &Room, record: &Record, lines: &[JournalLine], through: u64) 
     let mut replaced = Vec::new();
     for Ready { array, staged, puts, .. } in unchanged {
         if let Some((staged, _)) = staged {
+            puts.vouch(room, array, Noted::Before)?;
             replaced.push(array.dir(&room.layout).open(array.name()));
             staged.put(array.dir(&room.layout), array.name())?;
         }
         // Also where the file has it already: whoever put it there may have been killed before this.
-        puts.vouch(room, array)?;
+        puts.vouch(room, array, Noted::After)?;
     }
     if whole {
         record.checkpoint_seq = record.checkpoint_seq.max(through);

@@ -232,7 +232,21 @@ fn git(project: &Path) -> Command {
     command
         .arg("-C")
         .arg(project)
-        .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "log.showSignature=false", "-c", "core.pager=cat"])
+        .args([
+            "-c",
+            "core.fsmonitor=false",
+            "-c",
+            "core.hooksPath=/dev/null",
+            "-c",
+            "log.showSignature=false",
+            "-c",
+            "core.pager=cat",
+            "-c",
+            "core.commitGraph=false",
+        ])
+        // What stands in for a commit in this clone alone is no history.
+        .env("GIT_NO_REPLACE_OBJECTS", "1")
+        .env("GIT_GRAFT_FILE", "/dev/null")
         .env("GIT_OPTIONAL_LOCKS", "0")
         .stdin(Stdio::null())
         .stderr(Stdio::null());

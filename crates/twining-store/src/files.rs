@@ -10,7 +10,7 @@ use twining_model::{Id, limits};
 use crate::disk::{Dir, Handle, Kind};
 use crate::error::StoreError;
 use crate::journal::{Journal, JournalLine};
-use crate::layout::{BOARD, DECISION_INDEX, Layout};
+use crate::layout::{BOARD, DECISION_INDEX, DECISIONS, Layout};
 use crate::record::Record;
 use crate::watch::Watch;
 
@@ -169,6 +169,12 @@ impl Files {
             }
         }
         Ok(names)
+    }
+
+    /// The state of the folder of decisions, if it is there: it changes when one
+    /// comes, goes or is replaced.
+    pub fn decisions_fingerprint(&self) -> Result<Option<Fingerprint>, StoreError> {
+        Ok(self.layout.top.stat(DECISIONS)?.filter(|(kind, _)| *kind == Kind::Dir).map(|(_, print)| print))
     }
 
     /// One decision file, if it is there.

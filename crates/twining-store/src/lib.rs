@@ -47,7 +47,7 @@ mod watch;
 
 pub use agents::{AgentChange, AgentShelf, claims_path};
 pub use archive::{Archival, Archived};
-pub use audit::{Anchor, Audit, Changed, Difference, Staged};
+pub use audit::{Anchor, Audit, Changed, Difference, Lost, Staged, Version};
 pub use config::Config;
 pub use error::StoreError;
 pub use features::{FeatureChange, FeatureFile, FeatureShelf};

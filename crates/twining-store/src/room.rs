@@ -86,6 +86,18 @@ impl Room {
         }
     }
 
+    /// Whether the index may be asked as it is, as far as can be told without a
+    /// look at every decision file. A process that stays knows what changed, and
+    /// catches up instead.
+    pub(crate) fn is_as_looked(&self) -> Result<bool, StoreError> {
+        let mut slot = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        if slot.is_some() {
+            return Ok(false);
+        }
+        let _alone = self.index_lock.take_within(INDEX_PATIENCE)?;
+        self.open_index(&mut slot)?.is_as_looked(&self.files)
+    }
+
     fn open_index<'s>(&self, slot: &'s mut Option<Index>) -> Result<&'s mut Index, StoreError> {
         if slot.is_none() {
             *slot = Some(Index::open(&self.files)?);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use twining_model::scope::{Folding, Root};
-use twining_model::{Change, Entry, IdSource};
+use twining_model::{Change, Entry, Id, IdSource};
 
 use crate::archive::{self, Archival, Archived};
 use crate::board::Board;
@@ -215,6 +215,26 @@ impl Store {
         room.with_view(now, read)
     }
 
+    /// The same for a process that has milliseconds: the decision files are not all
+    /// looked at, if that was done and their folder has not changed since; those that
+    /// the answer tells are. One that was changed in place and is not told may count
+    /// as it was.
+    pub fn glance<T, E: From<StoreError>>(&self, read: impl Fn(&View<'_>) -> Result<T, E>, told: impl Fn(&T) -> Vec<Id>) -> Result<T, E> {
+        if let Some(room) = self.reading_room()?
+            // What is wrong is found out again below, where it can be dealt with.
+            && room.is_as_looked().unwrap_or(false)
+        {
+            let answer = room.with_view(self.ids.now(), |view| -> Result<Option<T>, E> {
+                let answer = read(view)?;
+                Ok(view.decisions().are_as_filed(&told(&answer), &room.files)?.then_some(answer))
+            });
+            if let Ok(Some(answer)) = answer {
+                return Ok(answer);
+            }
+        }
+        self.view(read)
+    }
+
     /// Moves entries off the board.
     pub fn archive<E: From<StoreError>>(&self, choose: impl FnOnce(&View<'_>) -> Result<Archival, E>) -> Result<Archived, E> {
         let room = self.writing_room()?;
@@ -227,6 +247,7 @@ impl Store {
         record.write(held.file())?;
         room.catch_up()?;
         let archival = room.with_view(now, choose)?;
+        archive::announce(&room.board, &archival)?;
         let archived = archive::move_out(&room.layout, &archival, now)?;
         if archived.moved > 0 {
             let dropped = archival.ids.iter().cloned().collect();
@@ -395,6 +416,12 @@ impl Store {
             Some(_alone) => index.settle(&room.files, most),
             None => Ok(()),
         }
+    }
+
+    /// Whether what belongs to the memory is kept beside it, because it may only be read.
+    #[must_use]
+    pub fn is_beside(&self) -> bool {
+        self.open_room().is_some_and(|room| room.layout.stand_in.is_some())
     }
 
     /// Whether the arrays lack what the journal holds.

@@ -17,7 +17,7 @@ use serde::de::IgnoredAny;
 use twining_model::{Glimpse, Time, Trace, limits};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::audit::{Kind, vouch};
+use crate::audit::{Kind, vouching};
 use crate::disk::{Dir, Handle};
 use crate::error::StoreError;
 use crate::layout::{Layout, TRACES, random_bits};
@@ -245,11 +245,9 @@ fn append_lines(layout: &Layout, lines: &[u8], now: Time) -> Result<(), StoreErr
     if tail::last_byte(&handle, size)? != b'\n' {
         size = tail::mend(layout, &handle, size)?;
     }
-    vouch(layout, |notes| keys_of(lines).for_each(|(key, line)| notes.wrote(&key, line)))?;
-    handle.write(lines).inspect_err(|_| {
+    vouching(layout, &keys_of(lines).collect::<Vec<_>>(), || {
         // The disk may be full: the part that was written must not stay.
-        drop(handle.set_len(size));
-        drop(vouch(layout, |notes| keys_of(lines).for_each(|(key, _)| notes.took(&key))));
+        handle.write(lines).inspect_err(|_| drop(handle.set_len(size)))
     })?;
     trace_ring::remember(layout, lines, now)
 }

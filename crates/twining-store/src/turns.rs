@@ -7,7 +7,7 @@
 use twining_model::turn::number_of;
 use twining_model::{TurnKey, limits};
 
-use crate::audit::{Kind, vouch};
+use crate::audit::{Kind, vouch, vouching};
 use crate::disk::{self, Dir};
 use crate::error::StoreError;
 use crate::layout::{LOCAL, Layout, TURNS};
@@ -194,10 +194,11 @@ impl Store {
             }
             let slot = Slot::of(&key);
             let dir = room.layout.top.make_dir(TURNS)?.make_dir(&slot.feature)?.make_dir(&slot.task)?;
-            room.layout.replace(&dir, &slot.file(), &bytes, false)?;
-            vouch(&room.layout, |notes| notes.wrote(&key_of(&slot), &bytes))?;
+            let put = || room.layout.replace(&dir, &slot.file(), &bytes, false);
+            vouching(&room.layout, &[(key_of(&slot), bytes.as_slice())], put)?;
         }
         for slot in &change.remove {
+            vouch(&room.layout, |notes| notes.leaves(&key_of(slot)))?;
             remove(&shelf, slot)?;
             vouch(&room.layout, |notes| notes.took(&key_of(slot)))?;
         }

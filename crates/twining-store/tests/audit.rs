@@ -202,16 +202,162 @@ fn what_another_machine_committed_comes_with_a_pull() {
     let store = store(&project);
     note(&store, "here");
     commit_all(&project, "one");
+    let other = TestProject::new();
+    project.git(["remote", "add", "team", &other.path().display().to_string()]);
     found(&store);
     // Another clone, with its own Twining and its own ledger.
-    let other = TestProject::new();
     other.git(["clone", "-q", &project.path().display().to_string(), "."]);
     let theirs = self::store(&other);
     note(&theirs, "there");
     decide(&theirs, "use postgres");
     commit_all(&other, "two");
-    project.git(["pull", "-q", &other.path().display().to_string(), "HEAD"]);
+    project.git(["pull", "-q", "team", "main"]);
+    let audit = store.audit().expect("compares");
+    assert_eq!(audit.differences, [], "{audit:?}");
+    assert!(audit.brought.iter().any(|found| found.file == "blackboard.jsonl" && found.changed == Changed::Appended), "{audit:?}");
+    assert_eq!(audit.commits.len(), 1, "{audit:?}");
+    let again = store.audit().expect("compares");
+    assert_eq!((again.differences, again.brought), (Vec::new(), Vec::new()), "told once");
+    // On top of what was brought, and back and forth, nothing is told again.
+    note(&store, "here again");
+    commit_all(&project, "three");
+    project.git(["checkout", "-q", "-b", "old", "HEAD~2"]);
     assert_eq!(found(&store), Vec::<String>::new());
+    project.git(["checkout", "-q", "main"]);
+    let back = store.audit().expect("compares");
+    assert_eq!((back.differences, back.brought), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn what_was_made_here_is_nobody_else_s_whatever_brought_it() {
+    type Deed = fn(&TestProject, &TestProject);
+    let evil = |project: &TestProject, other: &TestProject| {
+        other.git(["clone", "-q", &project.path().display().to_string(), "."]);
+        edit(&other.file("blackboard.jsonl"), "mine", "forged");
+        commit_all(other, "evil");
+    };
+    let deeds: [(&str, Deed); 8] = [
+        ("a clone of this machine", |project, other| drop(project.git(["pull", "-q", &other.path().display().to_string(), "main"]))),
+        ("a remote added since", |project, other| {
+            project.git(["remote", "add", "evil", &other.path().display().to_string()]);
+            project.git(["pull", "-q", "evil", "main"]);
+        }),
+        ("a pick", |project, other| {
+            project.git(["fetch", "-q", &other.path().display().to_string(), "main"]);
+            project.git(["cherry-pick", "FETCH_HEAD"]);
+        }),
+        ("a patch", |project, other| {
+            other.git(["format-patch", "-q", "-1", "-o", &project.path().display().to_string()]);
+            project.git(["am", "-q", "0001-evil.patch"]);
+        }),
+        ("a remote that is elsewhere now", |project, other| {
+            project.git(["remote", "set-url", "team", &other.path().display().to_string()]);
+            project.git(["pull", "-q", "team", "main"]);
+        }),
+        ("git's inner tools", |project, _| {
+            edit(&project.file("blackboard.jsonl"), "mine", "forged");
+            project.git(["add", "-A"]);
+            let tree = project.git(["write-tree"]);
+            let commit = project.git(["commit-tree", tree.trim(), "-p", "HEAD", "-m", "x"]);
+            project.git(["reset", "-q", "--hard", commit.trim()]);
+        }),
+        ("a commit that was pushed", |project, _| {
+            edit(&project.file("blackboard.jsonl"), "mine", "forged");
+            commit_all(project, "x");
+            project.git(["push", "-q", "team", "HEAD:refs/heads/new"]);
+            project.git(["fetch", "-q", "team"]);
+        }),
+        ("a list of places that was written by hand", |project, _| {
+            edit(&project.file("blackboard.jsonl"), "mine", "forged");
+            commit_all(project, "x");
+            let list = project.path().join(".git/logs/HEAD");
+            let (now, was) = (project.git(["rev-parse", "HEAD"]), project.git(["rev-parse", "HEAD~1"]));
+            fs::write(list, format!("{} {} t <t@example.com> 1 +0000\tmerge x: Fast-forward\n", was.trim(), now.trim())).expect("writes");
+        }),
+    ];
+    for (name, deed) in deeds {
+        let (project, other, team) = (TestProject::with_git(), TestProject::new(), TestProject::new());
+        let store = store(&project);
+        let id = note(&store, "mine");
+        commit_all(&project, "one");
+        team.git(["init", "-q", "--bare"]);
+        project.git(["remote", "add", "team", &team.path().display().to_string()]);
+        project.git(["push", "-q", "team", "HEAD:refs/heads/main"]);
+        found(&store);
+        evil(&project, &other);
+        deed(&project, &other);
+        assert_eq!(found(&store), [format!("blackboard.jsonl Altered {id}")], "{name}");
+        assert_eq!(found(&store), [format!("blackboard.jsonl Altered {id}")], "{name}, and again");
+    }
+}
+
+#[test]
+fn a_merge_that_is_not_under_way_silences_nobody() {
+    for state in ["MERGE_HEAD", "CHERRY_PICK_HEAD", "rebase-merge", "index.lock"] {
+        let project = TestProject::with_git();
+        let store = store(&project);
+        let id = note(&store, "mine");
+        commit_all(&project, "one");
+        found(&store);
+        edit(&project.file("blackboard.jsonl"), "mine", "forged");
+        let path = project.path().join(".git").join(state);
+        match state {
+            "rebase-merge" => fs::create_dir(&path).expect("makes it"),
+            _ => fs::write(&path, project.git(["rev-parse", "HEAD"])).expect("writes"),
+        }
+        if state == "index.lock" {
+            let left = fs::File::options().write(true).open(&path).expect("opens");
+            left.set_modified(std::time::UNIX_EPOCH).expect("git holds it for a moment only");
+        }
+        assert_eq!(found(&store), [format!("blackboard.jsonl Altered {id}")], "{state}");
+        let (before, after) =
+            (project.git(["show", "HEAD:.twining/blackboard.jsonl"]), fs::read(project.file("blackboard.jsonl")).expect("reads"));
+        let staged = Staged { file: "blackboard.jsonl".into(), before: Some(before.into_bytes()), after: Some(after) };
+        assert_eq!(store.audit_staged(&[staged]).expect("compares").len(), 1, "{state}");
+    }
+}
+
+#[test]
+fn both_sides_of_a_decision_that_twining_joined_are_its_own() {
+    let project = TestProject::with_git();
+    let store = store(&project);
+    let id = decide(&store, "use sqlite");
+    commit_all(&project, "one");
+    found(&store);
+    project.git(["checkout", "-q", "-b", "side"]);
+    amend(&store, &id, "overridden");
+    commit_all(&project, "two");
+    project.git(["checkout", "-q", "main"]);
+    let set = [("confidence".to_owned(), serde_json::json!("low"))].into_iter().collect();
+    let change = Change { amendments: vec![Amendment { id: id.clone(), set }], ..Change::default() };
+    store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change, ()))).expect("amends");
+    store.housekeep().expect("works");
+    commit_all(&project, "three");
+    let file = format!("decisions/{id}.json");
+    project.git(["merge", "-q", "--no-commit", "-X", "ours", "side"]);
+    let show = |commit: &str| project.git(["show", &format!("{commit}:.twining/{file}")]).into_bytes();
+    let (base, ours, theirs) = (show("main~1"), show("main"), show("side"));
+    let versions = twining_store::merge::Versions { base: &base, ours: &ours, theirs: &theirs };
+    let joined = twining_store::merge::merge_decision(&versions).expect("joins");
+    fs::write(project.file(&file), &joined.text).expect("writes");
+    assert_eq!(found(&store), Vec::<String>::new(), "while it is merged");
+    commit_all(&project, "merged");
+    assert_eq!(found(&store), Vec::<String>::new(), "and after");
+}
+
+#[test]
+fn what_git_says_it_undid_is_told_and_holds_nobody() {
+    let project = TestProject::with_git();
+    let store = store(&project);
+    note(&store, "stays");
+    commit_all(&project, "one");
+    let gone = note(&store, "goes");
+    commit_all(&project, "two");
+    assert_eq!(found(&store), Vec::<String>::new());
+    project.git(["revert", "--no-edit", "HEAD"]);
+    let audit = store.audit().expect("compares");
+    assert_eq!(audit.differences, []);
+    assert!(audit.brought.iter().any(|found| found.changed == Changed::Removed && found.id.as_deref() == Some(&gone)), "{audit:?}");
 }
 
 #[test]

@@ -395,7 +395,9 @@ fn run_verb(
         out::aside(&Problem::from(failure));
     }
     let ending = out::answer(style, || answer.to_json(), |page| answer.show(page), answer.ending());
-    if verb.effect != Effect::Reads {
+    if verb.effect == Effect::Reads {
+        project.leave_open();
+    } else {
         project.tidy_up();
     }
     Ok(ending)

@@ -94,6 +94,15 @@ impl Project {
         let _ = store.housekeep().and_then(|()| store.settle());
     }
 
+    /// Leaves it as it is to a process that ends: the system closes what is open
+    /// faster than we take it apart, and nothing was written that could be left half done.
+    pub fn leave_open(self) {
+        // What stands in for a folder we may only read is ours to remove.
+        if !self.engine.store().is_beside() {
+            std::mem::forget(self);
+        }
+    }
+
     /// A desk in it for `caller`.
     pub fn desk(&self, caller: Caller, authority: Authority) -> Desk<'_> {
         Desk { engine: &self.engine, caller, authority, history: &self.history, checkout: &self.located.checkout }
@@ -111,10 +120,10 @@ pub fn find(given: Option<PathBuf>) -> Result<Located, Problem> {
 }
 
 /// The caller at a command line. A person is one who types at a terminal; what
-/// an agent pipes in is an agent's word.
+/// an agent pipes in, or types in the shell its host lends it, is an agent's word.
 pub fn caller_at_cli(agent: Option<String>) -> (Caller, Authority) {
-    let (trust, authority) =
-        if std::io::stdin().is_terminal() { (Trust::Human, Authority::Confirmed) } else { (Trust::Agent, Authority::Claimed) };
+    let is_person = std::io::stdin().is_terminal() && crate::person::host_of_shell().is_none();
+    let (trust, authority) = if is_person { (Trust::Human, Authority::Confirmed) } else { (Trust::Agent, Authority::Claimed) };
     let origin = Origin { client: None, session: session_of_host(), via: Channel::Cli, trust };
     (Caller { agent: agent_name(agent), origin }, authority)
 }

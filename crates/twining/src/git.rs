@@ -119,6 +119,14 @@ impl Git {
     }
 }
 
+impl Git {
+    /// Every file of the working tree that git tracks or would; none where git knows of no tree.
+    pub fn files(&self) -> Option<Vec<String>> {
+        let printed = self.printed(&["ls-files", "-z", "--cached", "--others", "--exclude-standard"])?;
+        Some(String::from_utf8_lossy(&printed).split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+    }
+}
+
 /// Files of one commit that are looked at.
 const STAGED: usize = 10_000;
 /// Bytes of one of them.

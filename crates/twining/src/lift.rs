@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use twining_engine::guards::{KEEPERS, Level};
 use twining_model::{Refused, Time, limits, text};
+use twining_store::Lost;
 
 use crate::allowed::{Allowed, Bypass, Trusted};
 use crate::desk::Project;
@@ -64,13 +65,24 @@ pub fn promote(project: Option<PathBuf>, guard: &str, style: Style) -> Result<En
 
 /// Takes the records as they are, whoever changed them.
 pub fn accept(project: Option<PathBuf>, style: Style) -> Result<Ending, Problem> {
-    let project = open(project)?;
-    let store = project.engine.store();
     let failed = |error| Problem::from(twining_engine::Failure::from(error));
-    let found = store.audit().map_err(failed)?.differences;
+    let project = Project::open(project)?;
+    let store = project.engine.store();
+    let audit = store.audit().map_err(failed)?;
+    if let Some(gone @ (Lost::Folder | Lost::Local)) = audit.lost {
+        person::confirmed(&hook::told_lost(gone), "accept")?;
+        // No record is left to note it in, and none is made for that.
+        store.forget_marks().map_err(failed)?;
+        return Ok(accepted(1, style));
+    }
+    if !store.exists().map_err(failed)? {
+        return Err(no_memory());
+    }
+    let (found, lost) = (audit.differences, audit.lost);
     let lists = hook::slipped_lists(&project);
-    if !(found.is_empty() && lists.is_empty()) {
-        let told: Vec<String> = hook::told_by_hand(&found).into_iter().chain(lists.clone()).collect();
+    if !(found.is_empty() && lists.is_empty() && lost.is_none()) {
+        let lost = lost.map(hook::told_lost);
+        let told: Vec<String> = lost.into_iter().chain(hook::told_by_hand(&found)).chain(lists.clone()).collect();
         let told = told.join("\n");
         let caller = person::confirmed(&told, "accept")?;
         // Recorded first: nothing is accepted that nobody can read about.
@@ -78,8 +90,11 @@ pub fn accept(project: Option<PathBuf>, style: Style) -> Result<Ending, Problem>
         store.accept_records().map_err(failed)?;
         hook::accept_lists(&project);
     }
-    let many = found.len() + lists.len();
-    Ok(out::answer(
+    Ok(accepted(found.len() + lists.len() + usize::from(lost.is_some()), style))
+}
+
+fn accepted(many: usize, style: Style) -> Ending {
+    out::answer(
         style,
         || json!({ "accepted": many }),
         |page| match many {
@@ -87,7 +102,7 @@ pub fn accept(project: Option<PathBuf>, style: Style) -> Result<Ending, Problem>
             many => page.line([good("accepted"), plain(format!("{many} changes"))]),
         },
         Ending::Done,
-    ))
+    )
 }
 
 /// Shows the commands that guards verify by, or allows one, or takes that back.
@@ -138,8 +153,12 @@ fn open(project: Option<PathBuf>) -> Result<Project, Problem> {
     let project = Project::open(project)?;
     match project.engine.store().exists() {
         Ok(true) => Ok(project),
-        _ => Err(Problem::unavailable("NOT_FOUND", "there is no .twining here").with_hint("`twining seed` begins one")),
+        _ => Err(no_memory()),
     }
+}
+
+fn no_memory() -> Problem {
+    Problem::unavailable("NOT_FOUND", "there is no .twining here").with_hint("`twining seed` begins one")
 }
 
 /// `10m`, `2h`, `90` minutes; at most a day.

@@ -44,7 +44,7 @@ pub fn answer(style: Style, json: impl FnOnce() -> Value, show: impl FnOnce(&mut
         Style::Words => {
             let mut page = page();
             show(&mut page);
-            anstream::stdout().write_all(page.as_str().as_bytes())
+            print(page.as_str())
         }
     };
     after(printed, ending)
@@ -62,6 +62,12 @@ pub fn problem(style: Style, problem: &Problem) -> Ending {
 /// Tells of a problem that did not keep the command from its work.
 pub fn aside(problem: &Problem) {
     let _ = anstream::stderr().write_all(problem.to_warning().as_bytes());
+}
+
+/// Prints words, without colour where nobody would see it. Most have none, and
+/// need not be looked through for it.
+fn print(words: &str) -> io::Result<()> {
+    if words.contains('\u{1b}') { anstream::stdout().write_all(words.as_bytes()) } else { io::stdout().write_all(words.as_bytes()) }
 }
 
 fn print_json(value: &Value) -> io::Result<()> {

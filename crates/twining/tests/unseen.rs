@@ -4,90 +4,10 @@
 mod common;
 
 use std::fs;
-use std::process::Output;
 
+use common::hooked::*;
 use common::{Project, Ran};
 use serde_json::{Value, json};
-
-const LIST: &str = ".claude/progress/feature-list.json";
-
-/// A project that git knows, with a board, a decision and a feature.
-fn project() -> Project {
-    let project = Project::new();
-    fs::remove_dir(project.path().join(".git")).expect("makes way");
-    assert!(git(&project, &["init", "-q", "-b", "main"]).status.success());
-    project.json(&["post", "finding", "the cache lies"]);
-    project.decide("use sqlite", "src/");
-    write(
-        &project,
-        LIST,
-        r#"{"features":[{"id":"F1","status":"completed","tested":false,"files":["src/a.rs"]},{"id":"F2","tested":false}]}"#,
-    );
-    write(&project, "src/a.rs", "fn a() {}\n");
-    commit(&project, "start");
-    project
-}
-
-fn write(project: &Project, path: &str, text: &str) {
-    let path = project.path().join(path);
-    fs::create_dir_all(path.parent().expect("a folder")).expect("makes a folder");
-    fs::write(path, text).expect("writes");
-}
-
-fn read(project: &Project, path: &str) -> String {
-    fs::read_to_string(project.path().join(path)).expect("is there")
-}
-
-fn git(project: &Project, words: &[&str]) -> Output {
-    let mut git = std::process::Command::new("git");
-    git.current_dir(project.path()).args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]).args(words);
-    git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").output().expect("git runs")
-}
-
-fn commit(project: &Project, message: &str) {
-    assert!(git(project, &["add", "-A"]).status.success());
-    let made = git(project, &["commit", "-q", "-m", message]);
-    assert!(made.status.success(), "{made:?}");
-}
-
-fn hook_in(project: &Project, session: &str, event: &str, mut told: Value) -> Ran {
-    told["session_id"] = json!(session);
-    told["cwd"] = json!(project.path());
-    project.run_with(&["hook", event], &told.to_string())
-}
-
-fn hook(project: &Project, event: &str, told: Value) -> Ran {
-    hook_in(project, "s-1", event, told)
-}
-
-fn answer(ran: &Ran) -> Value {
-    assert_eq!(ran.code, 0, "{ran:?}");
-    if ran.stdout.is_empty() { Value::Null } else { serde_json::from_str(&ran.stdout).expect("answers in JSON") }
-}
-
-fn start(project: &Project, session: &str) -> String {
-    let begun = answer(&hook_in(project, session, "SessionStart", json!({"source": "startup"})));
-    begun["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
-}
-
-fn stop_in(project: &Project, session: &str) -> Value {
-    answer(&hook_in(project, session, "Stop", json!({"stop_hook_active": false})))
-}
-
-fn stop(project: &Project) -> Value {
-    stop_in(project, "s-1")
-}
-
-fn reason(answer: &Value) -> String {
-    assert_eq!(answer["decision"], "block", "{answer}");
-    answer["reason"].as_str().expect("a reason").to_owned()
-}
-
-fn only_decision(project: &Project) -> String {
-    let mut names = fs::read_dir(project.path().join(".twining/decisions")).expect("a folder").filter_map(Result::ok);
-    let found = names.find(|entry| entry.file_name() != "index.json").expect("a decision").file_name();
-    format!(".twining/decisions/{}", found.to_string_lossy())
-}
 
 #[test]
 fn whatever_way_the_records_were_changed_it_is_told_at_every_end_and_at_the_commit() {
@@ -224,16 +144,6 @@ fn a_list_changed_between_two_sessions_is_told_and_held() {
     assert_eq!(stop_in(&project, "s-6"), Value::Null);
     git(&project, &["checkout", "--", LIST]);
     assert!(!start(&project, "s-7").contains("a feature list was changed"));
-    // What a teammate recorded comes with git, and is nobody's deed here.
-    assert!(git(&project, &["checkout", "-q", "-b", "theirs"]).status.success());
-    write(&project, LIST, &before.replacen("\"tested\":false", "\"tested\":true", 1));
-    commit(&project, "tested elsewhere");
-    assert!(git(&project, &["checkout", "-q", "main"]).status.success());
-    start(&project, "s-3");
-    assert!(git(&project, &["merge", "-q", "theirs", "--no-ff", "--no-edit"]).status.success());
-    let brief = start(&project, "s-4");
-    assert!(!brief.contains("a feature list was changed"), "{brief}");
-    assert_eq!(stop_in(&project, "s-4"), Value::Null);
 }
 
 #[test]
@@ -365,20 +275,6 @@ fn a_call_that_nobody_understands_is_not_let_through() {
     {
         assert_eq!(project.run_with(&["hook", "PreToolUse"], input).code, 0, "{input}");
     }
-}
-
-#[test]
-fn who_takes_away_what_the_machine_knows_is_asked_about_it_once() {
-    let project = project();
-    start(&project, "s-1");
-    assert_eq!(stop(&project), Value::Null);
-    fs::remove_dir_all(project.path().join(".twining/local")).expect("goes");
-    write(&project, ".twining/blackboard.jsonl", "");
-    assert!(reason(&stop(&project)).contains("`.twining/local` was taken away"));
-    assert_eq!(stop(&project), Value::Null);
-    // Another session finds what it finds.
-    fs::remove_dir_all(project.path().join(".twining/local")).expect("goes");
-    assert_eq!(stop_in(&project, "s-2"), Value::Null);
 }
 
 #[test]

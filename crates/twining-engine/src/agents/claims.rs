@@ -6,10 +6,11 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Claim, Claims, Folding, Refused, Root, Scope, Time, Trust, limits, scope, text};
+use twining_model::{Claim, Claims, Entry, EntryType, Folding, Refused, Root, Scope, Time, Trust, limits, scope, text};
 use twining_store::{AgentChange, AgentShelf, Config};
 
 use crate::agents::Presence;
+use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
 use crate::failure::Failure;
 use crate::hygiene::Redaction;
@@ -53,7 +54,7 @@ pub struct ClaimOutcome {
 pub(crate) enum ClaimDraft {
     List,
     Take { paths: Vec<Scope>, feature: Option<String>, ttl_ms: i64, reason: String },
-    Release { paths: Vec<Scope>, feature: Option<String> },
+    Release { paths: Vec<Scope>, feature: Option<String>, lost_after_ms: u64 },
 }
 
 /// Signs of a pattern.
@@ -83,7 +84,7 @@ impl ClaimDraft {
         let feature = input.feature.as_deref().map(|name| text::name("feature", name)).transpose()?;
         match action {
             2 => Ok(Self::List),
-            1 => Ok(Self::Release { paths, feature }),
+            1 => Ok(Self::Release { paths, feature, lost_after_ms: config.agents.liveness.idle_after_ms }),
             _ => {
                 // What is there under just that name is no pattern.
                 let is_meant = |path: &str| !is_pattern(path) || is_there(path);
@@ -156,11 +157,18 @@ pub(crate) fn claims_on(shelf: &AgentShelf, now: Time) -> Vec<Claim> {
     claims
 }
 
-/// Whether a claim is the caller's own: the same name, and not known to be
-/// another session. Two sessions that call themselves `main` are two.
+/// Whether a claim is the caller's own: the same name, and the session that made it
+/// where one did. A name is only what an agent calls itself: two sessions that call
+/// themselves `main` are two, and one that does not tell is neither.
 pub(crate) fn is_mine(claim: &Claim, caller: &Caller) -> bool {
-    let other_session = claim.session_id.as_ref().zip(caller.origin.session.as_ref()).is_some_and(|(theirs, ours)| theirs != ours);
-    claim.agent_id == caller.agent && !other_session
+    claim.agent_id == caller.agent && (claim.session_id.is_none() || claim.session_id == caller.origin.session)
+}
+
+/// Whether nothing was heard for so long of the session that made a claim.
+fn is_lost(claim: &Claim, presence: &Presence, now: Time, after_ms: u64) -> bool {
+    let seen = presence.agents.values().filter(|seen| seen.session == claim.session_id).map(|seen| seen.at);
+    let last = seen.chain(Time::read(&claim.since)).max();
+    last.is_none_or(|last| now.since(last).as_millis() >= u128::from(after_ms))
 }
 
 /// The path of a claim that a place lies in or covers.
@@ -176,6 +184,7 @@ pub(crate) fn plan_claim(
     stamp: &Stamp<'_>,
 ) -> Result<(AgentChange, ClaimOutcome), Failure> {
     let mut claims = claims_on(shelf, stamp.at);
+    let mut entries = Vec::new();
     let outcome = match draft {
         ClaimDraft::List => {
             return Ok((AgentChange::default(), ClaimOutcome { claim: None, released: Vec::new(), claims, redacted: Vec::new() }));
@@ -214,29 +223,41 @@ pub(crate) fn plan_claim(
             claims.push(claim.clone());
             ClaimOutcome { claim: Some(claim), released: Vec::new(), claims, redacted: Vec::new() }
         }
-        ClaimDraft::Release { paths, feature } => {
+        ClaimDraft::Release { paths, feature, lost_after_ms } => {
             let all = paths.is_empty() && feature.is_none();
             let meant = |claim: &Claim| {
                 all || paths.iter().any(|path| overlapping(claim, path, folding).is_some())
                     || (feature.is_some() && claim.feature == *feature)
             };
-            // A name alone lets go what a lost session of it held; a person lets go anything that is named.
+            let presence = Presence::read(shelf.presence.as_deref());
+            // What is named is let go by a person, whoever holds it, and by its own name once its session is lost.
             let may = |claim: &Claim| {
-                is_mine(claim, stamp.caller)
-                    || (!all && (claim.agent_id == stamp.caller.agent || stamp.caller.origin.trust == Trust::Human))
+                let is_namesake = || claim.agent_id == stamp.caller.agent && is_lost(claim, &presence, stamp.at, *lost_after_ms);
+                is_mine(claim, stamp.caller) || (!all && (stamp.caller.origin.trust == Trust::Human || is_namesake()))
             };
             if let Some(held) = claims.iter().find(|claim| !all && meant(claim) && !may(claim)) {
                 let what = held.paths.first().map_or_else(|| held.feature.as_deref().unwrap_or_default(), String::as_str);
                 return Err(taken(held, what));
             }
-            let released: Vec<String> = claims.iter().filter(|claim| meant(claim) && may(claim)).map(|claim| claim.id.clone()).collect();
+            let gone: Vec<Claim> = claims.iter().filter(|claim| meant(claim) && may(claim)).cloned().collect();
+            entries.extend(gone.iter().filter(|claim| !is_mine(claim, stamp.caller)).map(|claim| let_go(claim, stamp)));
+            let released: Vec<String> = gone.into_iter().map(|claim| claim.id).collect();
             claims.retain(|claim| !released.contains(&claim.id));
             ClaimOutcome { claim: None, released, claims, redacted: Vec::new() }
         }
     };
     let text = serde_json::to_string_pretty(&Claims { claims: outcome.claims.clone() }).unwrap_or_default() + "\n";
     let presence = Presence::read(shelf.presence.as_deref()).with(stamp).to_text();
-    Ok((AgentChange { claims: Some(text), presence: Some(presence), ..AgentChange::default() }, outcome))
+    Ok((AgentChange { claims: Some(text), presence: Some(presence), entries, ..AgentChange::default() }, outcome))
+}
+
+/// What the board is told of a claim that another let go, so that its holder learns of it.
+fn let_go(claim: &Claim, stamp: &Stamp<'_>) -> Entry {
+    let what = claim.paths.first().or(claim.feature.as_ref()).map_or("project", String::as_str);
+    let (who, whose) = (text::excerpt(&stamp.caller.agent, 40), text::excerpt(&claim.agent_id, 40));
+    let summary = format!("{who} let go of what {whose} held: {}", words::shorten(what, 80));
+    let scope = claim.paths.first().map_or("project", String::as_str);
+    Entry { tags: vec!["claim".to_owned()], ..note(stamp, EntryType::Status, scope, &summary) }
 }
 
 fn taken(held: &Claim, what: &str) -> Failure {

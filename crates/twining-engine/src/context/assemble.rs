@@ -37,8 +37,6 @@ pub struct AssembleInput {
     pub host: Option<String>,
     /// Who asks; the caller by default.
     pub agent_id: Option<String>,
-    /// Only what is to be kept to: decisions and warnings.
-    pub rules_only: bool,
 }
 
 /// An entity nearby.
@@ -108,6 +106,7 @@ pub struct AssembleDraft {
     pub(super) task: String,
     pub(super) scope: Scope,
     pub(super) max_tokens: usize,
+    /// Only what is to be kept to: decisions and warnings.
     pub(super) rules_only: bool,
 }
 
@@ -120,8 +119,13 @@ impl AssembleDraft {
             task: text::required("task", &input.task)?,
             scope: Scope::parse("scope", &input.scope, root)?,
             max_tokens: words::within("max_tokens", input.max_tokens, default, MOST_TOKENS)?.min(cap),
-            rules_only: input.rules_only,
+            rules_only: false,
         })
+    }
+
+    /// The same for nothing but what is to be kept to.
+    pub(crate) fn of_rules(self) -> Self {
+        Self { rules_only: true, ..self }
     }
 
     /// Where it is to be done.

@@ -90,12 +90,30 @@ fn asks(candidate: &Candidate) -> bool {
     matches!(candidate.record, Record::Entry(_, EntryType::Need | EntryType::Question))
 }
 
+/// What is told of a candidate, and the characters it takes.
+struct Text {
+    told: Told,
+    cost: usize,
+}
+
+impl Text {
+    fn of(candidate: &Candidate, level: Level) -> Self {
+        let told = tell(candidate, level);
+        let chars = match &told {
+            Told::Decision(decision) => chars(decision),
+            Told::Entry(entry, _) => chars(entry),
+        };
+        // One for the comma.
+        Self { told, cost: chars + 1 }
+    }
+}
+
 struct Filling<'n> {
     context: AssembledContext,
     room: usize,
     spent: usize,
     /// What is told.
-    told: Vec<(Candidate, Told)>,
+    told: Vec<(Candidate, Text)>,
     nearness: Option<&'n Nearness<'n>>,
 }
 
@@ -127,13 +145,13 @@ impl Filling<'_> {
                 continue;
             }
             let must = is_first && candidate.in_scope;
-            let fitting = [Level::Full, Level::Brief].into_iter().map(|level| tell(&candidate, level)).find(|told| cost(told) <= left);
-            let in_any_case = || must.then(|| tell(&candidate, Level::Brief)).filter(|brief| self.spent + cost(brief) <= self.room);
+            let fitting = [Level::Full, Level::Brief].into_iter().map(|level| Text::of(&candidate, level)).find(|text| text.cost <= left);
+            let in_any_case = || must.then(|| Text::of(&candidate, Level::Brief)).filter(|brief| self.spent + brief.cost <= self.room);
             match fitting.or_else(in_any_case) {
-                Some(told) => {
+                Some(text) => {
                     is_first = false;
-                    left = left.saturating_sub(cost(&told));
-                    self.add(candidate, told);
+                    left = left.saturating_sub(text.cost);
+                    self.add(candidate, text);
                 }
                 None => rest.push(candidate),
             }
@@ -148,9 +166,9 @@ impl Filling<'_> {
         let mut left = Vec::new();
         for candidate in waiting {
             // Whether it repeats what was told is asked last: it is compared with all of that.
-            let told = if candidate.is_in_force() { self.within_tier(&candidate, &tiers, &mut tier) } else { None };
-            match told.filter(|_| !self.repeats(&candidate)) {
-                Some(told) => self.add(candidate, told),
+            let text = if candidate.is_in_force() { self.within_tier(&candidate, &tiers, &mut tier) } else { None };
+            match text.filter(|_| !self.repeats(&candidate)) {
+                Some(text) => self.add(candidate, text),
                 None => left.push(candidate),
             }
         }
@@ -161,20 +179,20 @@ impl Filling<'_> {
 
     /// What may be told of a candidate. One that does not fit ends its tier: what
     /// comes after it is worth less.
-    fn within_tier(&self, candidate: &Candidate, tiers: &[(Option<Level>, usize); 3], tier: &mut usize) -> Option<Told> {
+    fn within_tier(&self, candidate: &Candidate, tiers: &[(Option<Level>, usize); 3], tier: &mut usize) -> Option<Text> {
         loop {
             let (level, limit) = tiers[*tier];
-            let told = tell(candidate, level?);
-            if self.spent + cost(&told) <= limit {
-                return Some(told);
+            let text = Text::of(candidate, level?);
+            if self.spent + text.cost <= limit {
+                return Some(text);
             }
             *tier += 1;
         }
     }
 
-    fn add(&mut self, candidate: Candidate, told: Told) {
-        self.spent += cost(&told);
-        self.told.push((candidate, told));
+    fn add(&mut self, candidate: Candidate, text: Text) {
+        self.spent += text.cost;
+        self.told.push((candidate, text));
     }
 
     fn name(&mut self, candidate: &Candidate) {
@@ -201,12 +219,12 @@ impl Filling<'_> {
 
     /// Gives what room is left to the texts that were cut short, in their order.
     fn lengthen(&mut self) {
-        for (candidate, told) in &mut self.told {
-            let room = self.room - self.spent + cost(told);
-            let longer = [Level::Whole, Level::Full].into_iter().map(|level| tell(candidate, level)).find(|longer| cost(longer) <= room);
-            if let Some(longer) = longer.filter(|longer| cost(longer) > cost(told)) {
-                self.spent = self.spent - cost(told) + cost(&longer);
-                *told = longer;
+        for (candidate, text) in &mut self.told {
+            let room = self.room - self.spent + text.cost;
+            let longer = [Level::Whole, Level::Full].into_iter().map(|level| Text::of(candidate, level)).find(|longer| longer.cost <= room);
+            if let Some(longer) = longer.filter(|longer| longer.cost > text.cost) {
+                self.spent = self.spent - text.cost + longer.cost;
+                *text = longer;
             }
         }
     }
@@ -215,8 +233,8 @@ impl Filling<'_> {
         let Self { mut context, told, .. } = self;
         // Decisions that bind stand before the others.
         let (binding, others): (Vec<_>, Vec<_>) = told.into_iter().partition(|(candidate, _)| candidate.binds);
-        for (_, told) in binding.into_iter().chain(others) {
-            match told {
+        for (_, text) in binding.into_iter().chain(others) {
+            match text.told {
                 Told::Decision(decision) => context.active_decisions.push(decision),
                 Told::Entry(entry, EntryType::Warning) => context.active_warnings.push(entry),
                 Told::Entry(entry, EntryType::Need) => context.open_needs.push(entry),
@@ -224,10 +242,10 @@ impl Filling<'_> {
                 Told::Entry(entry, _) => context.recent_findings.push(entry),
             }
         }
-        // The estimate is part of what it measures; the second count has its digits.
-        for _ in 0..2 {
-            context.token_estimate = chars(&context).div_ceil(CHARS_PER_TOKEN) as u64;
-        }
+        // The estimate is part of what it measures: it stands there as a single digit yet.
+        let chars = chars(&context);
+        let estimate = (chars.div_ceil(CHARS_PER_TOKEN)).to_string().len() - 1 + chars;
+        context.token_estimate = estimate.div_ceil(CHARS_PER_TOKEN) as u64;
         context
     }
 }
@@ -238,14 +256,6 @@ fn turning(candidate: &Candidate) -> BTreeSet<String> {
     let text = candidate.text().to_lowercase();
     let turns = |word: &&str| word.contains(|c: char| c.is_ascii_digit()) || DENIALS.contains(word);
     text.split(|c: char| !c.is_alphanumeric()).filter(turns).map(str::to_owned).collect()
-}
-
-fn cost(told: &Told) -> usize {
-    let chars = match told {
-        Told::Decision(decision) => chars(decision),
-        Told::Entry(entry, _) => chars(entry),
-    };
-    chars + 1
 }
 
 fn chars<T: Serialize>(value: &T) -> usize {

@@ -108,15 +108,17 @@ pub(super) fn gather(
     candidates.sort_by(Candidate::order);
     // Not of all that were found: of more than these the budget can tell nothing.
     let told = if draft.rules_only { most } else { TOLD.max(most / 4) };
+    let contests = view.contests()?;
     for binds in [true, false] {
         let in_force = candidates.iter_mut().filter(|candidate| candidate.binds == binds && candidate.is_in_force());
         for candidate in in_force.take(told) {
             if let Record::Decision(decision) = &candidate.record {
-                candidate.contested_by = view.decisions().contesters(decision, contesting(decision.status), CONTESTERS)?;
+                candidate.contested_by = contests.contesters(decision, contesting(decision.status), CONTESTERS)?;
             }
         }
     }
-    let beyond = here.beyond(view, draft, &candidates)?;
+    // Who asks for rules alone goes on from here, and counts what is left by itself.
+    let beyond = if draft.rules_only { u64::from(here.has_more()) } else { here.beyond(view, draft, &candidates)? };
     // Who asks for rules alone puts each on a line.
     Ok(Gathered { beyond, candidates, entities: here.entities, mode, wants_whole: !draft.rules_only })
 }
@@ -154,6 +156,11 @@ impl Here {
         let (entities, hanging) = if draft.rules_only { Default::default() } else { entities(view, &draft.scope)? };
         let has_more_decisions = decisions.len() == most;
         Ok(Self { decisions, entries, entities, hanging, unfinished, has_more_decisions })
+    }
+
+    /// Whether more may bear on the scope than were looked at.
+    fn has_more(&self) -> bool {
+        self.has_more_decisions || !self.unfinished.is_empty()
     }
 
     /// How many more bear on the scope than are among the candidates.

@@ -23,7 +23,9 @@ const PEOPLES: [&str; 3] = ["**/.twining/policy.yml", "**/.twining/config.yml", 
 
 /// What Twining keeps: the project's records, and outside it the user's own
 /// settings and what they allowed, wherever the system has them.
-const OURS: [&str; 11] = [
+const OURS: [&str; 13] = [
+    ".git/twining",
+    ".git/twining/**",
     ".twining",
     ".twining/**",
     "**/.twining/**",

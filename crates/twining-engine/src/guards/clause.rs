@@ -2,19 +2,26 @@
 //! and where.
 //!
 //! A name is used where a line brings it in (`import`, `use`, `require`, a line of
-//! a manifest); a path is used where it is named, as a path or as a module. Only
-//! what a change adds counts: code that was there before is nobody's offence.
+//! a manifest); a path is used where it is named, as a path or as a module. Not in a
+//! comment, and not where a name is only given to something else. Only what a
+//! change adds counts: code that was there before is nobody's offence.
+
+use std::cell::OnceCell;
 
 use serde::{Deserialize, Serialize};
 
 use crate::governance::policy::Source;
 use crate::guards::change::{Becomes, Proposal, Where};
 use crate::guards::event::Moment;
+use crate::guards::imports;
+use crate::guards::lexed::Lexed;
 use crate::guards::path::{Paths, normal};
 use crate::guards::rule::{Guard, Kind, Level, Standing, When};
 
 /// Things one clause may rule out.
 const MOST_ITEMS: usize = 32;
+/// Longest line that is looked at.
+const MOST_LINE: usize = 4_096;
 
 /// A decision or a rule of the knowledge that can be checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,30 +102,60 @@ pub(super) fn brought_in<'i>(items: &'i [String], proposal: &Proposal, texts: &[
         Becomes::Text { .. } => return None,
         // What becomes of the file is not known; what the line puts in is.
         Becomes::Unknown(_) => {
-            return items.iter().map(String::as_str).find(|item| texts.iter().any(|text| uses(text, item, path)));
+            let put_in: Vec<Used> = texts.iter().map(|text| Used::of(text, path, Piece::Part)).collect();
+            return items.iter().map(String::as_str).find(|item| put_in.iter().any(|text| text.has(item)));
         }
     };
-    let before = before.as_deref().unwrap_or_default();
-    items.iter().map(String::as_str).find(|item| uses(after, item, path) && !uses(before, item, path))
+    let (before, after) = (Used::of(before.as_deref().unwrap_or_default(), path, Piece::Whole), Used::of(after, path, Piece::Whole));
+    items.iter().map(String::as_str).find(|item| after.has(item) && !before.has(item))
 }
 
-fn uses(text: &str, item: &str, path: &str) -> bool {
-    let lines = || text.lines().filter(|line| line.len() <= 4_096);
-    let is_path = item.contains('/') && !item.starts_with('@') || item.contains('.') && !item.contains(' ');
-    if !is_path {
-        return lines().any(|line| names(line, item) && (brings_in(line, item) || heads_a_table(line, item)))
-            || is_listed(text, item, path)
-            || continued(text).any(|line| names(&line, item) && is_given(&line, item));
+/// How much of a file a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Piece {
+    Whole,
+    /// What a command puts in, with words of that command perhaps.
+    Part,
+}
+
+/// What a text uses; read only if it says the word at all.
+struct Used<'t> {
+    text: &'t str,
+    path: &'t str,
+    piece: Piece,
+    lexed: OnceCell<Lexed>,
+}
+
+impl<'t> Used<'t> {
+    fn of(text: &'t str, path: &'t str, piece: Piece) -> Self {
+        Self { text, path, piece, lexed: OnceCell::new() }
     }
-    let plain = item.trim_start_matches("./").trim_end_matches('/');
-    let stem = plain.rsplit_once('.').filter(|(_, ending)| !ending.contains('/')).map_or(plain, |(stem, _)| stem);
-    let module = stem.trim_start_matches("src/").trim_start_matches("lib/");
-    // As modules; what stands behind a `/` is a path, and judged as one.
-    let spelled = [module.replace('/', "::"), module.replace('/', "."), stem.replace('/', ".")];
-    lines().any(|line| {
-        let as_module = |spelling: &String| names(line, spelling) && !line.contains(&format!("/{spelling}")) && brings_in(line, spelling);
-        names(line, plain) || spelled.iter().any(as_module) || brings_in(line, "") && reaches(line, stem, path)
-    })
+
+    fn has(&self, item: &str) -> bool {
+        let is_path = item.contains('/') && !item.starts_with('@') || item.contains('.') && !item.contains(' ');
+        // A path may be spelt in other ways; a name may not.
+        if !is_path && !self.text.contains(item) {
+            return false;
+        }
+        let lexed = self.lexed.get_or_init(|| Lexed::of(self.text, self.path));
+        let lines = || lexed.plain.lines().zip(lexed.bare.lines()).filter(|(line, _)| line.len() <= MOST_LINE);
+        if !is_path {
+            let lists = |line: &str| lexed.family.is_data() && (is_entry(line, item) || heads_a_table(line, item));
+            let brings = |plain: &str, bare: &str| imports::brings_in(plain, bare, item, lexed.family, self.piece == Piece::Part);
+            return lines().any(|(plain, bare)| names(plain, item) && (brings(plain, bare) || lists(plain)))
+                || is_listed(&lexed.plain, item, self.path)
+                || imports::continued(lexed).any(|(plain, bare)| names(&plain, item) && brings(&plain, &bare));
+        }
+        let plain = item.trim_start_matches("./").trim_end_matches('/');
+        let stem = plain.rsplit_once('.').filter(|(_, ending)| !ending.contains('/')).map_or(plain, |(stem, _)| stem);
+        let module = stem.trim_start_matches("src/").trim_start_matches("lib/");
+        // As modules; what stands behind a `/` is a path, and judged as one.
+        let spelled = [module.replace('/', "::"), module.replace('/', "."), stem.replace('/', ".")];
+        lines().any(|(line, _)| {
+            let as_module = |spelling: &String| names(line, spelling) && !line.contains(&format!("/{spelling}")) && imports::has_word(line);
+            names(line, plain) || spelled.iter().any(as_module) || imports::has_word(line) && reaches(line, stem, self.path)
+        })
+    }
 }
 
 /// Whether a line names something, as a word of its own.
@@ -128,21 +165,10 @@ fn names(line: &str, item: &str) -> bool {
         .any(|(at, _)| !line[..at].chars().next_back().is_some_and(is_part) && !line[at + item.len()..].chars().next().is_some_and(is_part))
 }
 
-/// Whether a line brings something in, in the languages and manifests in use.
-fn brings_in(line: &str, item: &str) -> bool {
-    const WORDS: [&str; 11] =
-        ["import", "from", "require", "use", "using", "include", "extern", "load", "require_relative", "mod", "export"];
-    let line = line.trim();
-    if line.starts_with("//") || line.starts_with("* ") {
-        return false;
-    }
-    let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
-    if words.clone().any(|word| WORDS.contains(&word)) {
-        return true;
-    }
-    // `"moment": "^2.0"`, `moment = "2"`, `moment==2.0`
-    let rest = line.trim_start_matches(['"', '\'']).strip_prefix(item).map(|rest| rest.trim_start_matches(['"', '\'', ' ']));
-    !item.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '=', '>', '<', '~', '[', '@']))
+/// Whether a line lists something that is needed: `"moment": "^2.0"`, `moment = "2"`, `moment==2.0`.
+fn is_entry(line: &str, item: &str) -> bool {
+    let rest = line.trim().trim_start_matches(['"', '\'']).strip_prefix(item).map(|rest| rest.trim_start_matches(['"', '\'', ' ']));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '=', '>', '<', '~', '[', '@']))
 }
 
 /// Whether a line of TOML begins the table of a dependency: `[dependencies.moment]`.
@@ -166,46 +192,6 @@ fn is_listed(text: &str, item: &str, path: &str) -> bool {
     lists && ["\"", "'"].iter().any(|quote| after(quote).into_iter().any(is_required))
 }
 
-/// Lines of one import that goes over several, as far as such imports go.
-const MOST_CONTINUED: usize = 200;
-
-/// Each import that goes over several lines, as one: `import (` … `)`, `require(`
-/// … `)`, `use {` … `}`, `import a, \\`.
-fn continued(text: &str) -> impl Iterator<Item = String> {
-    let mut lines = text.lines();
-    std::iter::from_fn(move || {
-        loop {
-            let line = lines.next()?.trim();
-            let begins = ["import", "use", "pub use", "from", "include"].iter().any(|word| line.starts_with(word));
-            let opens = line.ends_with(['(', '{']) && (begins || line.ends_with("require(") || line.ends_with("import("));
-            if line.starts_with("//") || !(opens || begins && line.ends_with('\\')) {
-                continue;
-            }
-            let closes = if line.ends_with('{') { '}' } else { ')' };
-            let mut whole = line.to_owned();
-            for line in lines.by_ref().take(MOST_CONTINUED) {
-                whole.push(' ');
-                whole.push_str(line.trim());
-                if opens && line.contains(closes) || !opens && !line.trim_end().ends_with('\\') {
-                    break;
-                }
-            }
-            return Some(whole);
-        }
-    })
-}
-
-/// Whether an import in one line brings in a module, not something of another's: by
-/// its name in quotes, or where the list begins with modules.
-fn is_given(line: &str, item: &str) -> bool {
-    let is_quoted = ["\"", "'", "`"].iter().any(|quote| {
-        line.match_indices(&format!("{quote}{item}")).any(|(at, found)| line[at + found.len()..].starts_with(['"', '\'', '`', '/']))
-    });
-    let lists_modules =
-        line.starts_with("import ") && !line.contains(['{', '(']) || line.starts_with("use {") || line.starts_with("pub use {");
-    is_quoted || lists_modules
-}
-
 /// Whether a quoted path on a line, seen from the file's folder, lies at or below `target`.
 fn reaches(line: &str, target: &str, path: &str) -> bool {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -220,6 +206,10 @@ fn reaches(line: &str, target: &str, path: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn uses(text: &str, item: &str, path: &str) -> bool {
+        Used::of(text, path, Piece::Whole).has(item)
+    }
+
     #[test]
     fn a_constraint_rules_out_words_and_no_prose() {
         assert_eq!(ruled_out("must_not_use: moment, `src/legacy/`"), ["moment", "src/legacy/"]);
@@ -230,22 +220,88 @@ mod tests {
 
     #[test]
     fn a_name_is_used_where_it_is_brought_in() {
-        for line in [
-            "import moment from 'moment'",
-            "const m = require(\"moment\")",
-            "use moment::Duration;",
-            "  \"moment\": \"^2.29\",",
-            "moment = \"2\"",
-            "moment==2.0",
-            "from moment import x",
+        for (line, path) in [
+            ("import moment from 'moment'", "src/a.ts"),
+            ("import * as m from \"moment/locale/de\"; // dates", "src/a.ts"),
+            ("import 'moment'", "src/a.ts"),
+            ("export * from 'moment'", "src/a.ts"),
+            ("const m = require(\"moment\")", "src/a.js"),
+            ("const m = await import(/* now */ `moment`)", "src/a.js"),
+            ("const r = require; r('moment')", "src/a.js"),
+            ("const s = `${require('moment')}`", "src/a.js"),
+            ("let r = /[/*]/; import m from 'moment' /* x */", "src/a.js"),
+            ("import m = require('moment')", "src/a.ts"),
+            ("use moment::Duration;", "src/a.rs"),
+            ("pub use ::moment::{Duration};", "src/a.rs"),
+            ("use {std::io, moment::Duration};", "src/a.rs"),
+            ("extern crate moment;", "src/a.rs"),
+            ("fn f() { use moment::x; }", "src/a.rs"),
+            ("from moment import x", "src/a.py"),
+            ("from moment.sub import x", "src/a.py"),
+            ("import os, moment as m", "src/a.py"),
+            ("if x: import moment", "src/a.py"),
+            ("m = __import__('moment')", "src/a.py"),
+            ("m = importlib.import_module(\"moment\")", "src/a.py"),
+            ("import org.moment.Time;", "src/A.java"),
+            ("using Moment = moment;", "src/A.cs"),
+            ("import m \"moment\"", "src/a.go"),
+            ("#include <moment.h>", "src/a.c"),
+            ("#include \"moment.h\"", "src/a.c"),
+            ("require 'moment'", "src/a.rb"),
+            ("gem 'moment'", "Gemfile"),
+            ("use Moment\\X; require_once 'moment';", "src/a.php"),
+            ("  \"moment\": \"^2.29\",", "package.json"),
+            ("moment = \"2\"", "Cargo.toml"),
+            ("moment==2.0 # dates", "requirements.txt"),
+            ("import moment", "src/unknown"),
         ] {
-            assert!(uses(line, "moment", "src/a.ts"), "{line}");
+            assert!(uses(line, "moment", path), "{path}: {line}");
         }
-        for line in
-            ["// import moment", "const momentum = 1", "import x from 'moment-timezone'", "at this moment we stop", "let moment = 1;"]
-        {
-            assert!(!uses(line, "moment", "src/a.ts"), "{line}");
+    }
+
+    #[test]
+    fn a_word_in_a_comment_a_text_or_a_name_of_ones_own_is_no_import() {
+        for (line, path) in [
+            ("import m from 'momentum'", "src/a.js"),
+            ("import m from 'dayjs' // replaces moment", "src/a.js"),
+            ("// do not import moment", "src/a.js"),
+            ("/* never\n import moment from 'moment'\n */", "src/a.js"),
+            (" * import moment from 'moment'", "src/a"),
+            ("# from now on, no moment", "src/a.js"),
+            ("import {moment} from './time'", "src/a.js"),
+            ("import moment from './time'", "src/a.js"),
+            ("export const moment = 1", "src/a.js"),
+            ("const x = { moment: 1, require }", "src/a.js"),
+            ("  moment: 1,", "src/a.ts"),
+            ("log(\"import moment from 'moment'\")", "src/a.js"),
+            ("use crate::time::moment;", "src/a.rs"),
+            ("use a::{moment, b};", "src/a.rs"),
+            ("use a::moment::b;", "src/a.rs"),
+            ("mod moment;", "src/a.rs"),
+            ("/// use moment::x;", "src/a.rs"),
+            ("let s = \"use moment::x\";", "src/a.rs"),
+            ("from x import y  # not moment", "src/a.py"),
+            ("from x import moment", "src/a.py"),
+            ("from .moment import x", "src/a.py"),
+            ("import x.moment", "src/a.py"),
+            ("import a as moment", "src/a.py"),
+            ("\"\"\"\nimport moment\n\"\"\"", "src/a.py"),
+            ("# import moment", "src/a.py"),
+            ("# moment==2.0", "requirements.txt"),
+            ("We do not use moment here.", "docs/a.md"),
+            ("import moment", "docs/a.md"),
+            ("const momentum = 1", "src/a.ts"),
+            ("import x from 'moment-timezone'", "src/a.ts"),
+            ("at this moment we stop", "src/a"),
+            ("let moment = 1;", "src/a.ts"),
+            ("using (var moment = now()) {}", "src/A.cs"),
+        ] {
+            assert!(!uses(line, "moment", path), "{path}: {line}");
         }
+        assert!(!uses("// see src/legacy/db", "src/legacy/", "src/api/a.ts"));
+        let notebook = |source: &str| serde_json::json!({"cells": [{"cell_type": "code", "source": [source]}]}).to_string();
+        assert!(uses(&notebook("import moment\n"), "moment", "a.ipynb"));
+        assert!(!uses(&notebook("# import moment\n"), "moment", "a.ipynb"));
     }
 
     #[test]

@@ -17,6 +17,8 @@ use crate::guards::shell;
 const MOST_HOLDS: u32 = 2;
 /// Reasons a session's notes remember.
 const MOST_REASONS: usize = 256;
+/// Agents of a session that are followed.
+const MOST_AGENTS: usize = 256;
 /// Lists that are followed.
 const MOST_LISTS: usize = 16;
 /// Bytes of a text that is kept to be compared.
@@ -40,8 +42,10 @@ pub struct Notes {
     pub steps: u32,
     /// Warnings it was told.
     pub told: BTreeSet<String>,
-    /// Subagents whose beginning was told.
-    pub begun: BTreeSet<String>,
+    /// Subagents whose beginning was told, and when.
+    pub started: BTreeMap<String, Time>,
+    /// Agents that ran commands of which nobody can tell what they changed.
+    pub ran: BTreeSet<String>,
     /// The compiled guards that were last found to be what they were made from.
     pub checked: Option<String>,
 }
@@ -194,16 +198,24 @@ fn is_worker(event: &Event) -> bool {
 
 impl Notes {
     /// Remembers that a subagent began.
-    pub fn subagent_began(&mut self, event: &Event) {
+    pub fn subagent_began(&mut self, event: &Event, now: Time) {
         // A session that starts endless agents is not followed into each.
-        if self.begun.len() < 256 {
-            self.begun.extend(event.agent_id.clone());
+        if self.started.len() < MOST_AGENTS {
+            self.started.extend(event.agent_id.clone().map(|agent| (agent, now)));
+        }
+    }
+
+    /// Remembers that a tool failed; a script may have done its work before it did.
+    pub fn tool_failed(&mut self, event: &Event) {
+        self.hears_tools = true;
+        if matches!(event.action, Action::Shell(_)) && self.ran.len() < MOST_AGENTS {
+            self.ran.extend(event.agent_id.clone());
         }
     }
 
     /// Remembers what a tool did.
     pub fn tool_ran(&mut self, event: &Event) {
-        self.hears_tools = true;
+        self.tool_failed(event);
         let changes = match &event.action {
             // One that does any work may well do it in the memory alone.
             Action::Nothing => {
@@ -214,7 +226,7 @@ impl Notes {
             Action::Shell(line) => shell::effects(line).map_or(true, |effects| !effects.writes.is_empty()),
             _ => true,
         };
-        if changes && self.changes.len() < 256 {
+        if changes && self.changes.len() < MOST_AGENTS {
             *self.changes.entry(event.agent_id.clone().unwrap_or_default()).or_default() += 1;
         }
     }
@@ -226,8 +238,16 @@ impl Notes {
         let agent = event.agent_id.as_deref()?;
         let codes = CODERS.iter().any(|name| kind.rsplit(':').next() == Some(name));
         // Where its beginning was told and no tool of its was, it used none.
-        let is_known = self.hears_tools || self.begun.contains(agent);
+        let is_known = self.hears_tools || self.started.contains_key(agent);
         (codes && is_known && !self.changes.contains_key(agent)).then(|| format!("{kind} changed no file"))
+    }
+
+    /// Since when files may have changed that no line of an agent names: by a script, a
+    /// patch, a generator. None if it ran no command.
+    #[must_use]
+    pub fn may_have_changed_since(&self, event: &Event) -> Option<Time> {
+        let agent = event.agent_id.as_deref().filter(|agent| self.ran.contains(*agent))?;
+        self.started.get(agent).copied().or(self.began)
     }
 
     /// What is known of a subagent that returns, in words.
@@ -238,7 +258,7 @@ impl Notes {
         match (self.returns_empty(event), self.changes.get(agent)) {
             (Some(why), _) => why,
             (None, Some(changes)) => format!("{kind} made {changes} changes"),
-            (None, None) if self.hears_tools || self.begun.contains(agent) => format!("{kind} is not sent to change files"),
+            (None, None) if self.hears_tools || self.started.contains_key(agent) => format!("{kind} is not sent to change files"),
             (None, None) => "nothing is known of what it did: neither its beginning nor a tool of its was told".to_owned(),
         }
     }

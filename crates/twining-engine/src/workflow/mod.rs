@@ -22,6 +22,7 @@ mod report;
 mod run;
 mod single;
 mod spans;
+mod suite;
 #[cfg(test)]
 mod tests;
 
@@ -43,6 +44,7 @@ pub use report::{EvidenceInput, ReportInput, ReportOutcome};
 pub(crate) use report::{ReportDraft, accept, plan_report};
 pub use run::{AttemptReport, FileSeen, FileState, FileStates, OutputSeen, Remembered, Run, RunSource};
 pub(crate) use single::{Single, is_nowhere_else, look_up};
+pub use suite::Suite;
 
 use twining_store::{FeatureFile, FeatureShelf};
 

@@ -275,8 +275,7 @@ pub(crate) fn move_feature(
 
 /// Judges the evidence for a feature; what the list will say of it.
 pub(crate) fn accept(feature: &Feature, remembered: &Remembered, files: &FileStates) -> Result<(String, Value), Failure> {
-    let coded = remembered.last_report(&feature.id, |report| report.outcome == "completed").map(|report| report.at);
-    match judge_evidence(feature, &remembered.runs, files, coded) {
+    match judge_evidence(feature, remembered, files) {
         Verdict::Accepted { run } => {
             let found = remembered.runs.iter().rev().find(|known| known.id == run);
             let told = found.map(|run| {

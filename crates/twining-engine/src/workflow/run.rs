@@ -10,6 +10,7 @@ use twining_model::Time;
 
 use crate::governance::TestCounts;
 use crate::workflow::hollow::is_hollow;
+use crate::workflow::suite::Suite;
 
 /// A file or a folder as it was at some moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,6 +100,9 @@ pub struct Run {
     /// Data it produced.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub data: Vec<FileSeen>,
+    /// Which tests it ran, where its line tells.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suites: Vec<Suite>,
     /// Why it shows nothing, as the end of a sentence that begins with its command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub void: Option<String>,

@@ -1,116 +1,135 @@
 //! What git did to the files: told from what a hand did.
 //!
-//! A commit only records the working tree, so what stands in one that was made
-//! since proves nothing. What git put there by itself does: a switch, a merge, a
-//! rebase, a reset, a stash. Its own list of the places where HEAD was says which
-//! was which.
+//! What stands in a commit that was made here since proves nothing, whatever made
+//! it: a commit, a merge, a patch, a pick, or git's inner tools. What stands in one
+//! that is known, or came from a remote, does. Git's own list of the places where
+//! HEAD was is only ever heard against a commit, or for asking instead of holding.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use super::Staged;
+use super::known::Known;
 use super::ledger::{Anchor, Seal};
+use super::origins::{self, Against, Origins, Whence};
 use super::records::{Kind, records_in};
+use super::reflog::{self, Said as Reflog};
 use crate::commits::{fed, lines};
 use crate::disk::Dir;
-use crate::error::StoreError;
 use crate::layout::FOLDER;
+use crate::merge::{Versions, merge_array, merge_decision};
 
-/// Bytes of git's list of places that are looked at.
-const MOST_REFLOG: u64 = 4 * 1024 * 1024;
-/// Places, newest first, whose files are compared.
-const MOST_PLACES: usize = 12;
+/// Commits made here that are compared with their parents.
+const MOST_MADE: usize = 24;
 /// Files of commits that are gone through.
 const MOST_COMMITTED: usize = 2_000;
 /// Stashes whose files are compared.
 const MOST_STASHES: usize = 8;
-/// Files in git's folder that say it is in the middle of something.
-const UNDER_WAY: [&str; 6] = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG"];
+/// Commits that are named.
+const MOST_NAMED: usize = 4;
 
 /// What git did since an anchor.
 pub(crate) struct Moves<'p> {
     project: &'p Path,
+    git: Option<&'p Dir>,
+    anchor: Anchor,
+    known: Known,
     /// Where HEAD is.
     pub(crate) now: Anchor,
-    /// Whether git wrote the working tree.
-    pub(crate) has_moved: bool,
     /// Whether it writes just now.
     pub(crate) is_busy: bool,
-    /// Whether it is in the middle of something that takes several commands.
-    pub(crate) is_merging: bool,
-    /// Commits made since by recording the working tree.
-    made: HashSet<String>,
-    /// Places git took its files from, the newest first; the anchor last.
-    reached: Vec<String>,
+    /// What is being merged or picked, if something is: also commits.
+    pub(crate) merging: Vec<String>,
+    reflog: Option<Reflog>,
+    origins: Option<Origins>,
     read: HashMap<(String, String), Option<Vec<u8>>>,
     records: HashMap<(String, Kind), HashMap<String, u64>>,
     stashes: Option<Vec<String>>,
 }
 
 impl<'p> Moves<'p> {
-    /// What git says happened.
-    pub(crate) fn since(project: &'p Path, git: Option<&Dir>, anchor: &Anchor) -> Self {
-        let mut moves = Self {
+    /// Looks where HEAD is. Starts no git where that is plain to see.
+    pub(crate) fn since(project: &'p Path, git: Option<&'p Dir>, anchor: &Anchor, known: &Known, now_ms: i64) -> Self {
+        let head = match git {
+            None => String::new(),
+            Some(git) => reflog::head(git)
+                .unwrap_or_else(|| lines(project, &["rev-parse", "--verify", "--quiet", "HEAD"]).into_iter().next().unwrap_or_default()),
+        };
+        Self {
             project,
-            now: Anchor::default(),
-            has_moved: false,
-            is_busy: false,
-            is_merging: false,
-            made: HashSet::new(),
-            reached: Vec::new(),
+            git,
+            anchor: anchor.clone(),
+            known: known.clone(),
+            now: Anchor { head, reflog: git.and_then(reflog::size).unwrap_or_default() },
+            is_busy: git.is_some_and(|git| reflog::is_busy(git, now_ms)),
+            merging: git.map(reflog::merging).unwrap_or_default(),
+            reflog: None,
+            origins: None,
             read: HashMap::new(),
             records: HashMap::new(),
             stashes: None,
-        };
-        let Some(git) = git else { return moves };
-        moves.is_busy = has(git, "index.lock");
-        moves.is_merging = UNDER_WAY.into_iter().any(|name| has(git, name));
-        match reflog(git, anchor.reflog) {
-            Ok(Some((text, size))) => {
-                moves.now.reflog = size;
-                moves.follow(&text);
-                if moves.now.head.is_empty() {
-                    moves.now.head = anchor.head.clone();
-                }
-            }
-            _ => {
-                moves.now.head = head(project);
-                moves.has_moved = moves.now.head != anchor.head;
-                moves.reached.push(moves.now.head.clone());
-            }
         }
-        moves.reached.reverse();
-        moves.reached.truncate(MOST_PLACES);
-        moves.reached.push(anchor.head.clone());
-        let made = &moves.made;
-        moves.reached.retain(|commit| is_commit(commit) && !made.contains(commit));
-        moves
     }
 
-    /// Whether HEAD is another, or was elsewhere meanwhile.
+    /// Whether HEAD is another.
     pub(crate) fn is_elsewhere(&self, anchor: &Anchor) -> bool {
-        !(self.is_busy || self.is_merging) && self.now != *anchor
+        !self.is_busy && self.now.head != anchor.head
     }
 
-    /// Takes in lines of the form `old new who <mail> when zone TAB what: why`.
-    fn follow(&mut self, text: &str) {
-        for line in text.lines() {
-            let Some((places, what)) = line.split_once('\t') else { continue };
-            let Some(new) = places.split(' ').nth(1).filter(|new| is_commit(new)) else { continue };
-            self.now.head = new.to_owned();
-            if ["commit:", "commit (amend)", "commit (initial)"].iter().any(|plain| what.starts_with(plain)) {
-                self.made.insert(new.to_owned());
-            } else {
-                self.has_moved = true;
-                self.reached.push(new.to_owned());
-            }
+    fn reflog(&mut self) -> &Reflog {
+        let (git, anchor) = (self.git, &self.anchor);
+        self.reflog.get_or_insert_with(|| git.map(|git| reflog::since(git, anchor.reflog)).unwrap_or_default())
+    }
+
+    fn origins(&mut self) -> Origins {
+        if let Some(origins) = &self.origins {
+            return origins.clone();
         }
+        let recorded = self.reflog().recorded.iter().cloned().collect();
+        let branches = origins::branches(self.project, &self.known);
+        let pushes = |name: &str| Some((name.to_owned(), reflog::pushes(self.git?, name)));
+        let pushed = branches.iter().filter_map(|branch| pushes(&branch.name)).filter(|(_, pushes)| !pushes.is_empty()).collect();
+        let heads: Vec<String> = [&self.now.head].into_iter().chain(&self.merging).filter(|head| is_commit(head)).cloned().collect();
+        let against = Against { recorded, pushed };
+        let origins = Origins::of(self.project, &heads, &self.anchor.head, &self.known, &branches, &against);
+        self.origins.insert(origins).clone()
     }
 
     /// Whether git brought a record as it is: it stands so in a place git took files from.
-    pub(crate) fn brought(&mut self, key: &str, known: u64, seal: Seal) -> bool {
-        let places = self.reached.clone();
-        places.iter().any(|place| self.record(place, key, seal) == Some(known))
+    pub(crate) fn brought(&mut self, key: &str, known: u64, seal: Seal) -> Option<Whence> {
+        let places = self.origins().places;
+        places.iter().find(|(place, _)| self.record(place, key, seal) == Some(known)).map(|(_, whence)| *whence)
+    }
+
+    /// Whether a record is what Twining's own merge makes of two sides, each of which
+    /// is vouched for or was brought.
+    pub(crate) fn combined(&mut self, key: &str, known: u64, seal: Seal, is_ours: &dyn Fn(u64) -> bool) -> bool {
+        let (head, merging) = (self.now.head.clone(), self.merging.clone());
+        let made = self.origins().made;
+        let merges = made.iter().filter(|(_, parents)| parents.len() == 2).map(|(_, parents)| (parents[0].clone(), parents[1].clone()));
+        let merges: Vec<(String, String)> = merges.take(MOST_MADE).chain(merging.into_iter().map(|other| (head.clone(), other))).collect();
+        merges.iter().any(|(one, other)| {
+            self.joined(key, one, other, seal) == Some(known)
+                && [one, other].iter().all(|side| {
+                    let there = self.record(side, key, seal);
+                    there.is_none_or(|there| is_ours(there) || self.brought(key, there, seal).is_some())
+                })
+        })
+    }
+
+    fn joined(&mut self, key: &str, one: &str, other: &str, seal: Seal) -> Option<u64> {
+        let (file, kind) = (file_of(key), Kind::of(key)?);
+        let (ours, theirs) = (self.file(one, &file)?, self.file(other, &file)?);
+        let base = lines(self.project, &["merge-base", one, other]).into_iter().next().and_then(|base| self.file(&base, &file));
+        let versions = Versions { base: &base.unwrap_or_default(), ours: &ours, theirs: &theirs };
+        let merged = match kind {
+            Kind::Entities | Kind::Relations => merge_array(&versions),
+            Kind::File if file.starts_with("decisions/") => merge_decision(&versions),
+            Kind::File if file.starts_with("agents/") => merge_array(&versions),
+            _ => return None,
+        };
+        let text = merged.ok()?.text;
+        if kind == Kind::File { Some(seal.of_record(key, &text)) } else { records_in(kind, &text, seal).get(key).copied() }
     }
 
     /// Whether a record is so in what is checked out, however that came to be.
@@ -119,23 +138,99 @@ impl<'p> Moves<'p> {
         self.record(&head, key, seal) == Some(known)
     }
 
-    /// Whether git took a record away: it is in a stash, or git wrote the tree since,
-    /// knows the file, and what it last put there has no such record.
-    pub(crate) fn took(&mut self, key: &str, bytes_now: Option<&[u8]>, seal: Seal) -> bool {
-        let last = self.reached.first().cloned().unwrap_or_default();
-        let is_gone = if self.has_moved {
-            self.record(&last, key, seal).is_none() && self.knows(&file_of(key))
-        } else {
-            // `git checkout -- file` leaves no trace but the file as it was committed.
-            last == self.now.head && bytes_now.is_some() && bytes_now == self.file(&last, &file_of(key)).as_deref()
+    /// Whether what is checked out is without a record, however that came to be.
+    pub(crate) fn lacks(&mut self, key: &str, seal: Seal) -> bool {
+        let head = self.now.head.clone();
+        is_commit(&head) && self.record(&head, key, seal).is_none()
+    }
+
+    /// The commit made here that put an older version of a record over a newer one.
+    pub(crate) fn set_back(&mut self, key: &str, known: u64, seal: Seal, is_newer: &dyn Fn(u64) -> bool) -> Option<String> {
+        let made = self.origins().made;
+        let is_it = |(commit, parents): &&(String, Vec<String>)| {
+            self.record(commit, key, seal) == Some(known)
+                && parents.iter().any(|parent| self.record(parent, key, seal).is_some_and(is_newer))
+                && !parents.iter().any(|parent| self.record(parent, key, seal) == Some(known))
         };
-        is_gone || self.is_stashed(key, seal)
+        made.iter().take(MOST_MADE).find(is_it).map(|(commit, _)| commit.clone())
+    }
+
+    /// Whether git says that it undid a commit with this one.
+    pub(crate) fn is_revert(&mut self, commit: &str) -> bool {
+        self.reflog().reverts.contains(commit)
+    }
+
+    /// Whether git took a record away, and how: it is in a stash, or what is checked
+    /// out comes from where it never was, or where others took it away.
+    pub(crate) fn took(&mut self, key: &str, bytes_now: Option<&[u8]>, seal: Seal) -> Option<Whence> {
+        let head = self.now.head.clone();
+        let is_gone = match self.origins().whence(&head) {
+            Some(whence) if head != self.anchor.head => {
+                (self.record(&head, key, seal).is_none() && self.knows(&file_of(key))).then_some(whence)
+            }
+            // `git checkout -- file` leaves no trace but the file as it was committed.
+            Some(whence) => {
+                let is_back = self.reflog().has_moved && self.record(&head, key, seal).is_none() && self.knows(&file_of(key));
+                (is_back || bytes_now.is_some() && bytes_now == self.file(&head, &file_of(key)).as_deref()).then_some(whence)
+            }
+            None => self.left(key, seal).filter(|_| self.record(&head, key, seal).is_none() && self.knows(&file_of(key))),
+        };
+        is_gone.or_else(|| self.is_stashed(key, seal).then_some(Whence::Known))
+    }
+
+    /// Whether a record was left behind on the way: no place has it, or one where
+    /// others took it away since it parted from those that have it.
+    pub(crate) fn left(&mut self, key: &str, seal: Seal) -> Option<Whence> {
+        let places = self.origins().places;
+        let anchor = self.anchor.head.clone();
+        // What was checked out then is one only if what is checked out now leads to it.
+        let is_near = |place: &str, made: &[(String, Vec<String>)]| {
+            place != anchor || made.iter().any(|(_, parents)| parents.iter().any(|parent| parent == place))
+        };
+        let made = self.origins().made;
+        let (having, lacking): (Vec<_>, Vec<_>) =
+            places.into_iter().filter(|(place, _)| is_near(place, &made)).partition(|(place, _)| self.record(place, key, seal).is_some());
+        if having.is_empty() {
+            return self.reflog().has_moved.then_some(Whence::Known);
+        }
+        let parted = |one: &str, other: &str| lines(self.project, &["merge-base", one, other]).into_iter().next();
+        lacking.into_iter().find_map(|(place, whence)| {
+            let base = parted(&place, &having[0].0)?;
+            self.record(&base, key, seal).is_some().then_some(whence)
+        })
+    }
+
+    /// The commit made here by which git undid one, and with it this record.
+    pub(crate) fn undone(&mut self, key: &str, seal: Seal) -> Option<String> {
+        let made = self.origins().made;
+        let gone = |(commit, parents): &&(String, Vec<String>)| {
+            self.record(commit, key, seal).is_none() && parents.iter().any(|parent| self.record(parent, key, seal).is_some())
+        };
+        made.iter().take(MOST_MADE).find(gone).map(|(commit, _)| commit.clone())
     }
 
     /// Whether a file stands in a place where HEAD was: what git does not know it does not take.
     fn knows(&mut self, file: &str) -> bool {
-        let places: Vec<String> = self.reached.iter().chain(self.made.iter().take(MOST_PLACES)).cloned().collect();
+        let Origins { places, made } = self.origins();
+        let left: Vec<String> = self.reflog().recorded.iter().rev().take(MOST_MADE).cloned().collect();
+        let made = made.into_iter().take(MOST_MADE).map(|(commit, _)| commit);
+        let places: Vec<String> = places.into_iter().map(|(place, _)| place).chain(made).chain(left).collect();
         places.iter().any(|place| self.file(place, file).is_some())
+    }
+
+    /// The newest commits since that changed the folder, each with whoever made it.
+    pub(crate) fn named(&self) -> Vec<String> {
+        let range = if self.anchor.head.is_empty() { self.now.head.clone() } else { format!("{}..{}", self.anchor.head, self.now.head) };
+        lines(self.project, &["log", "-n", &MOST_NAMED.to_string(), "--format=%h (%an)", "--no-merges", &range, "--", FOLDER])
+    }
+
+    /// Files that git left with both sides in them, for somebody to settle.
+    pub(crate) fn unsettled(&self) -> BTreeSet<String> {
+        if self.merging.is_empty() {
+            return BTreeSet::new();
+        }
+        let told = lines(self.project, &["diff", "--name-only", "--no-renames", "--relative", "--diff-filter=U", "--", FOLDER]);
+        told.iter().filter_map(|name| name.strip_prefix(FOLDER)?.strip_prefix('/')).map(str::to_owned).collect()
     }
 
     fn is_stashed(&mut self, key: &str, seal: Seal) -> bool {
@@ -181,7 +276,7 @@ impl<'p> Moves<'p> {
 
     /// Reads files of the newest places at once: git is started once for all of them.
     pub(crate) fn prepare(&mut self, files: &BTreeSet<String>) {
-        let places: Vec<String> = self.reached.iter().take(2).cloned().collect();
+        let places: Vec<String> = self.origins().places.into_iter().take(2).map(|(place, _)| place).collect();
         self.fetch(&places, files);
     }
 
@@ -228,9 +323,10 @@ impl<'p> Moves<'p> {
         Some(files.into_iter().map(staged).collect())
     }
 
-    /// A file of the project in the places that git took files from, the newest first.
-    pub(crate) fn versions(&self, path: &str) -> Vec<Option<Vec<u8>>> {
-        self.reached.iter().map(|place| content(self.project, place, path)).collect()
+    /// A file of the project in the places that git took files from, the nearest first.
+    pub(crate) fn versions(&mut self, path: &str) -> Vec<(Option<Vec<u8>>, Whence)> {
+        let places = self.origins().places;
+        places.into_iter().map(|(place, whence)| (content(self.project, &place, path), whence)).collect()
     }
 }
 
@@ -247,31 +343,10 @@ fn content_of(said: &[u8]) -> Option<Vec<u8>> {
     said.get(end + 1..end + 1 + size).map(<[u8]>::to_vec)
 }
 
-fn has(git: &Dir, name: &str) -> bool {
-    matches!(git.stat(name), Ok(Some(_)))
-}
-
 fn file_of(key: &str) -> String {
     super::records::place_of(key).0
 }
 
-fn head(project: &Path) -> String {
-    lines(project, &["rev-parse", "--verify", "--quiet", "HEAD"]).into_iter().next().unwrap_or_default()
-}
-
-fn is_commit(name: &str) -> bool {
+pub(crate) fn is_commit(name: &str) -> bool {
     name.len() >= 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// What git's list of places says after so many bytes, and how long it is.
-fn reflog(git: &Dir, from: u64) -> Result<Option<(String, u64)>, StoreError> {
-    let Some(logs) = git.open_dir("logs")? else { return Ok(None) };
-    let Some(handle) = logs.open("HEAD")? else { return Ok(None) };
-    let size = handle.fingerprint()?.size;
-    // Shorter than it was: git has thrown old places away, and all that is left is new.
-    let from = if from <= size { from.max(size.saturating_sub(MOST_REFLOG)) } else { 0 };
-    let mut bytes = vec![0; usize::try_from(size - from).unwrap_or(0)];
-    let read = handle.read_at(&mut bytes, from)?;
-    bytes.truncate(read);
-    Ok(Some((String::from_utf8_lossy(&bytes).into_owned(), size)))
 }

@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use super::known::Known;
 use super::records::{Kind, squeezed};
 use crate::disk::{Dir, Handle};
 use crate::error::StoreError;
@@ -88,9 +89,25 @@ impl Notes {
         self.line(&format!("+{known:016x} {key}"));
     }
 
-    /// Twining took this record away, or its going was accepted.
+    /// Twining is about to write this record. If it never comes, nothing is missing.
+    pub(crate) fn means(&mut self, key: &str, content: &[u8]) {
+        let known = self.seal.of_record(key, content);
+        self.line(&format!("?{known:016x}"));
+    }
+
+    /// Twining is about to take this record away.
+    pub(crate) fn leaves(&mut self, key: &str) {
+        self.line(&format!("<{key}"));
+    }
+
+    /// Twining took this record away.
     pub(crate) fn took(&mut self, key: &str) {
         self.line(&format!("-{key}"));
+    }
+
+    /// That this record went is accepted.
+    pub(crate) fn let_go(&mut self, key: &str) {
+        self.line(&format!("~{key}"));
     }
 
     /// This record is accepted as it is.
@@ -101,6 +118,13 @@ impl Notes {
     /// All is accepted as of this place in git's history.
     pub(crate) fn anchor(&mut self, anchor: &Anchor) {
         self.line(&format!("@{} {}", anchor.reflog, anchor.head));
+    }
+
+    /// What git knows that is nobody's deed here.
+    pub(crate) fn known(&mut self, known: &Known) {
+        if let Ok(known) = serde_json::to_string(known) {
+            self.line(&format!("&{known}"));
+        }
     }
 
     /// A file of records was as it should be.
@@ -152,23 +176,55 @@ impl Ledger {
 
     /// All that it says.
     pub(crate) fn read(&self) -> Result<Said, StoreError> {
-        Ok(Said::read(&self.handle.read_all(MOST_BYTES)?, self.seal))
+        Ok(Said::read(&self.bytes()?, self.seal))
     }
 
-    /// Writes it anew where most of it is past. The caller holds the write lock.
-    pub(crate) fn shorten(&self, layout: &Layout, said: &Said) -> Result<(), StoreError> {
+    /// The same, not yet read.
+    pub(crate) fn bytes(&self) -> Result<Vec<u8>, StoreError> {
+        self.handle.read_all(MOST_BYTES)
+    }
+
+    /// What it would be with nothing past in it, where most of it is.
+    pub(crate) fn shortened(&self, said: &Said) -> Result<Option<String>, StoreError> {
         let long = usize::try_from(self.handle.fingerprint()?.size).unwrap_or(usize::MAX);
-        if long < LONG_BYTES || said.lines < 3 * said.current.len() {
-            return Ok(());
+        if long < LONG_BYTES || said.lines < 3 * (said.current.len() + said.taken.len()) {
+            return Ok(None);
         }
         let mut notes = Notes::new(self.seal);
         said.current.iter().for_each(|(key, known)| notes.line(&format!("+{known:016x} {key}")));
+        said.taken.iter().filter(|key| !said.current.contains_key(*key)).for_each(|key| notes.took(key));
         said.told.iter().for_each(|digest| notes.told(*digest));
         if let Some(anchor) = &said.anchor {
             notes.anchor(anchor);
         }
-        layout.replace(&self.nook, VOUCHED, notes.text.as_bytes(), false)
+        if let Some(known) = &said.known {
+            notes.known(known);
+        }
+        Ok(Some(notes.text))
     }
+
+    /// Writes it anew. The caller holds the write lock.
+    pub(crate) fn replace(&self, layout: &Layout, text: &str) -> Result<(), StoreError> {
+        layout.replace(&self.nook, VOUCHED, text.as_bytes(), false)
+    }
+}
+
+/// Writes records, and notes it: before, so that whoever is killed in between did it
+/// in Twining's name all the same, and after. The caller holds the write lock.
+pub(crate) fn vouching(
+    layout: &Layout,
+    records: &[(String, &[u8])],
+    write: impl FnOnce() -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let ledger = Ledger::open(layout)?;
+    let (mut before, mut after) = (Notes::new(ledger.seal), Notes::new(ledger.seal));
+    for (key, content) in records {
+        before.means(key, content);
+        after.wrote(key, content);
+    }
+    ledger.add(&before)?;
+    write()?;
+    ledger.add(&after)
 }
 
 /// Notes at once what was written. The caller holds the write lock.
@@ -201,10 +257,16 @@ pub(crate) struct Clean {
 pub(crate) struct Said {
     /// What each record should be.
     pub(crate) current: HashMap<String, u64>,
-    /// Everything that was ever vouched for, with its place in the order.
+    /// Everything that was ever vouched for or accepted, with its place in the order.
     pub(crate) ever: HashMap<u64, usize>,
+    /// What Twining itself took away, at any time.
+    pub(crate) taken: HashSet<String>,
+    /// What Twining was about to take away when it was last heard of it.
+    pub(crate) leaving: HashSet<String>,
     /// Since when everything is accepted that git brings; none before that.
     pub(crate) anchor: Option<Anchor>,
+    /// What git knew when everything was last taken as it was.
+    pub(crate) known: Option<Known>,
     /// Files as they were when they were last found right, and what was written since.
     pub(crate) clean: HashMap<Kind, (Clean, HashSet<String>)>,
     /// Differences told often enough.
@@ -213,7 +275,7 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    fn read(bytes: &[u8], seal: Seal) -> Self {
+    pub(crate) fn read(bytes: &[u8], seal: Seal) -> Self {
         let mut said = Self::default();
         for line in bytes.split(|byte| *byte == b'\n') {
             let Some((line, mac)) = std::str::from_utf8(line).ok().and_then(|line| line.rsplit_once('\t')) else { continue };
@@ -232,17 +294,25 @@ impl Said {
             "+" | "=" => {
                 let (known, key) = rest.split_once(' ')?;
                 let known = hex(known)?;
-                if sign == "+" {
-                    let order = self.ever.len();
-                    self.ever.entry(known).or_insert(order);
-                }
+                let order = self.ever.len();
+                self.ever.entry(known).or_insert(order);
+                self.leaving.remove(key);
                 self.current.insert(key.to_owned(), known);
                 self.since(key);
             }
-            "-" => {
+            "-" | "~" => {
+                if sign == "-" {
+                    self.taken.insert(rest.to_owned());
+                }
+                self.leaving.remove(rest);
                 self.current.remove(rest);
                 self.since(rest);
             }
+            "?" => {
+                let order = self.ever.len();
+                self.ever.entry(hex(rest)?).or_insert(order);
+            }
+            "<" => drop(self.leaving.insert(rest.to_owned())),
             "@" => {
                 let (reflog, head) = rest.split_once(' ')?;
                 self.anchor = Some(Anchor { head: head.to_owned(), reflog: reflog.parse().ok()? });
@@ -253,6 +323,7 @@ impl Said {
                 let clean = Clean { size: usize::from_str_radix(size, 16).ok()?, hash: hex(hash)? };
                 self.clean.insert(kind, (clean, HashSet::new()));
             }
+            "&" => self.known = serde_json::from_str(rest).ok(),
             "!" => drop(self.told.insert(hex(rest)?)),
             _ => {}
         }

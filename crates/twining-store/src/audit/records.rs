@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memrchr};
 
 use super::ledger::Seal;
 use crate::array;
@@ -14,7 +14,7 @@ use crate::tail;
 use twining_model::limits;
 
 /// Bytes of one file of records.
-const MOST_BYTES: usize = 1024 * 1024 * 1024;
+pub(crate) const MOST_BYTES: usize = 1024 * 1024 * 1024;
 
 /// Where a record stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -116,7 +116,7 @@ pub(crate) fn records_in(kind: Kind, bytes: &[u8], seal: Seal) -> HashMap<String
     };
     match kind {
         Kind::Board | Kind::Traces => {
-            for line in bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
+            for line in whole(bytes).split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
                 if !line.is_empty() && !is_marker(line) {
                     add(tail::id_of(line).or_else(|| std::str::from_utf8(line).ok().and_then(array::id_of)), line);
                 }
@@ -135,6 +135,14 @@ pub(crate) fn records_in(kind: Kind, bytes: &[u8], seal: Seal) -> HashMap<String
         Kind::File => {}
     }
     found
+}
+
+/// Without an end that is torn: whoever was killed in the middle of a line wrote no
+/// record, and the next writer mends it.
+fn whole(bytes: &[u8]) -> &[u8] {
+    let end = memrchr(b'\n', bytes).map_or(0, |at| at + 1);
+    let is_torn = serde_json::from_slice::<serde::de::IgnoredAny>(&bytes[end..]).is_err();
+    if is_torn { &bytes[..end] } else { bytes }
 }
 
 /// Every record that is a file of its own.

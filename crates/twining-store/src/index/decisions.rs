@@ -4,13 +4,14 @@ use rusqlite::{Connection, Row as SqlRow, params};
 use twining_model::scope::{Folding, covering_keys};
 use twining_model::{Decision, Id, Scope, Status, Time, limits};
 
-use super::catch_up::domain_key;
+use super::catch_up::{domain_key, paper};
 use super::decision_sieve::{DecisionFilter, Sieve};
 use super::search::{self, Term};
 use super::sense::{self, Card, Row, Sense};
 use super::tally::{self, Count, horizon};
 use super::view::{Page, Reach, corrupt, first_column, record_at, row_limit};
 use crate::error::StoreError;
+use crate::files::Files;
 
 /// The decisions, as of one moment.
 pub struct Decisions<'v> {
@@ -29,12 +30,6 @@ WHERE domain_key = ?1 AND status = 'active' AND scope_key >= ?2 AND scope_key < 
 const RIVALS_AT: &str = "
 SELECT num FROM decision INDEXED BY decision_facets
 WHERE domain_key = ?1 AND status = 'active' AND scope_key = ?2";
-const CONTESTING_UNDER: &str = "
-SELECT id, summary FROM decision INDEXED BY decision_facets
-WHERE domain_key = ?1 AND status = ?2 AND scope_key >= ?3 AND scope_key < ?4";
-const CONTESTING_AT: &str = "
-SELECT id, summary FROM decision INDEXED BY decision_facets
-WHERE domain_key = ?1 AND status = ?2 AND scope_key = ?3";
 const DEPENDENTS: &str = "SELECT d.id FROM rests_on r JOIN decision d ON d.num = r.num WHERE r.target = ?1 ORDER BY d.id";
 const SUCCESSORS: &str = "SELECT id FROM decision WHERE supersedes = ?1 ORDER BY id";
 const COMMITS_UNDER: &str = "
@@ -74,6 +69,16 @@ impl<'v> Decisions<'v> {
         rows.next()?.map(|row| record_at(row, 0)).transpose()
     }
 
+    /// Whether the files of all these are as they were when they were read.
+    pub(crate) fn are_as_filed(&self, ids: &[Id], files: &Files) -> Result<bool, StoreError> {
+        for id in ids {
+            if paper(self.conn, id)?.is_none_or(|known| files.decision_fingerprint(id).ok().flatten() != Some(known)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Decisions that may say this somewhere, of any status; `_` stands for one
     /// character of any kind. Looks through all of them: for whoever keeps the answer.
     pub fn speaking_of(&self, words: &str) -> Result<Vec<Decision>, StoreError> {
@@ -107,39 +112,6 @@ impl<'v> Decisions<'v> {
         let mut rivals = self.load(&nums)?;
         rivals.sort_unstable_by(|a, b| a.id.cmp(&b.id));
         Ok(rivals)
-    }
-
-    /// The first `limit` decisions that contest one of this domain, scope and
-    /// summary: in force in the same domain, overlapping in scope, and saying
-    /// something else. Ordered by nothing but the index, so a limit is cheap.
-    pub fn contesters(&self, of: &Decision, statuses: &[Status], limit: usize) -> Result<Vec<Id>, StoreError> {
-        let (domain, key) = (domain_key(&of.domain), Scope::read(&of.scope).key(self.folding));
-        let reach = Reach::under(&key);
-        let mut found: Vec<Id> = Vec::new();
-        for status in statuses {
-            let status = status.as_str();
-            let mut ask = |sql: &str, params: &[&dyn rusqlite::ToSql]| -> Result<(), StoreError> {
-                let mut statement = self.conn.prepare_cached(sql)?;
-                let mut rows = statement.query(params)?;
-                while found.len() < limit
-                    && let Some(row) = rows.next()?
-                {
-                    let text = |column: usize| row.get_ref(column)?.as_str().map_err(|_| corrupt("a row with a column that is no text"));
-                    let id = text(0)?;
-                    // Summaries that differ in white space alone say the same.
-                    let says_the_same = || Ok::<_, StoreError>(text(1)?.split_whitespace().eq(of.summary.split_whitespace()));
-                    if id != of.id.as_str() && !says_the_same()? {
-                        found.push(parse_id(id)?);
-                    }
-                }
-                Ok(())
-            };
-            ask(CONTESTING_UNDER, params![domain, status, reach.low, reach.high])?;
-            for covering in covering_keys(&key).skip(1) {
-                ask(CONTESTING_AT, params![domain, status, covering])?;
-            }
-        }
-        Ok(found)
     }
 
     /// Decisions that rest on this one.

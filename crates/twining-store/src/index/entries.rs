@@ -56,6 +56,12 @@ impl<'v> Entries<'v> {
         self.load(&Sieve::new(self.conn, self.now, filter, &scope.key(self.folding), Around::Too).newest(limit)?)
     }
 
+    /// Where the newest of them are, for whoever may not want all of them.
+    pub fn rows_about(&self, scope: &Scope, filter: &EntryFilter, limit: usize) -> Result<Vec<Row>, StoreError> {
+        let sieve = Sieve::new(self.conn, self.now, filter, &scope.key(self.folding), Around::Too);
+        Ok(sieve.newest(limit)?.into_iter().map(Row).collect())
+    }
+
     /// How many speak of this scope.
     pub fn count_about(&self, scope: &Scope, filter: &EntryFilter) -> Result<u64, StoreError> {
         Sieve::new(self.conn, self.now, filter, &scope.key(self.folding), Around::Too).total()

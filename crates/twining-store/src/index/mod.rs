@@ -7,11 +7,13 @@
 
 mod bearing;
 mod catch_up;
+mod contests;
 mod decision_sieve;
 mod decisions;
 mod entries;
 mod graph;
 mod known;
+mod look;
 mod nodes;
 mod schema;
 mod search;
@@ -41,6 +43,7 @@ use crate::error::StoreError;
 use crate::files::{Array, DecisionsChanged, Files};
 
 pub use bearing::{Affecting, Bearing, Standing, Via};
+pub use contests::Contests;
 pub use decision_sieve::DecisionFilter;
 pub use decisions::Decisions;
 pub use entries::Entries;
@@ -122,11 +125,28 @@ impl Index {
         }
     }
 
+    /// Whether the index may be asked without a look at every decision file: the
+    /// rest is as it is known, and the folder as it was when they were all looked
+    /// at. The caller holds the index lock.
+    pub fn is_as_looked(&self, files: &Files) -> Result<bool, StoreError> {
+        let Some(db) = self.home else { return Ok(false) };
+        Ok(self.is_trusted(files)? && matches_files(&Known::load(&self.conn)?, files)? && look::is_as_looked(files, self.folding, db)?)
+    }
+
+    fn note_look(&self, files: &Files, folder: Option<Fingerprint>) {
+        if let (Some(db), Some(folder)) = (self.home, folder) {
+            // Whoever cannot say so has looked all the same.
+            drop(look::note(files, self.folding, db, folder));
+        }
+    }
+
     /// Brings the index up to the files. The caller holds the index lock.
     pub fn catch_up(&mut self, files: &Files) -> Result<CaughtUp, StoreError> {
         if self.home.is_some_and(|ino| side::inode(files).ok() != Some(ino)) || !self.is_trusted(files)? {
             *self = Self::open(files)?;
         }
+        // Before anything in it is looked at: what comes later shows in its date.
+        let folder = files.decisions_fingerprint()?;
         self.note_changes(files);
         let known = Known::load(&self.conn)?;
         let changed = self.pending.borrow().clone();
@@ -139,6 +159,7 @@ impl Index {
             && catch_up::are_as_listed(&self.conn, &files.decision_names()?)?
         {
             *self.pending.borrow_mut() = DecisionsChanged::Nothing;
+            self.note_look(files, folder);
             return Ok(CaughtUp::default());
         }
         let epoch = files.board_epoch();

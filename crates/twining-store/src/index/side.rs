@@ -140,7 +140,7 @@ pub(super) fn folding(files: &Files) -> Folding {
     }
 }
 
-fn remove(local: &Dir, name: &str) -> Result<(), StoreError> {
+pub(super) fn remove(local: &Dir, name: &str) -> Result<(), StoreError> {
     match local.stat(name)? {
         None => Ok(()),
         // Somebody put a directory where our file belongs.
@@ -185,7 +185,7 @@ fn write_stamp(files: &Files, folding: Folding, state: State) -> Result<(), Stor
     local.make_random(STAMP)?.write_at(format!("{head}state {state}\n{sum}\n").as_bytes(), 0)
 }
 
-fn preamble(files: &Files, folding: Folding) -> Result<String, StoreError> {
+pub(super) fn preamble(files: &Files, folding: Folding) -> Result<String, StoreError> {
     let names = match folding {
         Folding::Exact => "exact",
         Folding::IgnoreCase => "ignore-case",
@@ -193,7 +193,7 @@ fn preamble(files: &Files, folding: Folding) -> Result<String, StoreError> {
     Ok(format!("twining index {}\nlocal {}\nnames {names}\n", schema::VERSION, files.local_stamp()?))
 }
 
-fn checksum(head: &str, state: &str) -> String {
+pub(super) fn checksum(head: &str, state: &str) -> String {
     format!("sum {:016x}", xxh3_64(format!("{head}{state}").as_bytes()))
 }
 

@@ -51,7 +51,7 @@ impl Verb for Assemble {
 
     fn run(desk: &Desk<'_>, input: Input) -> Result<AssembledContext, Failure> {
         let Input { task, scope, max_tokens, host, agent_id } = input;
-        desk.engine.assemble(&desk.caller, &AssembleInput { task, scope, max_tokens, host, agent_id, rules_only: false })
+        desk.engine.assemble(&desk.caller, &AssembleInput { task, scope, max_tokens, host, agent_id })
     }
 
     fn show(context: &AssembledContext, page: &mut Page) {

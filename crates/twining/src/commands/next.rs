@@ -35,7 +35,7 @@ impl Verb for Next {
 
     fn run(desk: &Desk<'_>, input: Input) -> Result<NextOutcome, Failure> {
         let Input { prompt } = input;
-        desk.engine.next(&desk.caller, &desk.user_policy(), NextInput { prompt })
+        desk.engine.next(&desk.user_policy(), NextInput { prompt })
     }
 
     fn show(outcome: &NextOutcome, page: &mut Page) {

@@ -53,7 +53,7 @@ impl Verb for PromptFor {
         let task_type = task_type.or_else(|| Some("feature".to_owned()));
         let complexity = complexity.unwrap_or(COMPLEXITY);
         let input = PromptInput { role, feature, task, task_type, complexity, turn, scope };
-        desk.engine.prompt(&desk.caller, &desk.user_policy(), &input)
+        desk.engine.prompt(&desk.user_policy(), &input)
     }
 
     fn show(prompt: &Prompt, page: &mut Page) {

@@ -15,7 +15,7 @@ pub fn reply(scene: &Scene) -> Reply {
     if scene.heard.event.moment == Moment::PostToolUse {
         notes.tool_ran(&scene.heard.event);
     } else {
-        notes.hears_tools = true;
+        notes.tool_failed(&scene.heard.event);
     }
     if let Some(path) = path_of(scene).filter(|path| notes.asked.remove(path)) {
         let mut accepted = scene.accepted();
@@ -32,11 +32,17 @@ pub fn reply(scene: &Scene) -> Reply {
 
 fn captured(scene: &Scene) -> Option<String> {
     let Action::Shell(command) = &scene.heard.event.action else { return None };
-    let known = running::ends(scene.project.engine.store(), &scene.heard);
+    let store = scene.project.engine.store();
+    if test_command(command).is_none() {
+        // Most commands test nothing: that they ended is all that others need to know.
+        running::ended(store, &scene.heard);
+        return None;
+    }
+    let known = running::ends(store, &scene.heard);
     let outcome = scene.heard.outcome.as_ref()?;
-    if known != Known::Alone {
-        // Whatever it says, it may be made up; and most commands test nothing.
-        test_command(command)?;
+    // What is made up would say that tests passed; that they failed is never held against whoever says so.
+    let has_failed = outcome.exit_code.is_some_and(|code| code != 0);
+    if known != Known::Alone && !has_failed {
         let why = match known {
             Known::AmongOthers => "another command of yours had not ended; run them alone",
             _ => "nobody asked before they ran",
@@ -46,8 +52,9 @@ fn captured(scene: &Scene) -> Option<String> {
     let checkout = &scene.project.located.checkout;
     // A run that cannot be remembered is reported by whoever wants it to count.
     let here = &scene.heard.event.cwd;
-    let is_inside = |folder: &str| !inside(&scene.work.root, &scene.work.real(&normal(here, folder))).starts_with('/');
-    let captured = scene.project.engine.capture_run(&scene.caller(), checkout, &is_inside, command, outcome).ok()??;
+    let whereabouts =
+        |folder: &str| Some(inside(&scene.work.root, &scene.work.real(&normal(here, folder)))).filter(|path| !path.starts_with('/'));
+    let captured = scene.project.engine.capture_run(&scene.caller(), checkout, &whereabouts, command, outcome).ok()??;
     let lacks = captured.lacks?;
     Some(format!("Twining saw these tests run, and will not take them for evidence: {lacks}."))
 }

@@ -52,7 +52,7 @@ fn next(scene: &Scene) -> Option<NextOutcome> {
     let engine = &scene.project.engine;
     let is_auto = engine.store().exists().unwrap_or(false) && engine.store().config().is_ok_and(|config| config.workflow.auto);
     // A list that cannot be read drives nobody.
-    if is_auto { engine.next(&scene.caller(), &user_policy::read(), NextInput { prompt: Some(true) }).ok() } else { None }
+    if is_auto { engine.next(&user_policy::read(), NextInput { prompt: Some(true) }).ok() } else { None }
 }
 
 /// The step, for an agent that delegates where it can.

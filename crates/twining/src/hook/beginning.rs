@@ -26,8 +26,15 @@ pub fn of_session(scene: &Scene) -> Reply {
     scene.keep_notes(&notes);
     let audit = scene.project.engine.store().audit().unwrap_or_default();
     let slipped = lists::at_start(&scene.project, &scene.work, &scene.recorded()).map(|told| text::visible(&told));
+    if scene.heard.source != "compact" && slipped.is_none() && audit.differences.is_empty() {
+        // Without it, what comes from a remote that is new is asked about.
+        let _ = scene.project.engine.store().know_remotes();
+    }
+    let lost = audit.lost.map(by_hand::lost);
+    let brought = by_hand::brought(&audit);
+    traced::told(&scene.project, &scene.heard, brought.as_deref());
     let unread = rules::guards(&scene.project).unread().map(|told| text::visible(&told));
-    let parts = [unread, snapshot::bring_back(scene), slipped, by_hand::in_brief(&audit.differences), brief];
+    let parts = [unread, snapshot::bring_back(scene), lost, slipped, by_hand::in_brief(&audit.differences), brought, brief];
     let context = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     match auto_loop::at_start(scene) {
         Some(go) => Reply::Start { context, go },
@@ -57,7 +64,7 @@ pub fn of_prompt(scene: &Scene) -> Reply {
 pub fn of_subagent(scene: &Scene) -> Reply {
     let kind = scene.heard.event.agent_type.as_deref().unwrap_or_default();
     let mut notes = scene.notes();
-    notes.subagent_began(&scene.heard.event);
+    notes.subagent_began(&scene.heard.event, scene.project.engine.store().ids().now());
     scene.keep_notes(&notes);
     let parts = [
         role_of(kind).and_then(|role| role_told(scene, role)),

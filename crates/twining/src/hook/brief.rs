@@ -36,7 +36,7 @@ pub fn of_session(engine: &Engine, caller: &Caller, told: &mut BTreeSet<String>)
     };
     let context = engine.assemble_by_words(caller, &question).ok()?;
     let mut lines = vec![LABEL.to_owned()];
-    lines.extend(next_step(engine, caller));
+    lines.extend(next_step(engine));
     section(&mut lines, "Open needs", context.open_needs.iter().map(summary));
     section(&mut lines, "Warnings", context.active_warnings.iter().map(summary));
     note(told, context.active_warnings.iter());
@@ -55,12 +55,12 @@ pub fn of_session(engine: &Engine, caller: &Caller, told: &mut BTreeSet<String>)
 
 /// The next step, where there is a list of features, or the loop runs by itself: then
 /// the first step is to make one.
-fn next_step(engine: &Engine, caller: &Caller) -> Option<String> {
+fn next_step(engine: &Engine) -> Option<String> {
     let (_, list) = engine.feature_list().ok()?;
     if list.is_none() && !engine.store().config().is_ok_and(|config| config.workflow.auto) {
         return None;
     }
-    let next = engine.next(caller, &user_policy::read(), NextInput { prompt: Some(false) }).ok()?;
+    let next = engine.next(&user_policy::read(), NextInput { prompt: Some(false) }).ok()?;
     let role = next.role.map(|role| format!(", in the role {role}")).unwrap_or_default();
     let said = format!("Next step of the feature loop: {} ({}){role}; twining_next gives its prompt.", next.next.say, next.next.why);
     Some(text::excerpt(&text::visible(&said).replace('\n', " "), 400))

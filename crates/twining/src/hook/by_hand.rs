@@ -4,12 +4,27 @@
 use std::collections::BTreeMap;
 
 use twining_model::text;
-use twining_store::{Changed, Difference};
+use twining_store::{Audit, Changed, Difference, Lost};
 
 /// Ids of one kind of change that are named.
 const MOST_IDS: usize = 5;
 /// Files that are told of.
 const MOST_FILES: usize = 8;
+
+/// What was taken away, what that means, and the way back.
+pub fn lost(lost: Lost) -> String {
+    let accept = "a person who meant it says `twining guard accept`";
+    let said = match lost {
+        Lost::Folder => format!(
+            "`.twining/` was taken away, with every record in it. Undo it: `git checkout -- .twining` brings back what was committed, a person's to do; {accept}, or `twining uninstall`"
+        ),
+        Lost::Local => "`.twining/local` is no folder: nothing can be kept and nothing compared. Undo it: a person moves away what stands there; Twining makes the folder anew".to_owned(),
+        Lost::Ledger => format!(
+            "the ledger in `.twining/local`, which tells what Twining wrote, was taken away or replaced, so what was done to the records meanwhile cannot be told. `git diff -- .twining` shows what differs from the last commit; {accept}"
+        ),
+    };
+    format!("[protect-twining-state] {said}")
+}
 
 /// One reason a file. The same change gives the same words, so that nobody is held
 /// for it more often than for any other reason.
@@ -35,6 +50,23 @@ pub fn in_brief(differences: &[Difference]) -> Option<String> {
         "Twining did not write these changes to its records, and git did not bring them. If you did not make them, tell the person, who accepts them with `twining guard accept` or takes them back with git:\n{}",
         lines.join("\n")
     ))
+}
+
+/// What git brought from others, or undid, in a line: nobody is held for it.
+pub fn brought(audit: &Audit) -> Option<String> {
+    if audit.brought.is_empty() {
+        return None;
+    }
+    let parts = told(&audit.brought).into_iter().take(MOST_FILES).map(|(file, what)| format!("{file}: {what}"));
+    let parts: Vec<String> = parts.collect();
+    let commits = if audit.commits.is_empty() { String::new() } else { format!(", with {}", text::visible(&audit.commits.join(", "))) };
+    Some(format!("git brought changes to .twining/ that Twining did not write here{commits}: {}", parts.join("; ")))
+}
+
+/// The same of feature lists.
+pub fn brought_lists(brought: &[String]) -> Option<String> {
+    (!brought.is_empty())
+        .then(|| text::visible(&format!("git brought changes to a feature list that no run here shows: {}", brought.join("; "))))
 }
 
 /// For a commit: what would be recorded for everybody.

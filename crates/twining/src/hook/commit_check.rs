@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use twining_store::Staged;
+use twining_store::{Lost, Staged};
 
 use super::evidence::Recorded;
 use super::lists::Lists;
@@ -30,6 +30,10 @@ pub fn run(project: Option<PathBuf>) -> bool {
 
 /// What is staged that should not be, and how to undo it.
 pub fn commit_check(project: &Project) -> Vec<String> {
+    let lost = project.engine.store().lost();
+    if let Some(gone @ (Lost::Folder | Lost::Local)) = lost {
+        return vec![by_hand::lost(gone)];
+    }
     let staged = project.history.staged();
     if staged.is_empty() {
         return Vec::new();
@@ -47,13 +51,13 @@ pub fn commit_check(project: &Project) -> Vec<String> {
             slipped.push(format!("{why}. `git diff --cached -- {path}` shows it, `git restore --staged {path}` leaves it out"));
         }
     }
-    slipped.extend(records(project, &staged));
+    slipped.extend(records(project, &staged, lost));
     slipped
 }
 
 /// Records that another hand than Twining's would have recorded for everybody. In
 /// a linked working tree the memory is another one's, and its files here are git's.
-fn records(project: &Project, staged: &[String]) -> Vec<String> {
+fn records(project: &Project, staged: &[String], lost: Option<Lost>) -> Vec<String> {
     let Some(top) = project.history.shape().map(|shape| shape.top) else { return Vec::new() };
     let Ok(within) = project.engine.store().place().project.strip_prefix(&top) else { return Vec::new() };
     let folder = within.join(".twining").display().to_string();
@@ -69,5 +73,6 @@ fn records(project: &Project, staged: &[String]) -> Vec<String> {
         return Vec::new();
     }
     // What cannot be compared is compared at the end of the turn.
-    by_hand::in_commit(&project.engine.store().audit_staged(&versions).unwrap_or_default())
+    let differences = project.engine.store().audit_staged(&versions).unwrap_or_default();
+    lost.map(by_hand::lost).into_iter().chain(by_hand::in_commit(&differences)).collect()
 }

@@ -3,13 +3,13 @@
 
 use twining_engine::guards::{Guards, Judgement, Level, Moment, Notes, Returned};
 
-use twining_store::Audit;
+use twining_store::{Audit, Lost};
 
 use super::reply::Reply;
 use super::rules::{self, Checked};
 use super::scene::Scene;
 use super::traced::{self, Held};
-use super::{auto_loop, by_hand, running, whereabouts};
+use super::{auto_loop, by_hand, changed, running, whereabouts};
 
 /// The guard of coders that return with nothing done.
 const RETURNS: &str = "return-needs-changes";
@@ -19,24 +19,55 @@ const COMPARED: [&str; 3] = ["tested-needs-evidence", "policy-only-grows", "hook
 
 /// Whether the agent may stop.
 pub fn reply(scene: &Scene) -> Reply {
+    let store = scene.project.engine.store();
+    // What cannot be compared is compared next time.
+    let audit = store.audit().unwrap_or_default();
+    let taken = whereabouts::taken_away(scene);
+    if !store.exists().unwrap_or(false) {
+        return without_memory(scene, audit.lost, taken);
+    }
     let mut notes = scene.notes();
-    running::forget(scene.project.engine.store(), &scene.heard);
+    running::forget(store, &scene.heard);
     let is_forgotten = scene.heard.stop_hook_active && !scene.is_remembered();
     let Checked { guards, forged, seal } = rules::guards_checked(&scene.project, notes.checked.as_deref());
     notes.checked = seal;
-    // What cannot be compared is compared next time.
-    let audit = scene.project.engine.store().audit().unwrap_or_default();
-    let reply = match reason(scene, &guards, forged, &audit, &notes) {
+    let odd = forged.into_iter().chain(audit.lost.map(by_hand::lost).or(taken)).collect();
+    let lists = scene.lists().changed(&guards, &scene.recorded());
+    let told: Vec<String> = by_hand::brought(&audit).into_iter().chain(by_hand::brought_lists(&lists.brought)).collect();
+    let told = (!told.is_empty()).then(|| told.join("\n"));
+    traced::told(&scene.project, &scene.heard, told.as_deref());
+    let reply = match reason(scene, &guards, odd, lists.slipped, &audit, &notes) {
         Some(reason) => held(scene, &mut notes, &audit, &reason),
         None if scene.heard.event.moment == Moment::Stop => auto_loop::at_stop(scene, &mut notes),
         None => Reply::Silence,
     };
     scene.keep_notes(&notes);
-    match reply {
+    match with(reply, told) {
         // Held before and nothing is known of it, or nothing can be kept: it would be held for ever.
         Reply::Hold(reason) if is_forgotten || !scene.is_remembered() => Reply::Notice(reason),
         reply => reply,
     }
+}
+
+/// An answer, and what the person reads with it.
+fn with(reply: Reply, told: Option<String>) -> Reply {
+    let Some(told) = told else { return reply };
+    match reply {
+        Reply::Silence => Reply::Notice(told),
+        Reply::Notice(reason) => Reply::Notice(format!("{reason}\n{told}")),
+        Reply::Hold(reason) => Reply::Hold(format!("{reason}\n{told}")),
+        reply => reply,
+    }
+}
+
+/// The folder is gone, or cannot be opened: nothing can be remembered in it, so an
+/// agent is held once, and from then on the person reads of it.
+fn without_memory(scene: &Scene, lost: Option<Lost>, taken: Option<String>) -> Reply {
+    let store = scene.project.engine.store();
+    let Some(reason) = lost.map(by_hand::lost).or_else(|| taken.clone()) else { return Reply::Silence };
+    let is_new = taken.is_some() || lost.is_some_and(|lost| !store.is_told(lost));
+    let is_kept = lost.is_some_and(|lost| store.tell_lost(lost)) || taken.is_some();
+    if is_new && is_kept && !scene.heard.stop_hook_active { Reply::Hold(reason) } else { Reply::Notice(reason) }
 }
 
 /// What would be said to an agent that wants to stop, with nothing remembered of
@@ -49,8 +80,10 @@ pub fn foreseen(scene: &Scene, guards: &Guards, mut judged: Judgement) -> Judgem
     let notes = scene.notes();
     if event.moment == Moment::SubagentStop {
         let on = guards.guards.iter().filter(|guard| guard.id == RETURNS).map(|guard| guard.action).max().unwrap_or_default();
-        let level = if notes.returns_empty(event).is_some() { on } else { Level::Off };
-        judged = judged.knowing(RETURNS, level, &notes.known_of(event));
+        judged = match (notes.returns_empty(event), returns_empty(scene, &notes)) {
+            (Some(_), None) => judged.knowing(RETURNS, Level::Off, "it ran commands, and files changed since it began"),
+            (_, empty) => judged.knowing(RETURNS, if empty.is_some() { on } else { Level::Off }, &notes.known_of(event)),
+        };
     }
     let (why, slipped) = if scene.has_accepted() {
         ("its files are as they were accepted", scene.accepted().slipped(guards, &|path| scene.work.text(path), &scene.recorded()))
@@ -76,9 +109,8 @@ pub fn of_session(scene: &Scene) -> Reply {
     Reply::Silence
 }
 
-fn reason(scene: &Scene, guards: &Guards, forged: Option<String>, audit: &Audit, notes: &Notes) -> Option<String> {
+fn reason(scene: &Scene, guards: &Guards, odd: Vec<String>, lists: Vec<String>, audit: &Audit, notes: &Notes) -> Option<String> {
     let mut slipped = scene.accepted().slipped_texts(guards, &|path| scene.work.text(path));
-    let lists = scene.lists().slipped(guards, &scene.recorded());
     if lists.is_empty() {
         // Every run that was needed is there now; the files may change later.
         scene.lists().accept();
@@ -86,14 +118,23 @@ fn reason(scene: &Scene, guards: &Guards, forged: Option<String>, audit: &Audit,
     slipped.extend(scene.lists().holding(lists));
     // Told often enough, it is a question that a person answers, not a reason to hold the next session.
     let by_hand = if audit.is_settled { Vec::new() } else { by_hand::reasons(&audit.differences) };
-    let mut reasons: Vec<String> = forged.into_iter().chain(whereabouts::taken_away(scene)).chain(slipped).chain(by_hand).collect();
+    let mut reasons: Vec<String> = odd.into_iter().chain(slipped).chain(by_hand).collect();
     let on = |id: &str| guards.guards.iter().any(|guard| guard.id == id && guard.action == Level::Block);
     if reasons.is_empty() && scene.heard.event.moment == Moment::SubagentStop && on(RETURNS) {
         let next = "implement the task, or say plainly that nothing was to be done and why";
-        reasons.extend(notes.returns_empty(&scene.heard.event).map(|why| format!("[return-needs-changes] {why}. Next: {next}")));
+        reasons.extend(returns_empty(scene, notes).map(|why| format!("[return-needs-changes] {why}. Next: {next}")));
     }
     reasons = traced::still_holding(&scene.project, &scene.heard, reasons);
     (!reasons.is_empty()).then(|| reasons.join("\n"))
+}
+
+/// Whether a coding agent returns with nothing done. Where it ran commands, the files
+/// are asked: no line tells what a script, a patch or a generator wrote.
+fn returns_empty(scene: &Scene, notes: &Notes) -> Option<String> {
+    let event = &scene.heard.event;
+    let has_changed =
+        || notes.may_have_changed_since(event).is_some_and(|since| changed::any_since(&scene.project.located.checkout, since));
+    notes.returns_empty(event).filter(|_| !has_changed())
 }
 
 fn held(scene: &Scene, notes: &mut Notes, audit: &Audit, reason: &str) -> Reply {
@@ -111,7 +152,7 @@ fn held(scene: &Scene, notes: &mut Notes, audit: &Audit, reason: &str) -> Reply 
                 scene.post_question(&format!("An agent stopped although: {reason}"));
                 // The question stands; the next session is not held for it again.
                 scene.lists().settle(scene.lists().slipped(&rules::guards(&scene.project), &scene.recorded()));
-                if !audit.differences.is_empty() {
+                if !audit.differences.is_empty() || audit.lost.is_some() {
                     // If it cannot be noted, the next session is held once more.
                     let _ = scene.project.engine.store().settle_audit(audit);
                 }

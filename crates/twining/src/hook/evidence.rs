@@ -27,10 +27,18 @@ impl Evidence for Recorded<'_> {
         let verdict = proofs.as_ref().map_err(Clone::clone).and_then(|proofs| proofs.of(self.checkout, feature));
         match verdict {
             Ok(Some(Verdict::Accepted { run })) => Proof::Recorded(run),
-            Ok(Some(Verdict::Missing { what, .. })) => Proof::Missing(what),
+            Ok(Some(Verdict::Missing { what, next_step })) => Proof::Missing(with_step(&what, &next_step)),
             Ok(None) => Proof::Missing("it is new to the list, so no run of its tests is recorded".to_owned()),
             // What cannot be read proves nothing.
             Err(why) => Proof::Missing(why),
         }
+    }
+}
+
+/// What is missing, and what of the next step the guard does not say itself.
+fn with_step(what: &str, next_step: &str) -> String {
+    match next_step.split("; ").next() {
+        Some(first) if !first.starts_with("run the tests of") => format!("{what}; {first}"),
+        _ => what.to_owned(),
     }
 }

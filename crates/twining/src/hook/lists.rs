@@ -8,12 +8,15 @@ use twining_engine::guards::{Accepted, Guards, KnownList};
 use twining_store::{Anchor, Store, digest};
 
 use super::evidence::Recorded;
-use super::rules;
 use super::workspace::Workspace;
+use super::{by_hand, rules};
 use crate::desk::Project;
 
 /// The note that all sessions share.
 const NOTE: &str = "accepted-lists";
+
+/// Texts of lists that are remembered.
+const MOST_ONCE: usize = 64;
 
 /// Lists, and where git was when they were accepted.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -24,8 +27,27 @@ struct Kept {
     /// What tells each text from any other, as it was accepted: a list that is as it
     /// was need not be read, and it may be long.
     texts: BTreeMap<String, String>,
+    /// Texts that were accepted before: a switch between branches brings them back.
+    once: Vec<String>,
     /// What was told often enough, and is a question by now.
     settled: Vec<String>,
+}
+
+/// What became of the lists.
+#[derive(Clone, Debug, Default)]
+pub struct Slips {
+    /// What nothing explains.
+    pub slipped: Vec<String>,
+    /// What others did, whose work git brought.
+    pub brought: Vec<String>,
+}
+
+/// Who put a list there.
+enum Whose {
+    /// Git, with what was known.
+    Ours,
+    /// Others, whose work git brought.
+    Others,
 }
 
 /// The lists of one project.
@@ -61,7 +83,11 @@ impl<'p> Lists<'p> {
             }
             accepted
         });
-        self.keep(&Kept { accepted, place, texts, settled: Vec::new() });
+        let mut once = self.kept().map(|kept| kept.once).unwrap_or_default();
+        once.retain(|known| !texts.values().any(|text| text == known));
+        once.extend(texts.values().cloned());
+        once.drain(..once.len().saturating_sub(MOST_ONCE));
+        self.keep(&Kept { accepted, place, texts, once, settled: Vec::new() });
     }
 
     fn texts(&self) -> BTreeMap<String, String> {
@@ -81,16 +107,28 @@ impl<'p> Lists<'p> {
 
     /// What slipped in since they were accepted that neither a run nor git explains.
     pub fn slipped(&self, guards: &Guards, evidence: &Recorded<'_>) -> Vec<String> {
+        self.changed(guards, evidence).slipped
+    }
+
+    /// The same, and what others' work changed so that git brought.
+    pub fn changed(&self, guards: &Guards, evidence: &Recorded<'_>) -> Slips {
+        let mut slips = Slips::default();
         let Some(kept) = self.kept() else {
             self.begin();
-            return Vec::new();
+            return slips;
         };
         if !kept.texts.is_empty() && kept.texts == self.texts() {
-            return Vec::new();
+            return slips;
         }
         let read = |path: &str| self.work.text(path);
-        let found = kept.accepted.slipped_lists(guards, &read, evidence);
-        found.into_iter().filter(|(path, _)| !self.is_git_s(&kept, path, guards, evidence)).map(|(_, why)| why).collect()
+        for (path, why) in kept.accepted.slipped_lists(guards, &read, evidence) {
+            match self.whose(&kept, &path, guards, evidence) {
+                None => slips.slipped.push(why),
+                Some(Whose::Others) => slips.brought.push(why),
+                Some(Whose::Ours) => {}
+            }
+        }
+        slips
     }
 
     /// Those of them that hold an agent: not the ones that are a question by now.
@@ -107,19 +145,24 @@ impl<'p> Lists<'p> {
         }
     }
 
-    /// Whether a list is what it is because git put it there.
-    fn is_git_s(&self, kept: &Kept, path: &str, guards: &Guards, evidence: &Recorded<'_>) -> bool {
-        let versions = self.store().git_versions(&kept.place, path).unwrap_or_default();
+    /// Whose a list is that is what it is because git put it there.
+    fn whose(&self, kept: &Kept, path: &str, guards: &Guards, evidence: &Recorded<'_>) -> Option<Whose> {
         let now = self.work.text(path);
-        versions.into_iter().any(|version| {
-            let version = version.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let committed = || self.project.history.committed_text(path);
+        if now.as_ref().is_some_and(|now| kept.once.contains(&digest(now.as_bytes()))) && committed() == now {
+            return Some(Whose::Ours);
+        }
+        let versions = self.store().git_versions(&kept.place, path).unwrap_or_default();
+        let found = versions.into_iter().find(|version| {
+            let version = version.bytes.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
             let mut accepted = Accepted::default();
             accepted.accept(path, version.as_deref());
             match (&version, &now) {
-                (None, now) => now.is_none() && kept.place != self.store().git_place().unwrap_or_default(),
+                (None, now) => now.is_none() && kept.place.head != self.store().git_place().unwrap_or_default().head,
                 (Some(_), _) => accepted.slipped_lists(guards, &|_| now.clone(), evidence).iter().all(|(slipped, _)| slipped != path),
             }
-        })
+        })?;
+        Some(if found.is_others { Whose::Others } else { Whose::Ours })
     }
 
     /// Features that a commit would take out of a list although nobody let them go.
@@ -160,10 +203,10 @@ pub fn slipped(project: &Project) -> Vec<String> {
 /// nothing did, they are taken as they are.
 pub fn at_start(project: &Project, work: &Workspace, evidence: &Recorded<'_>) -> Option<String> {
     let lists = Lists::of(project, work);
-    let slipped = lists.slipped(&rules::guards(project), evidence);
+    let Slips { slipped, brought } = lists.changed(&rules::guards(project), evidence);
     if slipped.is_empty() {
         lists.accept();
-        return None;
+        return by_hand::brought_lists(&brought);
     }
     Some(format!("Since the last session a feature list was changed:\n- {}", slipped.join("\n- ")))
 }

@@ -11,10 +11,12 @@ mod before_tool;
 mod beginning;
 mod brief;
 mod by_hand;
+mod changed;
 mod commit_check;
 mod ending;
 mod evidence;
 pub mod git;
+mod halves;
 mod host;
 mod kept;
 mod lists;
@@ -35,7 +37,7 @@ use std::process::ExitCode;
 use serde_json::Value;
 use twining_engine::guards::{Heard, Moment};
 
-pub use by_hand::in_brief as told_by_hand;
+pub use by_hand::{in_brief as told_by_hand, lost as told_lost};
 pub use host::{HOSTS, Host};
 pub use lists::{accept as accept_lists, slipped as slipped_lists};
 pub use rules::{guards, guards_as_written};
@@ -67,7 +69,7 @@ pub fn listen(host: &Host, event: &str, moment: Moment) -> Result<Heard, String>
     if text.len() as u64 > MOST_BYTES {
         return Err(format!("the event is larger than {MOST_BYTES} bytes"));
     }
-    let json: Value = serde_json::from_str(&text).map_err(|error| format!("the event is no JSON: {error}"))?;
+    let json = event_of(&text, moment)?;
     let here = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
     if !json.is_object() {
         return Err("the event is no object".to_owned());
@@ -75,11 +77,27 @@ pub fn listen(host: &Host, event: &str, moment: Moment) -> Result<Heard, String>
     Ok((host.tell)(event, moment, &json).heard(moment, &here))
 }
 
+/// An event as JSON. Hosts that cut a text short may leave half a character in it: what
+/// is only told is read around it, what a tool is about to do is not guessed at.
+fn event_of(text: &str, moment: Moment) -> Result<Value, String> {
+    let failed = match serde_json::from_str(text) {
+        Ok(json) => return Ok(json),
+        Err(error) => format!("the event is no JSON: {error}"),
+    };
+    match halves::mended(text) {
+        None => Err(failed),
+        Some((_, half)) if moment == Moment::PreToolUse => Err(format!(
+            "the call holds half a character (`{half}` alone), so nobody can tell what it would write; write the character whole, or leave it out"
+        )),
+        Some((mended, _)) => serde_json::from_str(&mended).map_err(|error| format!("the event is no JSON: {error}")),
+    }
+}
+
 /// Reads an event that names itself, so that one recorded can be replayed.
 pub fn listen_to_any() -> Result<Heard, String> {
     let mut text = String::new();
     std::io::stdin().take(MOST_BYTES).read_to_string(&mut text).map_err(|error| format!("the event cannot be read: {error}"))?;
-    let json: Value = serde_json::from_str(&text).map_err(|error| format!("the event is no JSON: {error}"))?;
+    let json = event_of(&text, Moment::PostToolUse)?;
     let here = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
     let named = json.get("hook_event_name").and_then(Value::as_str);
     let known = named.and_then(|name| HOSTS.into_iter().find_map(|host| Some((host, name, host.moment(name)?))));

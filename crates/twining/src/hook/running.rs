@@ -45,10 +45,15 @@ pub fn begins(store: &Store, heard: &Heard) {
     add(store, heard, What::Begins);
 }
 
-/// Notes the end of a command, and whether it is what was asked about.
+/// Notes the end of a command. One line is added, and none is read.
+pub fn ended(store: &Store, heard: &Heard) {
+    add(store, heard, end_of(heard));
+}
+
+/// Notes the end of a command, and tells whether it is what was asked about.
 pub fn ends(store: &Store, heard: &Heard) -> Known {
-    let says_how = heard.outcome.as_ref().is_some_and(|outcome| outcome.exit_code.is_some());
-    let what = if says_how { What::EndsSo } else { What::Ends };
+    let what = end_of(heard);
+    let says_how = what == What::EndsSo;
     let Some(ended) = of(heard, what) else { return Known::Unasked };
     let mut running: Vec<Told> = Vec::new();
     for told in read(store, heard) {
@@ -88,6 +93,11 @@ impl Told {
     fn is_call_of(&self, other: &Self) -> bool {
         self.call.is_none() || other.call.is_none() || self.call == other.call
     }
+}
+
+fn end_of(heard: &Heard) -> What {
+    let says_how = heard.outcome.as_ref().is_some_and(|outcome| outcome.exit_code.is_some());
+    if says_how { What::EndsSo } else { What::Ends }
 }
 
 fn of(heard: &Heard, what: What) -> Option<Told> {

@@ -40,7 +40,7 @@ pub fn take(scene: &Scene) -> Reply {
     let notes = scene.notes();
     let caller = scene.caller();
     let list = engine.feature_list().ok().and_then(|(_, list)| list);
-    let step = list.as_ref().and_then(|_| engine.next(&caller, &user_policy::read(), NextInput { prompt: Some(false) }).ok());
+    let step = list.as_ref().and_then(|_| engine.next(&user_policy::read(), NextInput { prompt: Some(false) }).ok());
     let in_progress =
         list.iter().flat_map(|list| &list.features).filter(|feature| matches!(feature.status, Status::InProgress | Status::Completed));
     let question = AssembleInput {

@@ -200,6 +200,13 @@ pub fn still_holding(project: &Project, heard: &Heard, reasons: Vec<String>) -> 
     holding
 }
 
+/// Notes what was told and held nobody.
+pub fn told(project: &Project, heard: &Heard, said: Option<&str>) {
+    let Some(said) = said else { return };
+    let seen = at_end(heard, "[protect-twining-state]", TraceType::Violation, HOOK, said, String::new());
+    leave(project, heard, vec![Seen { what_happened: said.to_owned(), ..seen }], Trust::Tool);
+}
+
 /// Notes that an agent was held at its end, or let go after it.
 pub fn held(project: &Project, heard: &Heard, reasons: &str, held: Held) {
     let seen = reasons.lines().filter(|line| line.starts_with('[')).take(MOST_FINDINGS).map(|reason| {

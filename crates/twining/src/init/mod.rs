@@ -175,6 +175,10 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
         _ => format!("Done. What was recorded stays in {FOLDER}/; `twining uninstall --purge` removes that too."),
     };
     let outcome = Outcome { edits, memory, hosts: Vec::new(), notes: sheet.notes, advice: Vec::new(), close };
+    if nothing && !wish.dry_run && person::host_of_shell().is_none() {
+        // Taken away by hand before, perhaps: nobody is asked about that any more.
+        store.forget_marks().map_err(twining_engine::Failure::from)?;
+    }
     if nothing || wish.dry_run {
         return Ok(tell(wish, &outcome));
     }
@@ -192,6 +196,8 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     }
     apply::write(&outcome.edits)?;
     apply::remove_empty(&receipt.folders);
+    // A person took it away: nobody is asked about it later.
+    store.forget_marks().map_err(twining_engine::Failure::from)?;
     if purged {
         store.purge().map_err(twining_engine::Failure::from)?;
         hook::forget_project(&project.located.place.project);

@@ -3,6 +3,7 @@
 
 #![expect(dead_code, reason = "each test file uses its own part")]
 
+pub mod hooked;
 pub mod repository;
 
 use std::collections::BTreeMap;

@@ -97,8 +97,27 @@ fn claiming_again_prolongs_and_two_sessions_of_one_name_are_two() {
     assert!(matches!(project.engine.claim(&two, &paths(&["src/b.rs"])), Err(Failure::Claimed { .. })));
     let own = project.engine.claim(&two, &release(&[])).expect("lets go of its own, which is nothing");
     assert_eq!((own.released.len(), own.claims.len()), (0, 1));
+    let refused = project.engine.claim(&two, &release(&["src"])).expect_err("the other session is at work");
+    assert!(refused.to_string().starts_with("`src` is held by `main` until 2026-"), "{refused}");
     // A session that was lost leaves a claim behind; naming it lets it go.
+    project.clock.advance_ms(5 * 60_000);
     assert_eq!(project.engine.claim(&two, &release(&["src"])).expect("lets go").released.len(), 1);
+}
+
+#[test]
+fn nobody_lets_go_in_anothers_name() {
+    let project = Project::new();
+    let ada = in_session("ada", "s1");
+    project.engine.claim(&ada, &paths(&["src/"])).expect("claims");
+    let as_ada = |caller: &Caller, input: ClaimInput| project.engine.claim(caller, &ClaimInput { agent_id: Some("ada".into()), ..input });
+    for impostor in [in_session("bob", "s2"), in_session("main", "s2"), caller("bob"), caller("ada")] {
+        for input in [release(&["src/"]), paths(&["src/"]), paths(&["src/db"])] {
+            assert!(matches!(as_ada(&impostor, input), Err(Failure::Claimed { .. })), "{impostor:?}");
+        }
+        assert_eq!(as_ada(&impostor, release(&[])).expect("nothing is theirs").released.len(), 0);
+    }
+    assert_eq!(held(&project), 1);
+    assert_eq!(as_ada(&ada, release(&["src/"])).expect("it is hers").released.len(), 1);
 }
 
 #[test]
@@ -108,6 +127,8 @@ fn only_the_holder_or_a_person_lets_go() {
     assert!(matches!(project.engine.claim(&caller("bob"), &release(&["src/"])), Err(Failure::Claimed { .. })));
     assert_eq!(project.engine.claim(&person("eve"), &release(&["src/"])).expect("a person may").released.len(), 1);
     assert_eq!(held(&project), 0);
+    let board = std::fs::read_to_string(project.path().join(".twining/blackboard.jsonl")).expect("is told");
+    assert!(board.contains("eve let go of what ada held: src"), "{board}");
 }
 
 #[test]

@@ -24,8 +24,7 @@ use crate::governance::roles;
 use crate::governance::turns;
 use crate::words;
 
-pub(crate) use render::line_chars;
-pub(crate) use sheet::Sheet;
+pub(crate) use sheet::{Room, Sheet};
 
 /// Records beyond those that could be told that are counted, of each kind: to an
 /// agent, more than these are just many.
@@ -96,8 +95,31 @@ pub(crate) struct Memory {
 /// Records of a kind, and how many more there are, counted up to [`COUNTED`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Listed {
-    pub(crate) records: Vec<PromptRecord>,
+    pub(crate) lines: Vec<Line>,
     pub(crate) beyond: u64,
+}
+
+impl Listed {
+    /// All there are.
+    pub(crate) fn all(records: impl IntoIterator<Item = PromptRecord>) -> Self {
+        Self { lines: records.into_iter().map(Line::of).collect(), beyond: 0 }
+    }
+}
+
+/// A record and the line that tells of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    pub(crate) record: PromptRecord,
+    text: String,
+    pub(crate) chars: usize,
+}
+
+impl Line {
+    /// Puts it into words.
+    pub(crate) fn of(record: PromptRecord) -> Self {
+        let text = render::line(&record);
+        Self { record, chars: text.chars().count(), text }
+    }
 }
 
 /// A prompt, as text and as fields.

@@ -168,10 +168,3 @@ pub(super) fn line(record: &PromptRecord) -> String {
     let detail = if record.detail.is_empty() { String::new() } else { format!(": {}", told(&record.detail, DETAIL_CHARS)) };
     format!("- {}{standing}{detail} [{}]\n", told(&record.summary, SUMMARY_CHARS), told(&record.id, 40))
 }
-
-/// Characters that the line of a record takes at least, as far as can be said
-/// without writing it.
-pub(crate) fn line_chars(record: &PromptRecord) -> usize {
-    let least = |text: &str, most: usize| text.split_whitespace().map(|word| word.chars().count()).sum::<usize>().min(most);
-    least(&record.summary, SUMMARY_CHARS) + least(&record.detail, DETAIL_CHARS) + record.id.len()
-}

@@ -1,9 +1,22 @@
 //! A sheet of so many tokens: what does not fit is not written.
 
-use crate::governance::prompt::{COUNTED, Listed, Memory, Prompt, PromptRecord, render};
+use crate::governance::prompt::{COUNTED, Listed, Memory, Prompt, PromptRecord};
 
 /// Characters to a token.
 const CHARS: usize = 4;
+/// One part in so many is kept for each kind that comes later.
+const SHARE: usize = 4;
+
+/// What the memory may fill.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// Tokens.
+    pub(crate) tokens: usize,
+    /// Characters.
+    pub(crate) chars: usize,
+    /// Characters that decisions and warnings have in any case, each of them.
+    pub(crate) share: usize,
+}
 
 /// A prompt that is being written.
 #[derive(Debug)]
@@ -19,9 +32,9 @@ impl Sheet {
         Self { prompt: Prompt { token_budget: tokens as u64, ..Prompt::default() }, left: tokens * CHARS }
     }
 
-    /// Tokens that are still free.
-    pub(crate) fn room(&self) -> usize {
-        self.left / CHARS
+    /// How much is still free.
+    pub(crate) fn room(&self) -> Room {
+        Room { tokens: self.left / CHARS, chars: self.left, share: self.left / SHARE }
     }
 
     /// Writes a section if it fits whole; whether it did.
@@ -40,12 +53,12 @@ impl Sheet {
         true
     }
 
-    /// Fills what is left from the memory, rules first. A quarter of it is kept
+    /// Fills what is left from the memory, rules first. A share of it is kept
     /// for each kind that comes later, if it needs that much, so that many rules
     /// hide neither decisions nor warnings.
     pub(crate) fn finish(mut self, memory: Memory) -> Prompt {
         let Memory { rules, decisions, warnings } = memory;
-        let share = self.left / 4;
+        let share = self.room().share;
         let [rules, decisions, warnings] =
             [(RULES, rules), (DECISIONS, decisions), (WARNINGS, warnings)].map(|(kind, listed)| Lines::of(kind, listed, self.left));
         let kept_for = |lines: &Lines| lines.section(share).1.chars().count() + 1;
@@ -63,7 +76,7 @@ impl Sheet {
         let (told, section) = lines.section(self.left.saturating_sub(kept + 1));
         let told = if self.write(&section) { told } else { 0 };
         self.prompt.omitted_count += lines.more(told);
-        lines.listed.records.into_iter().take(told).collect()
+        lines.listed.lines.into_iter().take(told).map(|line| line.record).collect()
     }
 }
 
@@ -77,33 +90,27 @@ const RULES: Kind = Kind { heading: "Rules that must not be broken", tool: "twin
 const DECISIONS: Kind = Kind { heading: "Decisions to follow", tool: "twining_why" };
 const WARNINGS: Kind = Kind { heading: "Open warnings", tool: "twining_read" };
 
-/// Records of a kind, and the lines of as many as could ever fit.
+/// Records of a kind, and how much those that could ever fit take.
 struct Lines {
     kind: Kind,
     listed: Listed,
-    lines: Vec<String>,
     /// How much each line and those before it take.
     ends: Vec<usize>,
 }
 
 impl Lines {
     fn of(kind: Kind, listed: Listed, chars: usize) -> Self {
-        let (mut lines, mut ends) = (Vec::new(), vec![0]);
-        for record in &listed.records {
-            let line = render::line(record);
-            let end = ends[lines.len()] + line.chars().count();
-            if end > chars {
-                break;
-            }
-            lines.push(line);
-            ends.push(end);
-        }
-        Self { kind, listed, lines, ends }
+        let ends = listed.lines.iter().scan(0, |end, line| {
+            *end += line.chars;
+            Some(*end)
+        });
+        let ends = std::iter::once(0).chain(ends).take_while(|end| *end <= chars).collect();
+        Self { kind, listed, ends }
     }
 
     /// How many are left where so many are told.
     fn more(&self, told: usize) -> u64 {
-        (self.listed.records.len() - told) as u64 + self.listed.beyond
+        (self.listed.lines.len() - told) as u64 + self.listed.beyond
     }
 
     /// How many records fit into so many characters, and their section: empty if
@@ -123,7 +130,7 @@ impl Lines {
         let fit = self.ends.partition_point(|end| *end <= left);
         let told = (0..fit).rev().find(|told| self.ends[*told] + ending(*told).chars().count() <= left);
         let Some(told) = told else { return (0, String::new()) };
-        self.lines[..told].iter().for_each(|line| section.push_str(line));
+        self.listed.lines[..told].iter().for_each(|line| section.push_str(&line.text));
         section.push_str(&ending(told));
         (told, section)
     }

@@ -17,7 +17,7 @@ fn input(role: &str, turn: u64) -> PromptInput {
 }
 
 fn prompt(project: &Project, input: &PromptInput) -> Prompt {
-    project.engine.prompt(&caller("coach"), &UserPolicy::default(), input).expect("is written")
+    project.engine.prompt(&UserPolicy::default(), input).expect("is written")
 }
 
 fn record(project: &Project, number: u64, progress: &str) {
@@ -220,9 +220,9 @@ fn a_broken_memory_leaves_what_policy_says() {
     let project = Project::new();
     project.write("policy.yml", "roles:\n  coach:\n    must_do_additions: [Check the contract]\n");
     let scope = PromptInput { scope: Some("../outside".into()), ..input("coach", 1) };
-    assert!(project.engine.prompt(&caller("c"), &UserPolicy::default(), &scope).is_err(), "a wrong question is refused");
+    assert!(project.engine.prompt(&UserPolicy::default(), &scope).is_err(), "a wrong question is refused");
     let user = UserPolicy { name: "mine".into(), file: PolicyFile::Unusable("it is a pipe".into()) };
-    let prompt = project.engine.prompt(&caller("c"), &user, &input("coach", 1)).expect("is written");
+    let prompt = project.engine.prompt(&user, &input("coach", 1)).expect("is written");
     assert!(prompt.text.contains("Check the contract"));
     assert_eq!(prompt.mistakes.len(), 1);
 }

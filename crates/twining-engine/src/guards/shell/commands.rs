@@ -1,5 +1,6 @@
 //! What each program does with its arguments, as far as files are concerned.
 
+use crate::guards::shell::handed;
 use crate::guards::shell::lists::{CMDLETS, EDITORS, INTERPRETERS, READERS, SHELLS, WRAPPERS};
 use crate::guards::shell::stand::{self, Stand};
 use crate::guards::shell::tree::{self, made_of};
@@ -26,6 +27,17 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
         from += 1;
         let mut own = wrapper.1;
         while let Some(word) = words.get(from).map(Word::gist) {
+            if wrapper.0 == "env" {
+                if let Some((line, more)) = handed::split_by_env(words.get(from..).unwrap_or_default()) {
+                    return handed::with_more(&line, more, effects, nested);
+                }
+                let set = words.get(from).and_then(|word| {
+                    word.gist().split_once('=').and_then(|(name, _)| Some((name.to_owned(), word.after(&format!("{name}="))?)))
+                });
+                if let Some((_, value)) = set.filter(|(name, _)| handed::is_run(name)) {
+                    handed::in_variable(&value, effects, nested)?;
+                }
+            }
             // An option's value cannot be told from the program without a table
             // of options; `-n 1` and `-I {}` are the ones in use.
             if word.starts_with('-') {
@@ -104,7 +116,7 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
                 doing.all_operands("yq -i");
             }
         }
-        "git" => doing.git(around),
+        "git" => return doing.git_with_settings(around, nested),
         "find" | "fd" => return doing.find(around, nested),
         name if EDITORS.contains(&name) => {
             doing.all_operands(name);

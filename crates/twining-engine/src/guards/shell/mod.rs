@@ -10,8 +10,11 @@
 
 mod code;
 mod commands;
+mod handed;
 mod keepers;
 mod lists;
+mod runners;
+mod spoken;
 mod stand;
 mod steps;
 mod testing;
@@ -23,9 +26,12 @@ mod tests;
 
 pub(crate) use code::squeezed;
 pub(crate) use commands::TOUCH;
+pub(crate) use runners::scripts as scripts_of;
+pub use runners::{Place, Script};
+pub(crate) use spoken::{Spoken, spoken};
 pub(crate) use stand::{Ground, Stand};
 pub use steps::Patience;
-pub use testing::{Place, TestCommand, test_command};
+pub use testing::{TestCommand, TestRun, test_command};
 pub(crate) use word::{Piece, UNTOLD, Word};
 
 use std::collections::BTreeSet;

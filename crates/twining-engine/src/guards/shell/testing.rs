@@ -5,18 +5,19 @@
 //! read lines, so that no text of a command is taken for one.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 use tree_sitter::Node;
 
-use crate::guards::shell::commands::name_of;
+use crate::guards::shell::runners::{self, Place, Runner, Script};
 use crate::guards::shell::stand::{self, Sourced, Stand, Stands};
 use crate::guards::shell::steps::Steps;
 use crate::guards::shell::tree;
-use crate::guards::shell::word::{self, Piece, Variables, Word};
+use crate::guards::shell::word::{self, Variables, Word};
 
 /// Runs of tests on one line that are looked at.
 const MOST_RUNS: usize = 64;
+/// Lines in lines (`bash -c '…'`) that are followed.
+const MOST_NESTED: usize = 3;
 
 /// A run of tests on a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,18 +32,61 @@ pub struct TestCommand {
     pub is_script: bool,
     /// The folders it may run in, or is pointed at, from the one the line begins in.
     pub places: BTreeSet<Place>,
+    /// Each of them.
+    pub runs: Vec<TestRun>,
 }
 
-/// A folder that tests run in.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// This one.
-    Known(String),
-    /// Nobody can tell from the line.
-    Unknown,
+/// One of the runs of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestRun {
+    /// Whose tests: `cargo`, `python`, `js` …; none where a script may run anybody's.
+    pub family: Option<&'static str>,
+    /// Which of them; all, where none is named.
+    pub named: Vec<String>,
+    /// The folders it may run in.
+    pub places: BTreeSet<Place>,
+    /// Where files of the project say what is run.
+    pub scripts: Vec<Script>,
 }
 
 impl TestCommand {
+    fn of(runner: Runner, words: &[&str], places: BTreeSet<Place>) -> Self {
+        let Runner { runner, counts, is_script, family } = runner;
+        let scripts = if is_script { runners::scripts(words) } else { Vec::new() };
+        let run = TestRun { family, named: runners::named(words), places: places.clone(), scripts };
+        Self { runner, counts, is_ending: true, is_script, places, runs: vec![run] }
+    }
+
+    /// Both on one line: each must have ended well.
+    fn and(mut self, other: Self) -> Self {
+        self.places.extend(other.places);
+        self.runs.extend(other.runs);
+        Self {
+            runner: other.runner,
+            counts: self.counts || other.counts,
+            is_script: self.is_script || other.is_script,
+            is_ending: self.is_ending && other.is_ending,
+            ..self
+        }
+    }
+
+    /// The same, begun where a line stands.
+    fn moved(mut self, stands: Option<&[Stand]>) -> Self {
+        let from = |places: &BTreeSet<Place>| -> BTreeSet<Place> {
+            let Some(stands) = stands else { return BTreeSet::from([Place::Unknown]) };
+            let join = |place: &Place, stand: &Stand| match place {
+                Place::Known(folder) => runners::place(&stand::joined(&stand.at, Word::text(folder))),
+                Place::Unknown => Place::Unknown,
+            };
+            places.iter().flat_map(|place| stands.iter().map(move |stand| join(place, stand))).collect()
+        };
+        self.places = from(&self.places);
+        for run in &mut self.runs {
+            run.places = from(&run.places);
+        }
+        self
+    }
+
     /// Where it runs, if that is not for certain inside, as the end of a sentence.
     #[must_use]
     pub fn is_elsewhere(&self, inside: &dyn Fn(&str) -> bool) -> Option<String> {
@@ -62,12 +106,16 @@ const TESTS_NOTHING: [&str; 3] = ["--help", "--version", "--no-run"];
 /// The tests a line runs; none if it runs none, hides what runs them, or cannot be read.
 #[must_use]
 pub fn test_command(line: &str) -> Option<TestCommand> {
-    let steps = Steps::default();
-    let tree = tree::parsed(line, &steps).ok()?;
-    let walk = tree::Walk::of(tree.root_node(), &steps).ok()?;
+    in_line(line, &Steps::default(), &[], 0)
+}
+
+/// The same of a line in a line; `made_up` are the names that those around it gave a meaning of their own.
+fn in_line(line: &str, steps: &Steps, made_up: &[String], nested: usize) -> Option<TestCommand> {
+    let tree = tree::parsed(line, steps).ok()?;
+    let walk = tree::Walk::of(tree.root_node(), steps).ok()?;
     let nodes = &walk.nodes;
-    let mut variables = Variables::new(steps);
-    let mut made_up = Vec::new();
+    let mut variables = Variables::new(steps.clone());
+    let mut made_up = made_up.to_vec();
     for node in nodes {
         tree::assign(*node, line, &mut variables).ok()?;
         match node.kind() {
@@ -100,34 +148,39 @@ pub fn test_command(line: &str) -> Option<TestCommand> {
             }
             ["set", options @ ..] if options.contains(&"pipefail") => keeps_failures = true,
             [name, ..] if SPEAKERS.contains(name) => speaks |= *name == "cat" || may_count(word::said(line, node.byte_range())),
+            // Another `PATH` is another `cargo`, however it is set.
+            ["env" | "export" | "declare", set @ ..] if set.iter().any(|word| word.starts_with("PATH=")) => return None,
             // Nothing after it runs.
             ["exec" | "exit" | "return", ..] if runs == 0 => speaks = true,
             _ => {}
         }
-        let words = unwrapped(&words);
-        if words.iter().any(|word| TESTS_NOTHING.contains(word)) {
-            continue;
-        }
-        let Some(Runner { runner, counts, is_script }) = runner(words) else { continue };
-        if made_up.iter().any(|name| words.first() == Some(&name.as_str())) {
-            return None;
-        }
+        let stands = stands.as_ref().and_then(|stands| stands.at(*node));
+        let handed = runners::handed(&all).filter(|_| nested < MOST_NESTED);
+        let run = match handed {
+            Some(inner) => {
+                let run = in_line(&inner, steps, &made_up, nested + 1);
+                speaks |= run.is_none() && may_count(&inner);
+                run.map(|run| run.moved(stands.as_deref()))
+            }
+            None => {
+                let words = runners::unwrapped(&words);
+                let run = runners::runner(words).filter(|_| !words.iter().any(|word| TESTS_NOTHING.contains(word)));
+                if run.is_some() && made_up.iter().any(|name| words.first() == Some(&name.as_str())) {
+                    return None;
+                }
+                run.map(|runner| TestCommand::of(runner, words, runners::places_of(stands, &all)))
+            }
+        };
+        let Some(run) = run else { continue };
         runs += 1;
         // Whether each ends the line takes as long as the line is.
         if runs > MOST_RUNS {
             return None;
         }
-        let is_ending = ends_the_line(*node, line, keeps_failures);
-        // Of several, each must have ended well.
-        let so_far = found.take();
-        let mut places = places_of(stands.as_ref().and_then(|stands| stands.at(*node)), &all);
-        places.extend(so_far.iter().flat_map(|run| run.places.iter().cloned()));
-        found = Some(TestCommand {
-            runner,
-            counts: counts || so_far.as_ref().is_some_and(|run| run.counts),
-            is_script: is_script || so_far.as_ref().is_some_and(|run| run.is_script),
-            is_ending: is_ending && so_far.is_none_or(|run| run.is_ending),
-            places,
+        let run = TestCommand { is_ending: run.is_ending && ends_the_line(*node, line, keeps_failures), ..run };
+        found = Some(match found.take() {
+            Some(before) => before.and(run),
+            None => run,
         });
     }
     found.map(|test| TestCommand { is_ending: test.is_ending && !speaks, ..test })
@@ -136,152 +189,6 @@ pub fn test_command(line: &str) -> Option<TestCommand> {
 /// Whether a command that prints may say how many tests there were.
 fn may_count(command: &str) -> bool {
     !command.bytes().all(|byte| byte.is_ascii_alphabetic() || b" .,:;!?-_=#*'\"".contains(&byte))
-}
-
-/// Options that say where a run happens, with the programs that mean it so; any, where none is named.
-const WHERE: [(&str, &[&str]); 14] = [
-    ("--manifest-path", &[]),
-    ("-C", &[]),
-    ("--directory", &[]),
-    ("--prefix", &[]),
-    ("--dir", &["pnpm", "npm", "yarn", "vitest"]),
-    ("--cwd", &[]),
-    ("--rootdir", &[]),
-    ("--rootDir", &[]),
-    ("--root", &[]),
-    ("--project", &["gradle", "gradlew", "uv", "poetry", "pdm"]),
-    ("--project-dir", &[]),
-    ("-p", &["gradle", "gradlew"]),
-    ("-f", &["mvn", "mvnw", "make", "just"]),
-    ("--file", &["mvn", "mvnw", "make"]),
-];
-
-/// Where a command runs: where it stands, where its options say, and where the
-/// tests lie that it is given.
-fn places_of(stands: Option<Rc<[Stand]>>, words: &[Word]) -> BTreeSet<Place> {
-    let Some(stands) = stands else { return BTreeSet::from([Place::Unknown]) };
-    let programs: Vec<String> = words.iter().map(name_of).collect();
-    let means = |option: &str| {
-        let meant =
-            |(known, by): &&(&str, &[&str])| *known == option && (by.is_empty() || programs.iter().any(|name| by.contains(&name.as_str())));
-        WHERE.iter().any(|known| meant(&known))
-    };
-    let mut pointed: Vec<Word> = Vec::new();
-    let mut is_valued = false;
-    // What stands behind `--` is for the tests themselves.
-    for (at, word) in words.iter().enumerate().skip(1).take_while(|(_, word)| word.gist() != "--") {
-        let gist = word.gist();
-        let joined = gist.split_once('=').filter(|(option, _)| means(option)).and_then(|(option, _)| word.after(&format!("{option}=")));
-        let close = gist.starts_with("-C").then(|| word.after("-C")).flatten().filter(|rest| !rest.gist().is_empty());
-        if let Some(folder) = joined.or(close) {
-            pointed.push(folder);
-        } else if means(&gist) {
-            pointed.extend(words.get(at + 1).cloned());
-        } else if !gist.starts_with('-') && !is_valued && (gist.starts_with(['/', '~']) || gist.split('/').any(|part| part == "..")) {
-            pointed.push(word.clone());
-        }
-        is_valued = gist.starts_with('-') && !gist.contains('=');
-    }
-    let mut places = BTreeSet::new();
-    for stand in stands.iter() {
-        places.insert(place(&stand.at));
-        places.extend(pointed.iter().map(|folder| place(&stand::joined(&stand.at, folder.clone()))));
-    }
-    places
-}
-
-fn place(folder: &Word) -> Place {
-    // The top of the repository that the line stands in is as good as where it stands.
-    let is_top = matches!(folder.0.as_slice(), [Piece::Hole(made_of)] if made_of.iter().any(|word| word == "--show-toplevel"));
-    match folder.known() {
-        Some(known) => Place::Known(known),
-        None if is_top => Place::Known(String::new()),
-        None => Place::Unknown,
-    }
-}
-
-/// A command without what only starts it.
-fn unwrapped<'w, 'l>(mut words: &'w [&'l str]) -> &'w [&'l str] {
-    loop {
-        words = match words {
-            ["time" | "nice" | "nohup" | "sudo" | "command" | "exec" | "npx" | "bunx" | "xvfb-run" | "chronic", rest @ ..] => {
-                past_options(rest)
-            }
-            ["timeout", rest @ ..] => past_options(rest).get(1..).unwrap_or_default(),
-            ["env", rest @ ..] => {
-                let set = rest.iter().take_while(|word| word.contains('=') || word.starts_with('-')).count();
-                &rest[set..]
-            }
-            ["uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye" | "mise" | "direnv", "run" | "exec" | "x", rest @ ..]
-            | ["bundle" | "pnpm" | "yarn" | "npm", "exec" | "dlx", rest @ ..] => past_options(rest),
-            ["python" | "python3", "-m", rest @ ..] => rest,
-            _ => return words,
-        };
-    }
-}
-
-fn past_options<'w, 'l>(words: &'w [&'l str]) -> &'w [&'l str] {
-    &words[words.iter().take_while(|word| word.starts_with('-')).count()..]
-}
-
-/// What runs tests.
-struct Runner {
-    runner: String,
-    /// Whether it always tells how many ran.
-    counts: bool,
-    /// Whether a file of the project says what it runs.
-    is_script: bool,
-}
-
-fn runner(words: &[&str]) -> Option<Runner> {
-    let (first, rest) = words.split_first()?;
-    // A program of the project's own by the same name may print what it likes.
-    let name = match first.rsplit_once('/') {
-        None => *first,
-        Some((folder, name)) if folder.ends_with("bin") || (folder == "." && matches!(name, "gradlew" | "mvnw")) => name,
-        Some(_) => return None,
-    };
-    let plain: Vec<&str> = rest.iter().copied().filter(|word| !word.starts_with('-') && !word.starts_with('+')).collect();
-    let verb = plain.first().copied().unwrap_or_default();
-    let counts = match name {
-        "cargo" => match verb {
-            "test" | "t" => true,
-            "nextest" => plain.get(1) == Some(&"run"),
-            "llvm-cov" | "tarpaulin" => true,
-            _ => return None,
-        },
-        "pytest" | "py.test" | "jest" | "vitest" | "mocha" | "phpunit" | "rspec" | "ava" | "ctest" | "bats" | "unittest" | "trial" => true,
-        "go" | "dotnet" | "deno" | "bun" | "swift" | "mix" | "flutter" | "dart" | "zig" if verb == "test" => name != "zig",
-        "python" | "python3" if plain.contains(&"manage.py") && plain.contains(&"test") => true,
-        "node" if rest.contains(&"--test") => true,
-        "playwright" | "cypress" if matches!(verb, "test" | "run") => true,
-        "npm" | "pnpm" | "yarn" | "bun" if matches!(verb, "test" | "t" | "tst") || (verb == "run" && plain.get(1).is_some_and(is_test)) => {
-            false
-        }
-        "pnpm" | "yarn" if is_test(&verb) => false,
-        "mvn" | "mvnw" if plain.iter().any(|goal| matches!(*goal, "test" | "verify" | "install" | "package")) => true,
-        "gradle" | "gradlew" if plain.iter().any(|task| task.rsplit(':').next().is_some_and(|task| is_test(&task) || task == "check")) => {
-            false
-        }
-        "make" | "just" | "task" | "ninja" | "rake" | "bazel" | "sbt" | "tox" | "nox"
-            if name == "tox" || name == "nox" || plain.iter().any(is_test) || plain.contains(&"check") =>
-        {
-            false
-        }
-        _ => return None,
-    };
-    let runner = if verb.is_empty() || counts && rest.is_empty() { name.to_owned() } else { format!("{name} {verb}") };
-    let is_script = matches!(name, "npm" | "pnpm" | "yarn" | "bun" | "make" | "just" | "task" | "ninja" | "rake" | "tox" | "nox");
-    Some(Runner { runner, counts, is_script: is_script && !counts })
-}
-
-fn is_test(word: &&str) -> bool {
-    *word == "test"
-        || *word == "tests"
-        || word.starts_with("test:")
-        || word.starts_with("test-")
-        || word.ends_with("-test")
-        || word.ends_with("Test")
 }
 
 /// Whether the line ends well only if this command did.
@@ -360,6 +267,19 @@ mod tests {
             ("mvn -q test", "mvn test", true),
             ("make -j2 test", "make test", true),
             ("node_modules/.bin/jest", "jest", true),
+            ("bash -c \"cargo test\"", "cargo test", true),
+            ("sh -lc 'cd app && cargo test'", "cargo test", true),
+            ("bash -euo pipefail -c 'cargo test | tail'", "cargo test", true),
+            ("bash -c 'cargo test | tail'", "cargo test", false),
+            ("bash -c 'cargo test; true'", "cargo test", false),
+            ("bash -c 'cargo test' || true", "cargo test", false),
+            ("bash -c 'echo 5 passed' && npm test", "npm test", false),
+            ("env -u RUSTFLAGS X=1 cargo test", "cargo test", true),
+            ("env -S 'X=1 cargo test'", "cargo test", true),
+            ("timeout -k 5 -s KILL 60 cargo test", "cargo test", true),
+            ("timeout 60 bash -c 'cargo test'", "cargo test", true),
+            ("time cargo test", "cargo test", true),
+            ("nice -n 10 cargo test", "cargo test", true),
         ] {
             let found = test_command(line).unwrap_or_else(|| panic!("{line}"));
             assert_eq!((found.runner.as_str(), found.is_ending), (runner, is_ending), "{line}");
@@ -378,6 +298,7 @@ mod tests {
             "source .venv/bin/activate && pytest -q --junitxml /elsewhere/x.xml",
             "cd \"$(git rev-parse --show-toplevel)\" && cargo test -p a",
             "for i in 1 2; do cargo test; done",
+            "cd app && bash -c 'cd sub && cargo test'",
             "cd app && npm test && cd .. && cargo test -- ../x",
         ] {
             let found = test_command(line).unwrap_or_else(|| panic!("{line}"));
@@ -400,6 +321,8 @@ mod tests {
             "pushd ~/other && go test ./...",
             "uv --directory /elsewhere run pytest",
             "cd app && cargo test && cd /elsewhere && cargo test",
+            "cd .. && bash -c 'cargo test'",
+            "bash -c 'cd /elsewhere && cargo test'",
         ] {
             assert!(test_command(line).is_none_or(|found| found.is_elsewhere(&inside).is_some()), "{line}");
         }
@@ -408,6 +331,11 @@ mod tests {
     #[test]
     fn what_only_looks_like_a_run_is_none() {
         for line in [
+            "bash -c 'echo cargo test'",
+            "cargo() { echo; }; export -f cargo; bash -c 'cargo test'",
+            "env PATH=/x:$PATH cargo test",
+            "bash -c \"$LINE\"",
+            "command -v cargo test",
             "echo 'test result: ok. 5 passed; 0 failed'",
             "cargo build",
             "cat pytest.log",

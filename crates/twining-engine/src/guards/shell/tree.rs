@@ -9,7 +9,7 @@ use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 use crate::guards::shell::stand::{self, Sourced, Stands};
 use crate::guards::shell::steps::Steps;
 use crate::guards::shell::word::{self, Piece, Variables, Word};
-use crate::guards::shell::{Certainty, Effects, Ground, MOST_BYTES, ShellWrite, Stood, Target, Unreadable, commands};
+use crate::guards::shell::{Certainty, Effects, Ground, MOST_BYTES, ShellWrite, Stood, Target, Unreadable, commands, handed};
 
 /// Lines in lines (`bash -c 'bash -c ..'`) that are followed.
 const MOST_NESTED: usize = 6;
@@ -65,6 +65,7 @@ pub(super) fn read_on(
         match node.kind() {
             "command" | "declaration_command" => command(at, &walk, line, &variables, pipes.fed(at, &walk), effects, nested)?,
             "file_redirect" => redirect(*node, line, &variables, effects)?,
+            "variable_assignment" => run_later(*node, line, &variables, effects, nested)?,
             _ => {}
         }
         for write in effects.writes.iter_mut().skip(from).filter(|write| write.stood == Stood::Untold) {
@@ -275,6 +276,15 @@ pub(super) fn assign(node: Node<'_>, line: &str, variables: &mut Variables) -> R
         _ => {}
     }
     Ok(())
+}
+
+/// `EDITOR='…' git commit`: a value that some program runs is a line.
+fn run_later(node: Node<'_>, line: &str, variables: &Variables, effects: &mut Effects, nested: usize) -> Result<(), Unreadable> {
+    let name = node.child_by_field_name("name").map(|name| word::said(line, name.byte_range()));
+    match node.child_by_field_name("value").filter(|_| name.is_some_and(handed::is_run)) {
+        Some(value) => handed::in_variable(&word::read(value, line, variables, 0)?, effects, nested),
+        None => Ok(()),
+    }
 }
 
 /// `read f` sets `f` to something that was said elsewhere on the line, if anywhere.

@@ -173,3 +173,45 @@ fn a_list_or_a_feature_that_is_gone_is_told_and_one_that_came_is_not() {
     let with = BEFORE.replace("  ]", "  , {\"id\": \"F3\", \"tested\": false}]");
     assert_eq!(told(Some(with)), Vec::<String>::new());
 }
+
+#[test]
+fn a_line_handed_over_as_a_setting_is_a_line() {
+    for line in [
+        "env -S 'cp x .twining/blackboard.jsonl'",
+        "env -S'cp x .twining/blackboard.jsonl'",
+        "env --split-string='cp x .twining/blackboard.jsonl'",
+        "env -i -S 'cp x' .twining/blackboard.jsonl",
+        "env -vS 'A=1 sh -c \"echo x > .twining/blackboard.jsonl\"'",
+        "A=1 env B=2 -S 'tee .twining/blackboard.jsonl' < x",
+        "git -c alias.x='!cp a .twining/blackboard.jsonl' x",
+        "git -c 'alias.x=!cp a' x .twining/blackboard.jsonl",
+        "git -c alias.X='!f() { echo x > .twining/blackboard.jsonl; }; f' x",
+        "git -c alias.x='checkout HEAD~1 -- .twining/blackboard.jsonl' x",
+        "git config alias.x '!cp a .twining/blackboard.jsonl' && git x",
+        "git config --global core.pager 'tee .twining/blackboard.jsonl'",
+        "git -c core.pager='tee .twining/blackboard.jsonl' log",
+        "git -c core.editor='cp x .twining/blackboard.jsonl;' commit",
+        "GIT_EDITOR='cp x .twining/blackboard.jsonl;:' git commit --amend",
+        "export EDITOR='tee .twining/blackboard.jsonl'; git commit",
+        "env GIT_PAGER='tee .twining/blackboard.jsonl' git log",
+        "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0='!cp a .twining/blackboard.jsonl' git x",
+    ] {
+        assert_eq!(level(&bash(line)), Level::Block, "{line}");
+    }
+    for line in [
+        "env -S 'cp x y'",
+        "env -i A=1 cargo test",
+        "git -c alias.x='!cp a b' x",
+        "git -c core.pager=cat log -- .twining/blackboard.jsonl",
+        "git -c user.name='A B' -c core.editor=true commit -m x",
+        "git config alias.co checkout",
+        "git config alias.lg 'log --oneline -- .twining'",
+        "git config merge.twining-lines.driver 'twining merge-driver lines %O %A %B'",
+        "GIT_SEQUENCE_EDITOR=\"sed -i 's/pick/squash/'\" git rebase -i HEAD~2",
+        "EDITOR=vim git commit",
+        "PAGER=less git diff .twining/",
+        "git log --format='%h=%s' -- .twining",
+    ] {
+        assert!(level(&bash(line)) < Level::Ask, "{line}");
+    }
+}

@@ -3,7 +3,7 @@
 use twining_model::Time;
 
 use crate::governance::TestCounts;
-use crate::workflow::{Feature, FileSeen, FileState, FileStates, OutputSeen, Run, Verdict, judge_evidence};
+use crate::workflow::{AttemptReport, Feature, FileSeen, FileState, FileStates, OutputSeen, Remembered, Run, RunSource, Suite, Verdict};
 
 fn at(ms: i64) -> Time {
     Time::from_ms(ms)
@@ -26,6 +26,12 @@ fn good() -> Run {
         tests: Some(TestCounts { run: 3, passed: 3, failed: 0 }),
         ..Run::default()
     }
+}
+
+fn judge_evidence(feature: &Feature, runs: &[Run], files: &FileStates, coded: Option<Time>) -> Verdict {
+    let report = |outcome: &str, at| AttemptReport { at, feature: feature.id.clone(), outcome: outcome.into(), ..AttemptReport::default() };
+    let reports = coded.map(|at| report("completed", at)).into_iter().collect();
+    crate::workflow::judge_evidence(feature, &Remembered { runs: runs.to_vec(), reports }, files)
 }
 
 fn missing(runs: &[Run], files: &FileStates) -> String {
@@ -102,4 +108,70 @@ fn without_files_the_run_must_be_newer_than_the_code_was_reported() {
     let feature = Feature { files: Vec::new(), ..feature() };
     assert!(!judge_evidence(&feature, &[good()], &FileStates::new(), Some(at(150))).is_accepted());
     assert!(judge_evidence(&feature, &[good()], &FileStates::new(), Some(at(90))).is_accepted());
+}
+
+fn failed(id: &str, at_ms: i64) -> Run {
+    Run { id: id.into(), at: at(at_ms), exit_code: Some(1), tests: Some(TestCounts { run: 3, passed: 2, failed: 1 }), ..good() }
+}
+
+fn suite(family: &str, named: &[&str]) -> Vec<Suite> {
+    let named: Vec<String> = named.iter().map(|&name| name.to_owned()).collect();
+    vec![Suite::new("here", Some(family), [String::new()].into(), &named)]
+}
+
+#[test]
+fn a_run_that_passed_counts_for_nothing_once_the_same_tests_failed() {
+    let now = files(50, "x");
+    let says = missing(&[good(), failed("run-2", 200)], &now);
+    assert!(says.starts_with("1 of 3 tests failed in `pytest -q`") && says.ends_with("after `pytest -q` had passed"), "{says}");
+    // Passed again, it counts again.
+    let again = Run { id: "run-3".into(), at: at(300), ..good() };
+    let verdict = judge_evidence(&feature(), &[good(), failed("run-2", 200), again], &now, None);
+    assert_eq!(verdict, Verdict::Accepted { run: "run-3".into() });
+    // A failure that is told late is as old as it was.
+    assert!(judge_evidence(&feature(), &[good(), failed("run-2", 90)], &now, None).is_accepted());
+    // What never began, or tests nothing, failed no test.
+    let unfound = Run { exit_code: Some(127), tests: Some(TestCounts::default()), ..failed("run-2", 200) };
+    assert!(judge_evidence(&feature(), &[good(), unfound], &now, None).is_accepted());
+}
+
+#[test]
+fn only_a_failure_of_the_same_tests_unseats_a_run() {
+    let now = files(50, "x");
+    let passed = Run { suites: suite("python", &["tests/a.py"]), ..good() };
+    for (family, named, unseats) in [
+        ("python", &[][..], true),
+        ("python", &["tests"], true),
+        ("python", &["tests/a.py"], true),
+        ("python", &["tests/b.py"], false),
+        ("cargo", &[], false),
+    ] {
+        let later = Run { command: "another".into(), suites: suite(family, named), ..failed("run-2", 200) };
+        let verdict = judge_evidence(&feature(), &[passed.clone(), later], &now, None);
+        assert_eq!(verdict.is_accepted(), !unseats, "{family} {named:?}");
+    }
+    let elsewhere = vec![Suite { tree: "another worktree".into(), ..suite("python", &[])[0].clone() }];
+    let later = Run { suites: elsewhere, ..failed("run-2", 200) };
+    assert!(judge_evidence(&feature(), &[passed, later], &now, None).is_accepted());
+}
+
+#[test]
+fn a_word_does_not_outweigh_what_the_host_saw_on_the_same_files() {
+    let seen = |run: Run| Run { source: RunSource::Captured, tree: files(50, "x"), ..run };
+    let word = Run { id: "run-9".into(), at: at(300), ..good() };
+    let says = missing(&[seen(failed("run-2", 200)), word.clone()], &files(50, "x"));
+    assert!(says.contains("as the host saw"), "{says}");
+    // The files changed since, or the host saw them pass behind a pipe.
+    assert!(judge_evidence(&feature(), &[seen(failed("run-2", 200)), word.clone()], &files(250, "y"), None).is_accepted());
+    let piped = seen(Run { at: at(250), exit_code: None, ..good() });
+    assert!(judge_evidence(&feature(), &[seen(failed("run-2", 200)), piped, word], &files(50, "x"), None).is_accepted());
+}
+
+#[test]
+fn tests_reported_failed_must_be_run_again() {
+    let report = AttemptReport { at: at(150), feature: "PT-003".into(), outcome: "failed".into(), ..AttemptReport::default() };
+    let remembered = |runs| Remembered { runs, reports: vec![report.clone()] };
+    let judge = |runs| crate::workflow::judge_evidence(&feature(), &remembered(runs), &files(50, "x"));
+    assert!(!judge(vec![good()]).is_accepted());
+    assert!(judge(vec![good(), Run { at: at(200), ..good() }]).is_accepted());
 }

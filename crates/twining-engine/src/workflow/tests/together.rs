@@ -54,7 +54,7 @@ fn put(project: &Project, path: &str, text: &str, seconds_ago: i64) -> PathBuf {
 }
 
 fn say(project: &Project) -> String {
-    project.engine.next(&caller("ada"), &UserPolicy::default(), NextInput { prompt: Some(false) }).expect("tells").next.say
+    project.engine.next(&UserPolicy::default(), NextInput { prompt: Some(false) }).expect("tells").next.say
 }
 
 fn on_disk(project: &Project) -> Value {
@@ -150,7 +150,7 @@ fn two_failures_block_a_feature_and_ask_a_person() {
         assert_eq!(failed.next.say, expected);
         assert_eq!(failed.need.is_some(), round == 2);
         if round == 1 {
-            let told = project.engine.next(&caller("ada"), &UserPolicy::default(), NextInput::default()).expect("tells");
+            let told = project.engine.next(&UserPolicy::default(), NextInput::default()).expect("tells");
             let prompt = told.prompt.expect("a prompt");
             assert!(prompt.contains("## What broke last time\n\nfailed by tester") && prompt.contains("You MUST"), "{prompt}");
         }
@@ -185,7 +185,7 @@ fn a_list_of_another_tool_is_used_in_place() {
 fn a_list_that_cannot_be_read_is_never_written_over() {
     let project = Project::new();
     project.write("features.json", "<<<<<<< HEAD\n");
-    let next = project.engine.next(&caller("ada"), &UserPolicy::default(), NextInput::default()).expect_err("unreadable");
+    let next = project.engine.next(&UserPolicy::default(), NextInput::default()).expect_err("unreadable");
     assert_eq!(next.code(), "UNREADABLE_LIST");
     let input =
         FeaturesInput { action: Some("add".into()), id: Some("A".into()), description: Some("a".into()), ..FeaturesInput::default() };

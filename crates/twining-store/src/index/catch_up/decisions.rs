@@ -118,7 +118,7 @@ impl Session<'_> {
             DecisionsChanged::These(ids) => {
                 for id in ids {
                     let found = files.decision_fingerprint(id)?;
-                    if found.is_none() || self.paper(id)? != found {
+                    if found.is_none() || paper(self.conn, id)? != found {
                         self.reload(files, id, found)?;
                     }
                 }
@@ -264,10 +264,6 @@ impl Session<'_> {
         }
     }
 
-    fn paper(&self, id: &Id) -> Result<Option<Fingerprint>, StoreError> {
-        Ok(self.conn.prepare_cached(PAPER)?.query_row([id.as_str()], |row| print_at(row, 0)).optional()?.flatten())
-    }
-
     fn put_paper(&self, id: &Id, print: Fingerprint) -> Result<(), StoreError> {
         self.conn.prepare_cached(PUT_PAPER)?.execute(params![
             id.as_str(),
@@ -277,6 +273,11 @@ impl Session<'_> {
         ])?;
         Ok(())
     }
+}
+
+/// The state in which a decision's file was read.
+pub(in crate::index) fn paper(conn: &Connection, id: &Id) -> Result<Option<Fingerprint>, StoreError> {
+    Ok(conn.prepare_cached(PAPER)?.query_row([id.as_str()], |row| print_at(row, 0)).optional()?.flatten())
 }
 
 /// Whether the index has the decisions just as the directory has them. Most

@@ -20,7 +20,7 @@ use crate::error::StoreError;
 use crate::files::{DecisionsChanged, Files};
 
 pub(super) use board::{BoardPlan, plan as plan_board};
-pub(super) use decisions::{Derived as DerivedDecision, are_as_listed, domain_key};
+pub(super) use decisions::{Derived as DerivedDecision, are_as_listed, domain_key, paper};
 pub(super) use entries::Derived as DerivedEntry;
 pub(super) use graph::name_key;
 

@@ -2,6 +2,7 @@
 
 mod answers;
 mod board;
+mod contests;
 mod decisions;
 mod graph;
 mod same_as_rebuilt;

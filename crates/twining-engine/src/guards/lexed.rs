@@ -1,0 +1,370 @@
+//! A text with its comments and strings told apart from its code, language family
+//! by language family: no parser, just enough that a word in a comment is no import.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+/// Templates in templates that are followed.
+const MOST_DEPTH: usize = 16;
+/// Bytes of a regular expression that are looked through for its end.
+const MOST_PATTERN: usize = 1_000;
+
+/// How a language writes comments and strings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    /// `//`, `/* */`, and strings in any quotes: JavaScript and its kin.
+    Script,
+    /// The same, where one quote is no string: Rust.
+    Rust,
+    /// The same, in other languages.
+    Braces,
+    /// `#`, and strings over several lines.
+    Python,
+    /// `#`.
+    Hash,
+    /// `--`.
+    Dashes,
+    /// Lists of what is needed: manifests, data, files of no known kind.
+    Data,
+    /// Text for people.
+    Prose,
+}
+
+impl Family {
+    /// By the name of a file.
+    pub(super) fn of(path: &str) -> Self {
+        let file = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+        match file.rsplit_once('.').map_or(file.as_str(), |(_, ending)| ending) {
+            "js" | "jsx" | "ts" | "tsx" | "mjs" | "cjs" | "mts" | "cts" | "vue" | "svelte" | "astro" | "mdx" => Self::Script,
+            "rs" => Self::Rust,
+            "go" | "java" | "kt" | "kts" | "scala" | "c" | "h" | "cc" | "cpp" | "cxx" | "hpp" | "hh" | "m" | "mm" | "cs" | "swift"
+            | "dart" | "groovy" | "php" | "proto" | "zig" | "scss" | "less" => Self::Braces,
+            "py" | "pyi" | "ipynb" => Self::Python,
+            "rb" | "sh" | "bash" | "zsh" | "fish" | "pl" | "pm" | "r" | "ex" | "exs" | "jl" | "nim" | "tf" | "mk" | "cmake"
+            | "makefile" | "dockerfile" | "rakefile" | "gemfile" | "gemspec" | "justfile" => Self::Hash,
+            "sql" | "lua" | "hs" | "elm" => Self::Dashes,
+            "md" | "markdown" | "rst" | "adoc" => Self::Prose,
+            _ => Self::Data,
+        }
+    }
+
+    /// Whether lines of it may list what is needed.
+    pub(super) fn is_data(self) -> bool {
+        matches!(self, Self::Data | Self::Hash)
+    }
+}
+
+/// A text, twice, line by line and byte by byte as long as it was.
+#[derive(Debug)]
+pub(super) struct Lexed {
+    /// Without comments.
+    pub(super) plain: String,
+    /// Without comments and without what strings hold.
+    pub(super) bare: String,
+    pub(super) family: Family,
+}
+
+impl Lexed {
+    /// Reads the text of a file.
+    pub(super) fn of(text: &str, path: &str) -> Self {
+        let family = Family::of(path);
+        let text = if path.to_lowercase().ends_with(".ipynb") { code_of(text) } else { Cow::Borrowed(text) };
+        let bytes = text.as_bytes();
+        let mut lexer = Lexer { bytes, at: 0, plain: bytes.to_vec(), bare: bytes.to_vec(), family, depth: 0, is_endless: false };
+        match family {
+            Family::Prose => lexer.blank(0, text.len(), What::Comment),
+            Family::Data => lexer.lines(),
+            _ => lexer.code(None),
+        }
+        if lexer.depth > MOST_DEPTH {
+            // Nothing honest is so deep; what is hidden there is taken for code.
+            return Self { plain: text.clone().into_owned(), bare: text.into_owned(), family };
+        }
+        // Whole characters are blanked or none, so that nothing is lost here.
+        let whole = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap_or_default();
+        Self { plain: whole(lexer.plain), bare: whole(lexer.bare), family }
+    }
+}
+
+/// The code of a notebook, cell by cell; the text itself where it is none.
+fn code_of(text: &str) -> Cow<'_, str> {
+    let Ok(notebook) = serde_json::from_str::<Value>(text) else { return Cow::Borrowed(text) };
+    let cells = notebook.get("cells").and_then(Value::as_array).into_iter().flatten();
+    let code =
+        cells.filter(|cell| cell.get("cell_type").and_then(Value::as_str) != Some("markdown")).map(|cell| match cell.get("source") {
+            Some(Value::String(source)) => source.clone(),
+            Some(Value::Array(lines)) => lines.iter().filter_map(Value::as_str).collect(),
+            _ => String::new(),
+        });
+    Cow::Owned(code.collect::<Vec<_>>().join("\n"))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Comment,
+    Inside,
+}
+
+struct Lexer<'t> {
+    bytes: &'t [u8],
+    at: usize,
+    plain: Vec<u8>,
+    bare: Vec<u8>,
+    family: Family,
+    /// Templates in templates that are open.
+    depth: usize,
+    /// Whether a comment was found that never ends, so that no other is looked for.
+    is_endless: bool,
+}
+
+impl Lexer<'_> {
+    fn starts(&self, sign: &str) -> bool {
+        self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(sign.as_bytes()))
+    }
+
+    fn blank(&mut self, from: usize, to: usize, what: What) {
+        for at in from..to.min(self.bytes.len()) {
+            if self.bytes[at] == b'\n' {
+                continue;
+            }
+            self.bare[at] = b' ';
+            if what == What::Comment {
+                self.plain[at] = b' ';
+            }
+        }
+    }
+
+    fn end_of_line(&self) -> usize {
+        self.bytes.get(self.at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\n')).map_or(self.bytes.len(), |at| self.at + at)
+    }
+
+    /// Where a sign stands next, past it; none where it does not.
+    fn past(&self, sign: &str, from: usize) -> Option<usize> {
+        let rest = self.bytes.get(from..)?;
+        rest.windows(sign.len()).position(|window| window == sign.as_bytes()).map(|at| from + at + sign.len())
+    }
+
+    /// Text of no known language: whole lines that look like comments.
+    fn lines(&mut self) {
+        while self.at < self.bytes.len() {
+            let end = self.end_of_line();
+            let line: &[u8] = self.bytes[self.at..end].trim_ascii_start();
+            let is_directive = ["#include", "#import", "#require"].iter().any(|word| line.starts_with(word.as_bytes()));
+            if !is_directive && [&b"//"[..], b"#", b"* ", b"--", b"<!--", b";"].iter().any(|sign| line.starts_with(sign)) {
+                self.blank(self.at, end, What::Comment);
+            }
+            self.at = end + 1;
+        }
+    }
+
+    /// Code, up to its end or to the bracket that closes what stands in a template.
+    fn code(&mut self, closes: Option<u8>) {
+        let mut open = 0_usize;
+        while let Some(&byte) = self.bytes.get(self.at) {
+            if Some(byte) == closes && open == 0 {
+                self.at += 1;
+                return;
+            }
+            match byte {
+                b'{' => open += 1,
+                b'}' => open = open.saturating_sub(1),
+                _ => {}
+            }
+            if !self.comment() && !self.string() && !self.pattern() {
+                self.at += 1;
+            }
+        }
+    }
+
+    fn comment(&mut self) -> bool {
+        let from = self.at;
+        let is_slashed = matches!(self.family, Family::Script | Family::Rust | Family::Braces);
+        let is_line = match self.family {
+            Family::Script | Family::Rust | Family::Braces => self.starts("//"),
+            Family::Python => self.starts("#"),
+            // `$#` and `${x#y}` are no comments.
+            Family::Hash => self.starts("#") && (from == 0 || self.bytes[from - 1].is_ascii_whitespace()),
+            _ => self.starts("--"),
+        };
+        let end = match () {
+            () if is_line => self.end_of_line(),
+            () if is_slashed && !self.is_endless && self.starts("/*") => match self.past_comment() {
+                Some(end) => end,
+                // One that never ends is none.
+                None => {
+                    self.is_endless = true;
+                    return false;
+                }
+            },
+            () => return false,
+        };
+        self.blank(from, end, What::Comment);
+        self.at = end;
+        true
+    }
+
+    /// The end of `/* */`, which in Rust may hold others.
+    fn past_comment(&self) -> Option<usize> {
+        let mut end = self.past("*/", self.at + 2)?;
+        if self.family == Family::Rust {
+            let mut from = self.at + 2;
+            while let Some(inner) = self.past("/*", from).filter(|inner| *inner < end) {
+                from = inner;
+                end = self.past("*/", end)?;
+            }
+        }
+        Some(end)
+    }
+
+    fn string(&mut self) -> bool {
+        let from = self.at;
+        for triple in ["\"\"\"", "'''"] {
+            if self.family == Family::Python && self.starts(triple) {
+                let end = self.past(triple, from + 3).unwrap_or(self.bytes.len());
+                self.blank(from + 3, end.saturating_sub(3), What::Inside);
+                self.at = end;
+                return true;
+            }
+        }
+        if self.family == Family::Rust {
+            return self.rust_string();
+        }
+        let quote = self.bytes[from];
+        let is_template = quote == b'`' && matches!(self.family, Family::Script | Family::Braces);
+        if !matches!(quote, b'"' | b'\'') && !is_template {
+            return false;
+        }
+        self.at += 1;
+        let mut inside = self.at;
+        while let Some(&byte) = self.bytes.get(self.at) {
+            if byte == b'\\' && !(is_template && self.family == Family::Braces) {
+                self.at += 2;
+            } else if byte == quote || (byte == b'\n' && !is_template) {
+                break;
+            } else if is_template && self.family == Family::Script && self.starts("${") {
+                self.blank(inside, self.at, What::Inside);
+                self.at += 2;
+                self.depth += 1;
+                if self.depth > MOST_DEPTH {
+                    self.at = self.bytes.len();
+                    return true;
+                }
+                self.code(Some(b'}'));
+                if self.depth > MOST_DEPTH {
+                    return true;
+                }
+                self.depth -= 1;
+                inside = self.at;
+            } else {
+                self.at += 1;
+            }
+        }
+        self.at = self.at.min(self.bytes.len());
+        self.blank(inside, self.at, What::Inside);
+        self.at += 1;
+        true
+    }
+
+    fn rust_string(&mut self) -> bool {
+        let from = self.at;
+        // `'"'` opens no string.
+        if self.starts("'\"'") || self.starts("'\\\"'") {
+            self.at += 3;
+            return true;
+        }
+        let is_raw = self.bytes[from] == b'"' && from > 0 && {
+            let before = self.bytes[..from].iter().rev().skip_while(|byte| **byte == b'#').copied().next();
+            before == Some(b'r')
+        };
+        if self.bytes[from] != b'"' {
+            return false;
+        }
+        let hashes = self.bytes[..from].iter().rev().take_while(|byte| **byte == b'#').count();
+        let end = if is_raw {
+            self.past(&format!("\"{}", "#".repeat(hashes)), from + 1).unwrap_or(self.bytes.len())
+        } else {
+            let mut at = from + 1;
+            while let Some(&byte) = self.bytes.get(at).filter(|byte| **byte != b'"') {
+                at += if byte == b'\\' { 2 } else { 1 };
+            }
+            at + 1
+        };
+        let closing = if is_raw { 1 + hashes } else { 1 };
+        self.blank(from + 1, end.saturating_sub(closing), What::Inside);
+        self.at = end;
+        true
+    }
+
+    /// A regular expression of JavaScript, in which `/*` opens no comment.
+    fn pattern(&mut self) -> bool {
+        if self.family != Family::Script || self.bytes[self.at] != b'/' {
+            return false;
+        }
+        let before = self.bytes[..self.at].iter().rev().find(|byte| !byte.is_ascii_whitespace());
+        if !before.is_none_or(|byte| b"(,=:[!&|?{};+".contains(byte)) {
+            return false;
+        }
+        let (end, mut at, mut in_class) = (self.bytes.len().min(self.at + MOST_PATTERN), self.at + 1, false);
+        while at < end {
+            match self.bytes[at] {
+                b'\n' => return false,
+                b'\\' => at += 1,
+                b'[' => in_class = true,
+                b']' => in_class = false,
+                b'/' if !in_class => {
+                    self.blank(self.at + 1, at, What::Inside);
+                    self.at = at + 1;
+                    return true;
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bare(text: &str, path: &str) -> String {
+        let lexed = Lexed::of(text, path);
+        assert_eq!((lexed.plain.len(), lexed.bare.len()), (text.len(), text.len()), "{text}");
+        lexed.bare.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn code_is_what_is_neither_comment_nor_string() {
+        for (path, text, left) in [
+            ("a.js", "a // b\nc /* d\n e */ f", "a c f"),
+            ("a.js", "a('b // c') + d", "a(' ') + d"),
+            ("a.js", "`a ${b('c')} d` e", "` ${b(' ')} ` e"),
+            ("a.js", "x = /[/*]/; y /* z */", "x = / /; y"),
+            ("a.js", "a /* never ends", "a /* never ends"),
+            ("a.ts", "don't\nuse(x)", "don' use(x)"),
+            ("a.py", "a # b\n'''c\nd''' e \"f#\" g", "a ''' ''' e \" \" g"),
+            ("a.rs", "fn f<'a>() { \"x\" /* a /* b */ c */ '\"' r#\"y\"z\"# }", "fn f<'a>() { \" \" '\"' r#\" \"# }"),
+            ("a.go", "a `b\nc` d // e", "a ` ` d"),
+            ("a.sh", "a $# b # c", "a $# b"),
+            ("a.lua", "a -- b", "a"),
+            ("a.md", "a b", ""),
+            ("a.txt", "# a\nb", "b"),
+            ("a.js", "é // ü\n'ß' ö", "é ' ' ö"),
+        ] {
+            assert_eq!(bare(text, path), left, "{path}: {text}");
+        }
+    }
+
+    #[test]
+    fn any_text_is_read_to_its_end() {
+        for text in ["'", "\"\\", "`${", "`${`${", "/", "/*", "r#\"", "'''", "\\", "//", "é'é\\", "'\"'", "[/"] {
+            for path in ["a.js", "a.rs", "a.py", "a.go", "a.sh", "a.lua", "a.md", "a", "a.ipynb"] {
+                let _ = Lexed::of(text, path);
+            }
+        }
+        let deep = "`${".repeat(200_000);
+        assert_eq!(Lexed::of(&deep, "a.js").plain.len(), deep.len());
+    }
+}

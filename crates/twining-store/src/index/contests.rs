@@ -1,0 +1,146 @@
+//! Which decisions contest one another: in force in the same domain, overlapping
+//! in scope, and saying something else.
+//!
+//! The index answers for one decision. A prompt tells of dozens, and as many
+//! questions take longer than all else it does: where few decisions are in force,
+//! they are read once and compared here.
+
+use rusqlite::params;
+use twining_model::scope::covering_keys;
+use twining_model::{Decision, Id, Scope, Status};
+
+use super::catch_up::domain_key;
+use super::decisions::{Decisions, parse_id};
+use super::view::{Reach, View, corrupt};
+use crate::error::StoreError;
+
+const UNDER: &str = "
+SELECT id, summary FROM decision INDEXED BY decision_facets
+WHERE domain_key = ?1 AND status = ?2 AND scope_key >= ?3 AND scope_key < ?4";
+const AT: &str = "
+SELECT id, summary FROM decision INDEXED BY decision_facets
+WHERE domain_key = ?1 AND status = ?2 AND scope_key = ?3";
+const COUNT: &str = "
+SELECT count(*) FROM (
+    SELECT 1 FROM decision INDEXED BY decision_touched WHERE status IN ('active', 'provisional') LIMIT ?1)";
+const IN_FORCE: &str = "
+SELECT domain_key, scope_key, confidence, num, id, summary FROM decision INDEXED BY decision_touched WHERE status = ?1";
+
+/// Up to so many are compared here.
+const FEW: i64 = 256;
+
+/// Who contests whom, as of one moment.
+pub struct Contests<'v> {
+    decisions: Decisions<'v>,
+    few: Option<&'v [InForce]>,
+}
+
+/// All in force, in the order in which the index has them; none where they are many.
+pub(super) type FewInForce = Option<Vec<InForce>>;
+
+/// A decision in force, as far as it can contest another.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct InForce {
+    domain_key: String,
+    status: &'static str,
+    scope_key: String,
+    confidence: String,
+    num: i64,
+    id: String,
+    summary: String,
+}
+
+impl View<'_> {
+    /// Who contests whom; for whoever asks about many.
+    pub fn contests(&self) -> Result<Contests<'_>, StoreError> {
+        let decisions = self.decisions();
+        let few = match self.few_in_force.get() {
+            Some(few) => few,
+            None => {
+                let few = few_in_force(&decisions)?;
+                self.few_in_force.get_or_init(|| few)
+            }
+        };
+        Ok(Contests { decisions, few: few.as_deref() })
+    }
+}
+
+impl Contests<'_> {
+    /// The first `limit` decisions of these statuses that contest this one.
+    pub fn contesters(&self, of: &Decision, statuses: &[Status], limit: usize) -> Result<Vec<Id>, StoreError> {
+        let Some(few) = self.few else { return self.decisions.contesters(of, statuses, limit) };
+        let (domain, key) = (domain_key(&of.domain), Scope::read(&of.scope).key(self.decisions.folding));
+        let mut found = Vec::new();
+        for status in statuses.iter().map(|status| status.as_str()) {
+            let from = few.partition_point(|other| (other.domain_key.as_str(), other.status) < (domain.as_str(), status));
+            let alike = || few[from..].iter().take_while(|other| other.domain_key == domain && other.status == status);
+            let under = alike().filter(|other| other.scope_key.starts_with(&key));
+            let around = covering_keys(&key).skip(1).flat_map(|covering| alike().filter(move |other| other.scope_key == covering));
+            let contesting = under.chain(around).filter(|other| contests(of, &other.id, &other.summary));
+            found.extend(contesting.take(limit - found.len()));
+        }
+        found.into_iter().map(|other| parse_id(&other.id)).collect()
+    }
+}
+
+impl Decisions<'_> {
+    /// The first `limit` decisions of these statuses that contest this one.
+    /// Ordered by nothing but the index, so a limit is cheap.
+    pub fn contesters(&self, of: &Decision, statuses: &[Status], limit: usize) -> Result<Vec<Id>, StoreError> {
+        let (domain, key) = (domain_key(&of.domain), Scope::read(&of.scope).key(self.folding));
+        let reach = Reach::under(&key);
+        let mut found: Vec<Id> = Vec::new();
+        for status in statuses {
+            let status = status.as_str();
+            let mut ask = |sql: &str, params: &[&dyn rusqlite::ToSql]| -> Result<(), StoreError> {
+                let mut statement = self.conn.prepare_cached(sql)?;
+                let mut rows = statement.query(params)?;
+                while found.len() < limit
+                    && let Some(row) = rows.next()?
+                {
+                    let text = |column: usize| row.get_ref(column)?.as_str().map_err(|_| corrupt("a row with a column that is no text"));
+                    if contests(of, text(0)?, text(1)?) {
+                        found.push(parse_id(text(0)?)?);
+                    }
+                }
+                Ok(())
+            };
+            ask(UNDER, params![domain, status, reach.low, reach.high])?;
+            for covering in covering_keys(&key).skip(1) {
+                ask(AT, params![domain, status, covering])?;
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Whether one that overlaps says something else. Summaries that differ in white
+/// space alone say the same.
+fn contests(of: &Decision, id: &str, summary: &str) -> bool {
+    id != of.id.as_str() && !summary.split_whitespace().eq(of.summary.split_whitespace())
+}
+
+fn few_in_force(decisions: &Decisions<'_>) -> Result<FewInForce, StoreError> {
+    let many: i64 = decisions.conn.prepare_cached(COUNT)?.query_row([FEW + 1], |row| row.get(0))?;
+    if many > FEW {
+        return Ok(None);
+    }
+    let mut statement = decisions.conn.prepare_cached(IN_FORCE)?;
+    let mut found = Vec::new();
+    for status in [Status::Active, Status::Provisional].map(Status::as_str) {
+        let rows = statement.query_map([status], |row| {
+            Ok(InForce {
+                domain_key: row.get(0)?,
+                status,
+                scope_key: row.get(1)?,
+                confidence: row.get(2)?,
+                num: row.get(3)?,
+                id: row.get(4)?,
+                summary: row.get(5)?,
+            })
+        })?;
+        found.extend(rows.collect::<Result<Vec<_>, _>>()?);
+    }
+    found.sort_unstable();
+    Ok(Some(found))
+}

@@ -1,0 +1,88 @@
+//! A project under hooks: what a host tells them, and what they answer.
+
+use std::fs;
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use super::{Project, Ran};
+
+pub const LIST: &str = ".claude/progress/feature-list.json";
+
+/// A project that git knows, with a board, a decision and a feature.
+pub fn project() -> Project {
+    let project = Project::new();
+    fs::remove_dir(project.path().join(".git")).expect("makes way");
+    assert!(git(&project, &["init", "-q", "-b", "main"]).status.success());
+    project.json(&["post", "finding", "the cache lies"]);
+    project.decide("use sqlite", "src/");
+    write(
+        &project,
+        LIST,
+        r#"{"features":[{"id":"F1","status":"completed","tested":false,"files":["src/a.rs"]},{"id":"F2","tested":false}]}"#,
+    );
+    write(&project, "src/a.rs", "fn a() {}\n");
+    commit(&project, "start");
+    project
+}
+
+pub fn write(project: &Project, path: &str, text: &str) {
+    let path = project.path().join(path);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("makes a folder");
+    fs::write(path, text).expect("writes");
+}
+
+pub fn read(project: &Project, path: &str) -> String {
+    fs::read_to_string(project.path().join(path)).expect("is there")
+}
+
+pub fn git(project: &Project, words: &[&str]) -> Output {
+    let mut git = std::process::Command::new("git");
+    git.current_dir(project.path()).args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]).args(words);
+    git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").output().expect("git runs")
+}
+
+pub fn commit(project: &Project, message: &str) {
+    assert!(git(project, &["add", "-A"]).status.success());
+    let made = git(project, &["commit", "-q", "-m", message]);
+    assert!(made.status.success(), "{made:?}");
+}
+
+pub fn hook_in(project: &Project, session: &str, event: &str, mut told: Value) -> Ran {
+    told["session_id"] = json!(session);
+    told["cwd"] = json!(project.path());
+    project.run_with(&["hook", event], &told.to_string())
+}
+
+pub fn hook(project: &Project, event: &str, told: Value) -> Ran {
+    hook_in(project, "s-1", event, told)
+}
+
+pub fn answer(ran: &Ran) -> Value {
+    assert_eq!(ran.code, 0, "{ran:?}");
+    if ran.stdout.is_empty() { Value::Null } else { serde_json::from_str(&ran.stdout).expect("answers in JSON") }
+}
+
+pub fn start(project: &Project, session: &str) -> String {
+    let begun = answer(&hook_in(project, session, "SessionStart", json!({"source": "startup"})));
+    begun["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
+}
+
+pub fn stop_in(project: &Project, session: &str) -> Value {
+    answer(&hook_in(project, session, "Stop", json!({"stop_hook_active": false})))
+}
+
+pub fn stop(project: &Project) -> Value {
+    stop_in(project, "s-1")
+}
+
+pub fn reason(answer: &Value) -> String {
+    assert_eq!(answer["decision"], "block", "{answer}");
+    answer["reason"].as_str().expect("a reason").to_owned()
+}
+
+pub fn only_decision(project: &Project) -> String {
+    let mut names = fs::read_dir(project.path().join(".twining/decisions")).expect("a folder").filter_map(Result::ok);
+    let found = names.find(|entry| entry.file_name() != "index.json").expect("a decision").file_name();
+    format!(".twining/decisions/{}", found.to_string_lossy())
+}

@@ -1,0 +1,147 @@
+//! What was changed here does not become others' work by a way through git; what
+//! others did and git brought is told in a line and holds nobody.
+
+mod common;
+
+use std::fs;
+use std::process::Command;
+
+use common::Project;
+use common::hooked::*;
+use serde_json::Value;
+
+/// A project with a feature list of its own, and the remote it had before anybody looked.
+fn shared() -> Project {
+    let project = project();
+    let outside = project.path().parent().expect("a folder").join("team.git");
+    sh(&project, &format!("git clone -q --bare . '{0}' && git remote add origin '{0}' && git fetch -q origin", outside.display()));
+    start(&project, "s-1");
+    assert_eq!(stop(&project), Value::Null);
+    project
+}
+
+fn sh(project: &Project, script: &str) {
+    let mut shell = Command::new("sh");
+    shell.args(["-e", "-c", script]).current_dir(project.path()).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    for role in ["AUTHOR", "COMMITTER"] {
+        shell.env(format!("GIT_{role}_NAME"), "t").env(format!("GIT_{role}_EMAIL"), "t@example.com");
+    }
+    let ran = shell.output().expect("a shell runs");
+    assert!(ran.status.success(), "{script}: {ran:?}");
+}
+
+/// The list with `F1` tested, in a file beside the project.
+const FLIP: &str = r#"sed -i '0,/"tested":false/s//"tested":true/' .claude/progress/feature-list.json"#;
+/// A change in a clone beside the project.
+const CLONE: &str = "git clone -q . ../clone; cd ../clone";
+
+#[test]
+fn a_feature_is_not_tested_because_git_says_so() {
+    let plumbing = r#"
+        cp .claude/progress/feature-list.json ../kept; FLIP; blob=$(git hash-object -w .claude/progress/feature-list.json)
+        cp ../kept .claude/progress/feature-list.json
+        export GIT_INDEX_FILE=$PWD/../index; git read-tree HEAD
+        git update-index --cacheinfo 100644,$blob,.claude/progress/feature-list.json
+        made=$(git commit-tree $(git write-tree) -p HEAD -m t); unset GIT_INDEX_FILE"#;
+    let deeds = [
+        ("a clone that is pulled", format!("({CLONE}; FLIP; git commit -qam evil); git pull -q ../clone main")),
+        ("a worktree that is merged", "git worktree add -q ../tree -b tree; (cd ../tree; FLIP; git commit --no-verify -qam evil); git merge -q tree".into()),
+        ("a patch", format!("({CLONE}; FLIP; git commit -qam evil; git format-patch -q -1 --stdout > ../x.patch); git am -q ../x.patch")),
+        ("a pick", format!("({CLONE}; FLIP; git commit -qam evil); git fetch -q ../clone main; git cherry-pick FETCH_HEAD")),
+        ("a fast-forward to a commit from nowhere", format!("{plumbing}; git merge -q --ff-only $made")),
+        ("a reset to one", format!("{plumbing}; git reset -q --hard $made")),
+        ("a branch set to one", format!("{plumbing}; git update-ref refs/heads/main $made; git checkout -q -f main")),
+        ("a rebase onto one", format!("{plumbing}; git rebase -q $made")),
+        ("a commit, and a forged list of places", "FLIP; git commit -qam x --no-verify; printf '%s %s t <t@example.com> 1 +0000\\tmerge zz: Fast-forward\\n' $(git rev-parse HEAD~1 HEAD) > .git/logs/HEAD".into()),
+        ("no list of places at all", "FLIP; git commit -qam x --no-verify; rm -r .git/logs".into()),
+        ("a commit that was pushed", "FLIP; git commit -qam x --no-verify; git push -q origin main".into()),
+        ("a commit that stands in for another", "old=$(git rev-parse HEAD); FLIP; git commit -qam x --no-verify; new=$(git rev-parse HEAD); git reset -q --soft HEAD~1; git replace $old $new".into()),
+        ("a merge that is not under way", "FLIP; git rev-parse HEAD > .git/MERGE_HEAD".into()),
+        ("there and back", "FLIP; git commit -qam x --no-verify; git checkout -q HEAD~1; git checkout -q main".into()),
+    ];
+    for (name, deed) in deeds {
+        let project = shared();
+        sh(&project, &deed.replace("FLIP", FLIP));
+        assert!(read(&project, LIST).contains("\"tested\":true"), "{name}: it is done");
+        let held = reason(&stop(&project));
+        assert!(held.contains("F1 would become tested"), "{name}: {held}");
+        assert!(start(&project, "s-2").contains("F1 would become tested"), "{name}: the next brief");
+    }
+}
+
+#[test]
+fn a_record_is_not_others_because_git_says_so() {
+    let forge = r"sed -i 's/cache lies/cache is fine/' .twining/blackboard.jsonl";
+    let drop = "git rm -q --cached .twining/decisions/0*.json; rm -f .twining/decisions/0*.json";
+    for (name, deed) in [("altered", forge), ("removed", drop)] {
+        for (way, script) in [
+            ("pulled", format!("({CLONE}; {deed}; git commit -qam evil); git pull -q ../clone main")),
+            (
+                "merged",
+                format!("git worktree add -q ../tree -b tree; (cd ../tree; {deed}; git commit --no-verify -qam evil); git merge -q tree"),
+            ),
+            (
+                "pulled into other work",
+                format!(
+                    "({CLONE}; {deed}; git commit -qam evil); git commit -q --allow-empty --no-verify -m x; git pull -q --no-rebase --no-edit ../clone main"
+                ),
+            ),
+        ] {
+            let project = shared();
+            sh(&project, &script);
+            let held = reason(&stop(&project));
+            assert!(held.contains("[protect-twining-state]") && held.contains(name), "{name}, {way}: {held}");
+        }
+    }
+}
+
+#[test]
+fn others_work_is_told_in_a_line_and_holds_nobody() {
+    let project = shared();
+    // A colleague's clone of the team's repository, with a Twining of its own.
+    let colleague = Project::new();
+    fs::remove_dir(colleague.path().join(".git")).expect("makes way");
+    let team = project.path().parent().expect("a folder").join("team.git");
+    sh(&colleague, &format!("git clone -q '{}' .", team.display()));
+    colleague.json(&["post", "finding", "seen from elsewhere"]);
+    colleague.decide("use postgres", "data/");
+    write(&colleague, LIST, &read(&colleague, LIST).replacen("\"tested\":false", "\"tested\":true", 1));
+    sh(&colleague, "git add -A; GIT_AUTHOR_NAME=ada git commit -q --no-verify -m theirs; git push -q origin main");
+
+    project.json(&["post", "finding", "seen here"]);
+    commit(&project, "ours");
+    sh(&project, "git pull -q --no-rebase --no-edit origin main");
+    let told = stop(&project);
+    assert!(told.get("decision").is_none(), "{told}");
+    let line = told["systemMessage"].as_str().expect("a line").to_owned();
+    assert!(line.contains("(ada)") && line.contains("blackboard.jsonl: ") && line.contains("decisions/"), "{line}");
+    assert!(line.contains("F1 would become tested"), "{line}");
+    assert_eq!(stop(&project), Value::Null, "once");
+    let traces = project.json(&["query-traces", "--limit", "5"]).to_string();
+    assert!(traces.contains("git brought changes"), "{traces}");
+
+    // Switching away and back, committing and pushing on top of it is nobody's deed either.
+    sh(&project, "git checkout -q -b before HEAD~1");
+    assert!(stop(&project).get("decision").is_none());
+    sh(&project, "git checkout -q main");
+    assert!(stop(&project).get("decision").is_none());
+    project.json(&["post", "finding", "more from here"]);
+    commit(&project, "more");
+    sh(&project, "git push -q origin main");
+    assert_eq!(stop(&project), Value::Null);
+    git(&project, &["add", "-A"]);
+    assert_eq!(project.run(&["hook", "--agent", "git", "pre-commit"]).code, 0);
+}
+
+#[test]
+fn what_was_tested_here_is_still_tested_after_a_switch() {
+    let project = shared();
+    sh(&project, "git checkout -q -b side");
+    write(&project, LIST, &read(&project, LIST).replace("\"completed\"", "\"pending\""));
+    sh(&project, "git commit -qam side --no-verify");
+    assert_eq!(stop(&project), Value::Null);
+    sh(&project, "git checkout -q main");
+    assert_eq!(stop(&project), Value::Null);
+    sh(&project, "git checkout -q side");
+    assert_eq!(stop(&project), Value::Null);
+}
