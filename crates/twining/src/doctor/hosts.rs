@@ -104,6 +104,8 @@ fn hook(project: &Project, host: Host, words: &[String]) -> Check {
 fn proven(project: &Project, host: Host, words: &[String]) -> Result<u128, String> {
     let program = ours(project, words, "hook")?;
     let place = tempfile::tempdir().map_err(|error| error.to_string())?;
+    // What is kept of a throwaway is of use to nobody after it.
+    let cache = tempfile::tempdir().map_err(|error| error.to_string())?;
     for folder in [".git", ".twining"] {
         fs::create_dir(place.path().join(folder)).map_err(|error| error.to_string())?;
     }
@@ -111,6 +113,7 @@ fn proven(project: &Project, host: Host, words: &[String]) -> Result<u128, Strin
     let ask = |file: &str| {
         let mut command = Command::new(&program);
         command.args(&words[1..]).current_dir(place.path()).env_remove("TWINING_PROJECT").env("CLAUDE_PROJECT_DIR", place.path());
+        command.env("XDG_CACHE_HOME", cache.path());
         run(&mut command, &call(host, place.path(), file).to_string())
     };
     let stopped = ask(".twining/blackboard.jsonl")?;
