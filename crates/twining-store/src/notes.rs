@@ -3,7 +3,7 @@
 
 use crate::audit::Seal;
 use crate::error::StoreError;
-use crate::layout::{CLAIMS, DECISIONS};
+use crate::layout::{CLAIMS, DECISIONS, random_bits};
 use crate::store::Store;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -41,6 +41,42 @@ impl Store {
         let Some(room) = self.reading_room()? else { return Ok(()) };
         let hooks = room.layout.local.make_dir(HOOKS)?;
         room.layout.replace(&hooks, &file_of(name), bytes, false)
+    }
+
+    /// Leaves a note that no other hand can write: it carries a keyed checksum, and a
+    /// name of its own that it keeps until it is taken away.
+    pub fn leave_sealed(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(()) };
+        let seal = Seal::make(&room.layout)?;
+        let id = match self.sealed_note(name)? {
+            Some((id, _)) => id,
+            None => format!("{:032x}", random_bits()?),
+        };
+        let mac = seal.of(&[id.as_bytes(), name.as_bytes(), bytes].concat());
+        self.leave_note(name, &[format!("{id} {mac:016x}\n").as_bytes(), bytes].concat())
+    }
+
+    /// Reads such a note; none where there is none, or another hand wrote it.
+    pub fn sealed(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.sealed_note(name)?.map(|(_, bytes)| bytes))
+    }
+
+    /// The name that such a note keeps until it is taken away.
+    pub fn sealed_id(&self, name: &str) -> Result<Option<String>, StoreError> {
+        Ok(self.sealed_note(name)?.map(|(id, _)| id))
+    }
+
+    fn sealed_note(&self, name: &str) -> Result<Option<(String, Vec<u8>)>, StoreError> {
+        let (Some(room), Some(note)) = (self.reading_room()?, self.note(name)?) else { return Ok(None) };
+        let Some(seal) = Seal::if_there(&room.layout)? else { return Ok(None) };
+        let read = || -> Option<(String, Vec<u8>)> {
+            let end = note.iter().position(|byte| *byte == b'\n')?;
+            let (id, mac) = std::str::from_utf8(&note[..end]).ok()?.split_once(' ')?;
+            let bytes = &note[end + 1..];
+            let wanted = seal.of(&[id.as_bytes(), name.as_bytes(), bytes].concat());
+            (u64::from_str_radix(mac, 16) == Ok(wanted)).then(|| (id.to_owned(), bytes.to_vec()))
+        };
+        Ok(read())
     }
 
     /// Adds a line to a note of lines. A hook that is waited for adds and replaces

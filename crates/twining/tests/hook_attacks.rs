@@ -182,6 +182,8 @@ fn notes_that_were_tampered_with_or_are_garbage_break_nothing() {
         fs::write(entry.path(), "{\"held\": 7").expect("writes");
     }
     assert_eq!(answer(&bash(&project, "ls")), Value::Null);
-    assert_eq!(answer(&hook(&project, "Stop", json!({}))), Value::Null);
+    let asked = answer(&hook(&project, "Stop", json!({})));
+    assert!(asked["reason"].as_str().expect("a reason").contains("`.twining/local/hooks` was taken away or changed"), "{asked}");
+    assert_eq!(answer(&hook(&project, "Stop", json!({}))), Value::Null, "asked once");
     assert_eq!(answer(&hook(&project, "PreCompact", json!({}))), Value::Null);
 }

@@ -65,6 +65,9 @@ fn a_feature_is_not_tested_because_git_says_so() {
         assert!(read(&project, LIST).contains("\"tested\":true"), "{name}: it is done");
         let held = reason(&stop(&project));
         assert!(held.contains("F1 would become tested"), "{name}: {held}");
+        if !git(&project, &["diff", "HEAD~1", "--quiet"]).status.success() && git(&project, &["diff", "HEAD", "--quiet"]).status.success() {
+            assert!(held.contains("It is committed: `git log "), "{name}: {held}");
+        }
         assert!(start(&project, "s-2").contains("F1 would become tested"), "{name}: the next brief");
     }
 }
@@ -91,6 +94,7 @@ fn a_record_is_not_others_because_git_says_so() {
             sh(&project, &script);
             let held = reason(&stop(&project));
             assert!(held.contains("[protect-twining-state]") && held.contains(name), "{name}, {way}: {held}");
+            assert!(held.contains("`git checkout ") && held.contains("Commits since that changed them") && held.contains("(t)"), "{held}");
         }
     }
 }

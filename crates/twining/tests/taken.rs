@@ -137,3 +137,44 @@ fn a_file_where_local_should_be_is_told() {
     let done = hook_in(&project, "s-3", "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}));
     assert_eq!(done.code, 0, "work goes on: {done:?}");
 }
+
+#[test]
+fn what_was_noted_to_compare_with_cannot_be_written_or_taken_away_unseen() {
+    type Deed = fn(&Project, &str);
+    let notes = |project: &Project, wanted: &str| {
+        let all = fs::read_dir(project.path().join(".twining/local/hooks")).expect("a folder").filter_map(Result::ok);
+        all.map(|entry| entry.path()).filter(|path| path.to_string_lossy().contains(wanted)).collect::<Vec<_>>()
+    };
+    let flip = |project: &Project| write(project, LIST, &read(project, LIST).replacen("\"tested\":false", "\"tested\":true", 1));
+    let ends: [(&str, Deed); 2] = [
+        ("the turn ends", |_, _| {}),
+        ("another tool runs first", |project, session| {
+            hook_in(project, session, "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}));
+        }),
+    ];
+    for (end, tool) in ends {
+        for wanted in ["accepted-lists", "accepted-s-1"] {
+            let project = project();
+            start(&project, "s-1");
+            start(&project, "s-2");
+            assert_eq!(stop(&project), Value::Null);
+            notes(&project, wanted).iter().for_each(|path| fs::remove_file(path).expect("goes"));
+            flip(&project);
+            tool(&project, "s-1");
+            assert_eq!(stop(&project)["decision"], "block", "{wanted} taken away, {end}");
+        }
+    }
+    let project = project();
+    start(&project, "s-1");
+    assert_eq!(stop(&project), Value::Null);
+    for path in notes(&project, "accepted-lists") {
+        let text = fs::read_to_string(&path).expect("reads");
+        fs::write(&path, text.replace("\"tested\":[]", "\"tested\":[\"F1\"]")).expect("writes");
+    }
+    flip(&project);
+    assert_eq!(stop(&project)["decision"], "block", "a note written by another hand");
+    // A session that ended and goes on later begins with what is there then.
+    hook(&project, "SessionEnd", json!({"reason": "other"}));
+    git(&project, &["checkout", "--", LIST]);
+    assert!(!start(&project, "s-1").contains("[protect-twining-state] what Twining had noted"));
+}

@@ -10,7 +10,7 @@ use memchr::memmem;
 use crate::guards::event::{Action, Event, Replacement};
 use crate::guards::notebook;
 use crate::guards::path::{Holes, Paths, inside, normal};
-use crate::guards::shell::{self, Certainty, Effects, Patience, Piece, Stand, Stood, Target, Unreadable, Word};
+use crate::guards::shell::{self, Certainty, Effects, Loses, Patience, Piece, Stand, Stood, Target, Unreadable, Word};
 
 /// Places one call may write that are looked at, words of unknown ones counted each.
 const MOST_PLACES: usize = 4_096;
@@ -28,6 +28,10 @@ pub trait Files {
     /// Whether there is a folder at an absolute path, links followed.
     fn is_folder(&self, _path: &str) -> bool {
         false
+    }
+    /// A record of the project's memory that only the working tree has, from the root.
+    fn unsaved(&self, _loses: Loses) -> Option<String> {
+        None
     }
     /// Whether whoever asks goes on waiting for an answer.
     fn patience(&self) -> Patience {
@@ -195,6 +199,13 @@ impl Touched {
                     self.writes.push(push(Where::Code(shell::squeezed(code)), unknown()));
                     continue;
                 }
+                Target::Unsaved(word, loses) => {
+                    let covers = |base: &Base| word.known().is_some_and(|path| covers_memory(&path, &base.path, root));
+                    if let Some(lost) = stood.iter().any(covers).then(|| files.unsaved(*loses)).flatten() {
+                        self.writes.push(push(Where::Known(lost), unknown()));
+                    }
+                    continue;
+                }
                 Target::Path(word) => (word, false),
                 Target::Tree(word) => (word, true),
             };
@@ -234,6 +245,14 @@ impl Touched {
         }
         Ok(())
     }
+}
+
+/// Whether what git takes this path for holds the memory of the project.
+fn covers_memory(path: &str, base: &str, root: &str) -> bool {
+    let named = path.strip_prefix(":/").or_else(|| path.strip_prefix(":(top)")).map(|rest| normal(root, rest));
+    let whole = named.unwrap_or_else(|| normal(base, if matches!(path, "*" | ":" | "") { "." } else { path }));
+    let memory = normal(root, ".twining");
+    memory == whole || memory.starts_with(&format!("{}/", whole.trim_end_matches('/')))
 }
 
 /// A folder that a command may stand in.

@@ -49,7 +49,7 @@ pub use path::{inside, normal};
 pub(crate) use pretence::pretends;
 pub use rule::{Example, Guard, Level, Standing};
 pub use seams::{Claim, Claims, Clause, Clauses, Evidence, NoClaims, NoClauses, NoEvidence, Proof};
-pub use shell::{Certainty, Patience, Place, Script, TestCommand, TestRun, Unreadable, test_command};
+pub use shell::{Certainty, Loses, Patience, Place, Script, TestCommand, TestRun, Unreadable, test_command};
 pub use stop::{Accepted, KnownList, Notes, Returned};
 
 /// Why the guards of a project's policy cannot be read, if they cannot.

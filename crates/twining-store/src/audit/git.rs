@@ -25,6 +25,8 @@ const MOST_MADE: usize = 24;
 const MOST_COMMITTED: usize = 2_000;
 /// Stashes whose files are compared.
 const MOST_STASHES: usize = 8;
+/// Files whose commits are named.
+const MOST_FILES: usize = 200;
 /// Commits that are named.
 const MOST_NAMED: usize = 4;
 
@@ -218,10 +220,14 @@ impl<'p> Moves<'p> {
         places.iter().any(|place| self.file(place, file).is_some())
     }
 
-    /// The newest commits since that changed the folder, each with whoever made it.
-    pub(crate) fn named(&self) -> Vec<String> {
+    /// The newest commits since that changed these files, each with whoever made it.
+    pub(crate) fn named(&self, files: &BTreeSet<&str>) -> Vec<String> {
         let range = if self.anchor.head.is_empty() { self.now.head.clone() } else { format!("{}..{}", self.anchor.head, self.now.head) };
-        lines(self.project, &["log", "-n", &MOST_NAMED.to_string(), "--format=%h (%an)", "--no-merges", &range, "--", FOLDER])
+        let (most, paths) = (MOST_NAMED.to_string(), files.iter().map(|file| format!(":(literal){FOLDER}/{file}")).take(MOST_FILES));
+        let paths: Vec<String> = paths.collect();
+        let mut ask = vec!["log", "-n", &most, "--format=%h (%an)", "--no-merges", &range, "--"];
+        ask.extend(paths.iter().map(String::as_str));
+        if range.is_empty() { Vec::new() } else { lines(self.project, &ask) }
     }
 
     /// Files that git left with both sides in them, for somebody to settle.

@@ -81,9 +81,13 @@ pub(super) fn judged(room: &Room, found: Found, said: &Said, ledger: &Ledger, mo
         ledger.add(&notes)?;
         now.anchor = Some(moves.now.clone());
     }
-    let commits = if brought.is_empty() { Vec::new() } else { moves.named() };
+    let files: BTreeSet<&str> = brought.iter().chain(&differences).map(|found: &Difference| found.file.as_str()).collect();
+    let commits = if files.is_empty() { Vec::new() } else { moves.named(&files) };
+    let since = said.anchor.as_ref().filter(|anchor| !anchor.head.is_empty() && anchor.head != moves.now.head);
+    let since = since.map(|anchor| anchor.head.chars().take(12).collect());
     let (differences, brought) = (differences.into_iter().collect(), brought.into_iter().collect());
-    Ok((Audit { is_settled: said.told.contains(&digest), differences, lost: None, brought, commits, digest }, now))
+    let is_settled = said.told.contains(&digest);
+    Ok((Audit { is_settled, differences, lost: None, brought, commits, since, digest }, now))
 }
 
 /// Whose it is that a record is there, or says something else.

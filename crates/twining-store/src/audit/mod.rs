@@ -68,8 +68,10 @@ pub struct Audit {
     pub lost: Option<Lost>,
     /// What git brought from others since, or undid: accepted, and told once.
     pub brought: Vec<Difference>,
-    /// The commits it came with, each with whoever made it.
+    /// The commits that it or the differences came with, each with whoever made it.
     pub commits: Vec<String>,
+    /// What was checked out when all was well, if that is not what is checked out now.
+    pub since: Option<String>,
     digest: u64,
 }
 

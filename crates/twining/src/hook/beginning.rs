@@ -19,8 +19,7 @@ pub fn of_session(scene: &Scene) -> Reply {
     // An old note in the way is no reason to begin without a brief.
     let _ = scene.project.engine.store().clear_notes();
     scene.accept_what_is_there();
-    // Only the end of a turn can tell anybody; here it is remembered.
-    whereabouts::taken_away(scene);
+    let taken = whereabouts::taken_away(scene);
     let mut notes = scene.notes();
     let brief = brief::of_session(&scene.project.engine, &scene.caller(), &mut notes.told);
     scene.keep_notes(&notes);
@@ -30,7 +29,7 @@ pub fn of_session(scene: &Scene) -> Reply {
         // Without it, what comes from a remote that is new is asked about.
         let _ = scene.project.engine.store().know_remotes();
     }
-    let lost = audit.lost.map(by_hand::lost);
+    let lost = audit.lost.map(by_hand::lost).or(taken);
     let brought = by_hand::brought(&audit);
     traced::told(&scene.project, &scene.heard, brought.as_deref());
     let unread = rules::guards(&scene.project).unread().map(|told| text::visible(&told));

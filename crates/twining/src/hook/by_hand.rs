@@ -28,11 +28,20 @@ pub fn lost(lost: Lost) -> String {
 
 /// One reason a file. The same change gives the same words, so that nobody is held
 /// for it more often than for any other reason.
-pub fn reasons(differences: &[Difference]) -> Vec<String> {
-    let by_file = told(differences);
+pub fn reasons(audit: &Audit) -> Vec<String> {
+    let by_file = told(&audit.differences);
     let more = by_file.len().saturating_sub(MOST_FILES);
-    let mut reasons: Vec<String> =
-        by_file.iter().take(MOST_FILES).map(|(file, what)| format!("{}. {}", said(file, what), undo(file))).collect();
+    let mut reasons: Vec<String> = by_file
+        .iter()
+        .take(MOST_FILES)
+        .map(|(file, what)| format!("{}. {}", said(file, what), undo(file, audit.since.as_deref())))
+        .collect();
+    if !(reasons.is_empty() || audit.commits.is_empty()) {
+        reasons.push(format!(
+            "Commits since that changed them, none of which is known or came from a remote: {}",
+            text::visible(&audit.commits.join(", "))
+        ));
+    }
     if more > 0 {
         reasons.push(format!("[protect-twining-state] {more} more files of .twining/ were changed so; `git status .twining` shows them"));
     }
@@ -47,7 +56,7 @@ pub fn in_brief(differences: &[Difference]) -> Option<String> {
     let lines = told(differences).into_iter().take(MOST_FILES).map(|(file, what)| format!("- .twining/{file}: {what}"));
     let lines: Vec<String> = lines.collect();
     Some(format!(
-        "Twining did not write these changes to its records, and git did not bring them. If you did not make them, tell the person, who accepts them with `twining guard accept` or takes them back with git:\n{}",
+        "Twining did not write these changes to its records, and neither a known commit nor a remote brought them. If you did not make them, tell the person, who accepts them with `twining guard accept` or takes them back with git:\n{}",
         lines.join("\n")
     ))
 }
@@ -84,11 +93,16 @@ fn said(file: &str, what: &str) -> String {
     format!("[protect-twining-state] `.twining/{file}` was changed by another hand than Twining's: {what}")
 }
 
-fn undo(file: &str) -> String {
+fn undo(file: &str, since: Option<&str>) -> String {
     if file.starts_with("local/") {
         return "Undo it, or have a person accept it with `twining guard accept`".to_owned();
     }
     let path = format!(".twining/{file}");
+    if let Some(since) = since {
+        return format!(
+            "Undo it: `git diff {since} -- {path}` shows it, `git checkout {since} -- {path}` brings back what was there when all was well, a person's to do; or a person accepts it with `twining guard accept`"
+        );
+    }
     format!(
         "Undo it: `git diff -- {path}` shows it, `git checkout -- {path}` brings back what was committed, a person's to do; or a person accepts it with `twining guard accept`"
     )

@@ -24,7 +24,7 @@ pub fn reply(scene: &Scene) -> Reply {
     let audit = store.audit().unwrap_or_default();
     let taken = whereabouts::taken_away(scene);
     if !store.exists().unwrap_or(false) {
-        return without_memory(scene, audit.lost, taken);
+        return without_memory(scene, audit.lost, taken.as_deref());
     }
     let mut notes = scene.notes();
     running::forget(store, &scene.heard);
@@ -62,9 +62,9 @@ fn with(reply: Reply, told: Option<String>) -> Reply {
 
 /// The folder is gone, or cannot be opened: nothing can be remembered in it, so an
 /// agent is held once, and from then on the person reads of it.
-fn without_memory(scene: &Scene, lost: Option<Lost>, taken: Option<String>) -> Reply {
+fn without_memory(scene: &Scene, lost: Option<Lost>, taken: Option<&str>) -> Reply {
     let store = scene.project.engine.store();
-    let Some(reason) = lost.map(by_hand::lost).or_else(|| taken.clone()) else { return Reply::Silence };
+    let Some(reason) = lost.map(by_hand::lost).or_else(|| taken.map(str::to_owned)) else { return Reply::Silence };
     let is_new = taken.is_some() || lost.is_some_and(|lost| !store.is_told(lost));
     let is_kept = lost.is_some_and(|lost| store.tell_lost(lost)) || taken.is_some();
     if is_new && is_kept && !scene.heard.stop_hook_active { Reply::Hold(reason) } else { Reply::Notice(reason) }
@@ -103,7 +103,8 @@ pub fn foreseen(scene: &Scene, guards: &Guards, mut judged: Judgement) -> Judgem
 pub fn of_session(scene: &Scene) -> Reply {
     let store = scene.project.engine.store();
     // A session that is resumed later begins with what is there then.
-    let _ = store.drop_note(&format!("accepted-{}", scene.heard.session));
+    let _ = store.drop_note(&scene.accepted_name());
+    whereabouts::forget(scene);
     let _ = store.drop_note(&scene.heard.session);
     running::forget(store, &scene.heard);
     Reply::Silence
@@ -117,7 +118,7 @@ fn reason(scene: &Scene, guards: &Guards, odd: Vec<String>, lists: Vec<String>, 
     }
     slipped.extend(scene.lists().holding(lists));
     // Told often enough, it is a question that a person answers, not a reason to hold the next session.
-    let by_hand = if audit.is_settled { Vec::new() } else { by_hand::reasons(&audit.differences) };
+    let by_hand = if audit.is_settled { Vec::new() } else { by_hand::reasons(audit) };
     let mut reasons: Vec<String> = odd.into_iter().chain(slipped).chain(by_hand).collect();
     let on = |id: &str| guards.guards.iter().any(|guard| guard.id == id && guard.action == Level::Block);
     if reasons.is_empty() && scene.heard.event.moment == Moment::SubagentStop && on(RETURNS) {

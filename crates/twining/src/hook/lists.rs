@@ -13,7 +13,7 @@ use super::{by_hand, rules};
 use crate::desk::Project;
 
 /// The note that all sessions share.
-const NOTE: &str = "accepted-lists";
+pub const NOTE: &str = "accepted-lists";
 
 /// Texts of lists that are remembered.
 const MOST_ONCE: usize = 64;
@@ -114,7 +114,7 @@ impl<'p> Lists<'p> {
     pub fn changed(&self, guards: &Guards, evidence: &Recorded<'_>) -> Slips {
         let mut slips = Slips::default();
         let Some(kept) = self.kept() else {
-            self.begin();
+            self.accept();
             return slips;
         };
         if !kept.texts.is_empty() && kept.texts == self.texts() {
@@ -123,7 +123,7 @@ impl<'p> Lists<'p> {
         let read = |path: &str| self.work.text(path);
         for (path, why) in kept.accepted.slipped_lists(guards, &read, evidence) {
             match self.whose(&kept, &path, guards, evidence) {
-                None => slips.slipped.push(why),
+                None => slips.slipped.push(self.with_commits(&kept, &path, why)),
                 Some(Whose::Others) => slips.brought.push(why),
                 Some(Whose::Ours) => {}
             }
@@ -143,6 +143,21 @@ impl<'p> Lists<'p> {
             kept.settled = slipped;
             self.keep(&kept);
         }
+    }
+
+    /// The same, with the way back where it is committed: there the usual one shows nothing.
+    fn with_commits(&self, kept: &Kept, path: &str, why: String) -> String {
+        let now = self.work.text(path);
+        let since: String = kept.place.head.chars().take(12).collect();
+        if since.is_empty()
+            || self.store().git_place().is_ok_and(|place| place.head == kept.place.head)
+            || self.project.history.committed_text(path) != now
+        {
+            return why;
+        }
+        format!(
+            "{why}. It is committed: `git log {since}.. -- {path}` names the commits, `git checkout {since} -- {path}` brings back what was accepted"
+        )
     }
 
     /// Whose a list is that is what it is because git put it there.
@@ -174,12 +189,12 @@ impl<'p> Lists<'p> {
     }
 
     fn kept(&self) -> Option<Kept> {
-        self.store().note(NOTE).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok())
+        self.store().sealed(NOTE).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok())
     }
 
     fn keep(&self, kept: &Kept) {
         // What cannot be kept makes a later check weaker, never this answer wrong.
-        let _ = serde_json::to_vec(kept).map(|bytes| self.store().leave_note(NOTE, &bytes));
+        let _ = serde_json::to_vec(kept).map(|bytes| self.store().leave_sealed(NOTE, &bytes));
     }
 
     fn store(&self) -> &Store {

@@ -26,6 +26,7 @@ mod running;
 mod scene;
 mod snapshot;
 mod traced;
+mod unsaved;
 mod verify;
 mod whereabouts;
 mod workspace;

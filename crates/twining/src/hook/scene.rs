@@ -107,7 +107,7 @@ impl Scene {
     /// taken as they are now if that is now.
     pub fn accepted(&self) -> Accepted {
         let store = self.project.engine.store();
-        let kept = store.note(&self.accepted_name()).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let kept = store.sealed(&self.accepted_name()).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         kept.unwrap_or_else(|| {
             let now = Accepted::of_texts(&|path| self.work.text(path));
             self.keep_accepted(&now);
@@ -133,10 +133,11 @@ impl Scene {
 
     /// Remembers protected files.
     pub fn keep_accepted(&self, accepted: &Accepted) {
-        let _ = serde_json::to_vec(accepted).map(|bytes| self.project.engine.store().leave_note(&self.accepted_name(), &bytes));
+        let _ = serde_json::to_vec(accepted).map(|bytes| self.project.engine.store().leave_sealed(&self.accepted_name(), &bytes));
     }
 
-    fn accepted_name(&self) -> String {
+    /// The note they are kept in.
+    pub fn accepted_name(&self) -> String {
         format!("accepted-{}", self.heard.session)
     }
 

@@ -6,8 +6,9 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use twining_engine::guards::{Files, Patience, inside, normal};
+use twining_engine::guards::{Files, Loses, Patience, inside, normal};
 
+use super::unsaved;
 use crate::desk::Project;
 use crate::locate::Located;
 
@@ -25,6 +26,8 @@ pub struct Workspace {
     pub root: String,
     /// Where the memory is; elsewhere in a linked worktree.
     project: String,
+    /// Git's folder, if there is one.
+    git: Option<PathBuf>,
     /// Folders with their links followed: one call may name many files of one.
     folders: RefCell<HashMap<PathBuf, PathBuf>>,
 }
@@ -33,7 +36,8 @@ impl Workspace {
     /// The working tree of a project.
     pub fn of(project: &Project) -> Self {
         let Located { place, checkout } = &project.located;
-        Self { root: checkout.display().to_string(), project: place.project.display().to_string(), folders: RefCell::default() }
+        let (root, project) = (checkout.display().to_string(), place.project.display().to_string());
+        Self { root, project, git: place.git_dir.clone(), folders: RefCell::default() }
     }
 
     /// A path with its links followed. What does not exist yet has none; the folder
@@ -79,6 +83,12 @@ fn is_in_time() -> bool {
 impl Files for Workspace {
     fn patience(&self) -> Patience {
         is_in_time
+    }
+
+    fn unsaved(&self, loses: Loses) -> Option<String> {
+        // Elsewhere it is a copy that git keeps.
+        let git = self.git.as_ref().filter(|_| self.root == self.project)?;
+        unsaved::first(Path::new(&self.project), git, loses)
     }
 
     fn is_folder(&self, path: &str) -> bool {

@@ -2,7 +2,7 @@
 //! who may open a file.
 
 use crate::guards::shell::commands::{Doing, Surroundings};
-use crate::guards::shell::{Certainty, Piece, Target, Word};
+use crate::guards::shell::{Certainty, Loses, Piece, Target, Word};
 
 impl Doing<'_> {
     pub(super) fn git(&mut self, around: &Surroundings<'_>) {
@@ -18,6 +18,7 @@ impl Doing<'_> {
             at += 1;
         }
         let Some(verb) = words.get(at).cloned() else { return };
+        self.discards(&verb, &words[at + 1..]);
         if verb == "clean" {
             self.cleans(&words[at + 1..]);
             return;
@@ -48,6 +49,44 @@ impl Doing<'_> {
         }
     }
 
+    /// What throws away whatever git does not hold of a whole tree. A switch, a reset
+    /// and a stash of what git knows are history's business.
+    fn discards(&mut self, verb: &str, words: &[String]) {
+        let spared = |word: &String| [":!", ":^", ":(exclude)", "-e", "--exclude="].iter().any(|sign| word.starts_with(sign));
+        let has = |short: char, long: &str| {
+            let letters = |word: &&String| word.starts_with('-') && !word.starts_with("--");
+            words.iter().any(|word| word == long) || words.iter().filter(letters).any(|word| word.contains(short))
+        };
+        let (loses, way) = match verb {
+            "clean" if has('f', "--force") && !has('n', "--dry-run") => (Loses::Untracked, "or add `-e .twining`"),
+            "stash" if has('u', "--include-untracked") || has('a', "--all") => (Loses::Untracked, "or add `-- ':!.twining'`"),
+            "checkout" => (Loses::Modified, "or add `':!.twining'`"),
+            "restore" if !has('S', "--staged") || has('W', "--worktree") => (Loses::Modified, "or add `':!.twining'`"),
+            _ => return,
+        };
+        let begins = self.arguments.len() - words.len();
+        let is_spared = words
+            .iter()
+            .zip(words.iter().skip(1).chain([&String::new()]))
+            .any(|(word, next)| spared(word) && (word.contains("twining") || next.contains("twining")));
+        if is_spared {
+            return;
+        }
+        let options = ["push", "save", "list", "show", "pop", "apply", "drop", "branch", "clear"];
+        let plain = |(word, _): &(&String, &Word)| !(word.starts_with('-') || verb == "stash" && options.contains(&word.as_str()));
+        let mut named: Vec<Word> = words.iter().zip(&self.arguments[begins..]).filter(plain).map(|(_, path)| path.clone()).collect();
+        let is_whole = matches!(verb, "clean" | "stash") && named.is_empty();
+        let does = !(verb == "stash" && words.first().is_some_and(|word| options[2..].contains(&word.as_str())));
+        if is_whole {
+            // A stash takes all, wherever one stands.
+            named.push(Word::text(if verb == "clean" { "." } else { ":/" }));
+        }
+        for path in named.into_iter().filter(|_| does) {
+            let by = format!("git {verb}, which loses what is not committed (commit .twining first, {way}),");
+            self.write(Target::Unsaved(path, loses), Certainty::Certain, &by);
+        }
+    }
+
     /// `git clean`: the paths that are named, and with `-x` also what git ignores, which
     /// is all that only this machine knows.
     fn cleans(&mut self, words: &[String]) {
@@ -68,7 +107,8 @@ impl Doing<'_> {
             }
         }
         if named.is_empty() && !spares && letters.contains(['x', 'X']) {
-            named.push(Word::text(".twining/local"));
+            let by = "git clean, which takes what only this machine knows (add `-e .twining`),";
+            self.write(Target::Path(Word::text(".twining/local")), Certainty::Certain, by);
         }
         for path in named {
             self.write(Target::Path(path), Certainty::Certain, "git clean");

@@ -63,6 +63,17 @@ pub(crate) enum Target {
     Tree(Word),
     /// Whatever this code names.
     Code(String),
+    /// What git does not hold yet, here and below.
+    Unsaved(Word, Loses),
+}
+
+/// What a command throws away that git does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Loses {
+    /// Files that git does not know.
+    Untracked,
+    /// Files as they are, where that differs from what is staged or committed.
+    Modified,
 }
 
 /// One thing a command may write.
@@ -94,7 +105,7 @@ impl ShellWrite {
     /// How many places may be meant.
     pub(crate) fn places(&self) -> usize {
         match &self.target {
-            Target::Path(word) | Target::Tree(word) => 1 + word.sources().count(),
+            Target::Path(word) | Target::Tree(word) | Target::Unsaved(word, _) => 1 + word.sources().count(),
             Target::Code(_) => 1,
         }
     }
