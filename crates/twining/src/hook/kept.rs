@@ -14,8 +14,12 @@ use twining_store::disk::{Dir, hash_of};
 const INSIDE: [&str; 2] = ["twining", "local"];
 /// Bytes of one file.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
-/// Files that are kept.
+/// Files that are kept to be quick.
 const MOST_FILES: usize = 64;
+/// What sessions of a project are remembered by: nobody can make it anew.
+pub const SESSIONS: &str = "local-";
+/// Projects whose sessions are remembered.
+const MOST_PROJECTS: usize = 2_048;
 
 /// The folder, if this system says where such things go and it is ours alone.
 pub struct Kept(Option<Dir>);
@@ -35,11 +39,7 @@ impl Kept {
     pub fn put(&self, name: &str, bytes: &[u8]) {
         let Some(dir) = &self.0 else { return };
         let made = || -> Option<()> {
-            if dir.list().ok()?.len() >= MOST_FILES {
-                for old in dir.list().ok()? {
-                    dir.remove(&old).ok()?;
-                }
-            }
+            make_room(dir, name.starts_with(SESSIONS))?;
             let temp = format!("new-{:016x}-{}", hash_of(bytes), std::process::id());
             dir.create_new(&temp).ok()??.write(bytes).ok()?;
             dir.rename(&temp, dir, name).ok()
@@ -53,6 +53,20 @@ impl Kept {
             let _ = dir.remove(name);
         }
     }
+}
+
+/// Takes files away where there are too many of their kind: what is made anew all at
+/// once, what sessions are remembered by the oldest half.
+fn make_room(dir: &Dir, for_sessions: bool) -> Option<()> {
+    let mut alike: Vec<String> = dir.list().ok()?.into_iter().filter(|name| name.starts_with(SESSIONS) == for_sessions).collect();
+    if alike.len() < if for_sessions { MOST_PROJECTS } else { MOST_FILES } {
+        return Some(());
+    }
+    if for_sessions {
+        alike.sort_by_cached_key(|name| dir.stat(name).ok().flatten().map(|(_, print)| print.mtime_ns));
+        alike.truncate(MOST_PROJECTS / 2);
+    }
+    alike.iter().try_for_each(|old| dir.remove(old).ok().map(drop))
 }
 
 /// Folders of ours outside the project that no agent has business in.
@@ -113,6 +127,9 @@ mod tests {
         assert_eq!(kept.get("a").as_deref(), Some(&b"2"[..]));
         kept.forget("a");
         assert_eq!(kept.get("a"), None);
+        kept.put(&format!("{SESSIONS}1"), b"1");
+        (0..2 * MOST_FILES).for_each(|count| kept.put(&format!("made-{count}"), b"2"));
+        assert!(kept.get(&format!("{SESSIONS}1")).is_some() && kept.get("made-0").is_none(), "what is made anew makes room");
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
