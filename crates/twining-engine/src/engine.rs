@@ -311,6 +311,7 @@ impl Engine {
         let mut report = self.store.view(|view| lifecycle::status(view, self.store.project_name(), &config, rejected, &model))?;
         report.warnings.extend(self.knowledge_warning());
         let mut unread = self.store.turns(|shelf| Ok::<_, Failure>(lifecycle::unread::turns(shelf))).unwrap_or_default();
+        unread.extend(self.store.policy().ok().as_ref().and_then(lifecycle::unread::policy));
         unread.extend(self.store.features().ok().as_ref().and_then(lifecycle::unread::features));
         match self.store.agents() {
             Ok(shelf) => {

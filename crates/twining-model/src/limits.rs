@@ -32,6 +32,8 @@ pub const RECORD_BYTES: usize = 1024 * 1024;
 pub const CONFIG_BYTES: usize = 64 * 1024;
 /// Bytes of a knowledge graph, or of any other DOT file.
 pub const KNOWLEDGE_BYTES: usize = 64 * 1024 * 1024;
+/// Bytes of each version of a file that a merge driver takes.
+pub const MERGE_BYTES: usize = 128 * 1024 * 1024;
 /// Bytes of `policy.yml`, the project's and the user's alike.
 pub const POLICY_BYTES: usize = 256 * 1024;
 /// Bytes of a test or coverage report.

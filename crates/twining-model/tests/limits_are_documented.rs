@@ -24,6 +24,7 @@ fn every_limit_stands_in_the_document_with_its_value() {
             "PROPERTY_BYTES" => limits::PROPERTY_BYTES,
             "RECORD_BYTES" => limits::RECORD_BYTES,
             "CONFIG_BYTES" => limits::CONFIG_BYTES,
+            "MERGE_BYTES" => limits::MERGE_BYTES,
             "KNOWLEDGE_BYTES" => limits::KNOWLEDGE_BYTES,
             "POLICY_BYTES" => limits::POLICY_BYTES,
             "REPORT_BYTES" => limits::REPORT_BYTES,

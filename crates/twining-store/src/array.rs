@@ -99,7 +99,22 @@ fn scan_each(bytes: &[u8]) -> Scanned<'_> {
             }
         }
     }
+    if scanned.unreadable.is_empty() && !is_whole(bytes) {
+        scanned.unreadable.push((line, CUT_OFF.to_owned()));
+    }
     scanned
+}
+
+/// What is told of an array that lacks its beginning or its end.
+const CUT_OFF: &str = "the array is cut off: it does not begin with `[` and end with `]`, so elements may be missing";
+
+/// Whether an array begins and ends, whatever git wrote between.
+pub(crate) fn is_whole(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+    let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty() && !is_marker(line));
+    let first = lines.next().unwrap_or_default();
+    let last = lines.next_back().unwrap_or(first);
+    first.starts_with(b"[") && last.ends_with(b"]")
 }
 
 /// The array with some elements replaced, added or gone, in our layout. Two

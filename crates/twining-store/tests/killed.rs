@@ -104,3 +104,8 @@ fn an_archive_that_was_cut_short_is_nobody_else_s() {
 fn a_claim_that_was_cut_short_is_nobody_else_s() {
     survives(claim);
 }
+
+#[test]
+fn housekeeping_that_was_cut_short_is_nobody_else_s() {
+    survives(|store, _| store.housekeep());
+}

@@ -91,6 +91,15 @@ impl Allowed {
         replace(&path, &bytes)
     }
 
+    /// Takes all of it back, with its file.
+    pub fn forget(store: &Store) {
+        if let Some(path) = file(store) {
+            // The folder goes with its last file.
+            let _ = fs::remove_file(&path);
+            let _ = path.parent().map(fs::remove_dir);
+        }
+    }
+
     /// The bypass that lifts a guard now. Those that keep this file are never lifted.
     pub fn bypass(&self, guard: &str, now: Time) -> Option<&Bypass> {
         let lifts = |bypass: &&Bypass| bypass.guard == guard && Time::read(&bypass.until).is_some_and(|until| now < until);

@@ -19,7 +19,9 @@ use crate::mcp::{self, Selection};
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
 use crate::verbs::{Effect, FAMILIES, Given, VerbEntry};
-use crate::{completions, doctor, dot, guard, help, hook, import, init, lift, merge_driver, misread, misuse, reindex, seed, show, tour};
+use crate::{
+    completions, dashes, doctor, dot, guard, help, hook, import, init, lift, merge_driver, misread, misuse, reindex, seed, show, tour,
+};
 
 /// Commands that are no verbs: they serve people and hosts, not agents.
 const ONLY_CLI: [(&str, &str); 15] = [
@@ -50,7 +52,7 @@ const EVERYWHERE: &str = "Everywhere";
 pub fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     out::heed_terminal();
-    match command_for(&words).try_get_matches_from(&words) {
+    match read(&words) {
         Ok(matches) => match matches.subcommand() {
             Some(("hook", given)) => hook(given),
             Some(("merge-driver", _)) => merge(&matches),
@@ -58,6 +60,14 @@ pub fn main() -> ExitCode {
         },
         Err(error) => misuse::tell(error, style_of(&words)).into(),
     }
+}
+
+/// Reads the words, once more where a value that begins with a dash was taken for a flag.
+fn read(words: &[OsString]) -> Result<ArgMatches, clap::Error> {
+    command_for(words).try_get_matches_from(words).or_else(|error| match dashes::joined(&command_for(words), words) {
+        Some(joined) => command_for(words).try_get_matches_from(joined),
+        None => Err(error),
+    })
 }
 
 /// Whether JSON is asked for, known even where the words make no sense.

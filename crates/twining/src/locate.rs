@@ -155,6 +155,13 @@ impl Git {
     }
 }
 
+/// The top of the working tree around a folder, and the folder that all working trees
+/// of its repository share.
+pub fn repository(here: &Path) -> Option<(PathBuf, PathBuf)> {
+    let top = here.ancestors().find(|dir| dir.join(".git").exists())?;
+    Some((top.to_path_buf(), Git::of(top)?.common))
+}
+
 /// The path a one-line file of git's points to.
 fn pointer(file: &Path, label: &str) -> Option<PathBuf> {
     let line = read_small(file)?;

@@ -7,6 +7,7 @@ mod allowed;
 mod cli;
 mod commands;
 mod completions;
+mod dashes;
 mod desk;
 mod doctor;
 mod dot;

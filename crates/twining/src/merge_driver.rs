@@ -3,10 +3,9 @@
 //! Git's contract: the result is written over ours; 0 is a clean merge, 1 to 127
 //! a conflict that people settle. Git may then be told `git add`.
 
-use std::ffi::OsStr;
 use std::fs;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::io::{Read as _, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use twining_engine::knowledge::{KnowledgeMerged, merge_knowledge};
@@ -29,12 +28,10 @@ pub struct Versions {
     pub path: Option<String>,
 }
 
-/// Git aborts the merge of this file above this, and takes less for a conflict.
+/// Git takes it for a conflict that people settle; above 128 it would give up on
+/// the whole merge.
 const CONFLICT: u8 = 1;
-const UNABLE: u8 = 129;
 
-/// The most of a file that is merged in memory.
-const MOST_BYTES: u64 = 512 * 1024 * 1024;
 /// Contested matters that are named.
 const NAMED: usize = 20;
 
@@ -63,8 +60,7 @@ pub fn run(kind: &str, versions: &Versions) -> ExitCode {
 }
 
 fn merged(kind: &str, versions: &Versions) -> Result<Merged, Problem> {
-    let [base, ours, theirs] = [&versions.base, &versions.ours, &versions.theirs].map(|file| read_bounded(file));
-    let (base, ours, theirs) = (base?, ours?, theirs?);
+    let [base, ours, theirs] = versions.read(limits::MERGE_BYTES)?;
     let three = merge::Versions { base: &base, ours: &ours, theirs: &theirs };
     let merged = match kind {
         "lines" => Ok(merge_lines(&three)),
@@ -75,35 +71,52 @@ fn merged(kind: &str, versions: &Versions) -> Result<Merged, Problem> {
     };
     let merged = merged.map_err(|error| Problem::of_error("MERGE", &error))?;
     if merged.text != ours {
-        fs::write(&versions.ours, &merged.text).map_err(|error| failed(&versions.ours, "written", &error))?;
+        fs::write(&versions.ours, &merged.text).map_err(|error| failed("our version", "written", &error))?;
     }
     Ok(merged)
 }
 
-fn read_bounded(file: &Path) -> Result<Vec<u8>, Problem> {
-    let size = fs::metadata(file).map_err(|error| failed(file, "read", &error))?.len();
-    if size > MOST_BYTES {
-        return Err(failed(file, "merged", &std::io::Error::other(format!("it has more than {MOST_BYTES} bytes"))));
+impl Versions {
+    /// All three, none of them larger than this. None is read before all are known
+    /// to be: one that is too large must not cost the memory of the others.
+    fn read(&self, most: usize) -> Result<[Vec<u8>; 3], Problem> {
+        let named = [("the common ancestor", &self.base), ("our version", &self.ours), ("their version", &self.theirs)];
+        let limit = u64::try_from(most).unwrap_or(u64::MAX);
+        let too_large = |name: &str| {
+            Problem::unavailable("MERGE", format!("{name} has more than {most} bytes, and is not merged"))
+                .with_hint("ours was left as it is; make the larger version smaller, or settle it by hand, then git add")
+        };
+        for (name, file) in named {
+            if fs::metadata(file).map_err(|error| failed(name, "read", &error))?.len() > limit {
+                return Err(too_large(name));
+            }
+        }
+        let read = |(name, file): (&str, &PathBuf)| {
+            let mut bytes = Vec::new();
+            let opened = fs::File::open(file).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes));
+            opened.map_err(|error| failed(name, "read", &error))?;
+            if bytes.len() > most { Err(too_large(name)) } else { Ok(bytes) }
+        };
+        let [base, ours, theirs] = named.map(read);
+        Ok([base?, ours?, theirs?])
     }
-    fs::read(file).map_err(|error| failed(file, "read", &error))
 }
 
 /// Merges two versions of the knowledge graph.
 fn knowledge(versions: &Versions) -> ExitCode {
     let path = versions.path.clone().unwrap_or_else(|| "knowledge.dot".to_owned());
-    let merged = read(&versions.base).and_then(|base| {
-        let (ours, theirs) = (read(&versions.ours)?, read(&versions.theirs)?);
+    let merged = versions.read(limits::KNOWLEDGE_BYTES).and_then(|[base, ours, theirs]| {
         let merged = merge_knowledge(&base, &ours, &theirs, &text::visible(&path));
         if merged.text != ours {
-            fs::write(&versions.ours, &merged.text).map_err(|error| failed(&versions.ours, "written", &error))?;
+            fs::write(&versions.ours, &merged.text).map_err(|error| failed("our version", "written", &error))?;
         }
         Ok(merged)
     });
     match merged {
         Ok(merged) => told(&merged, &path),
         Err(problem) => {
-            say(&problem.to_words());
-            ExitCode::from(UNABLE)
+            say(&format!("twining: {}: nothing was merged\n{}", text::visible(&path), problem.to_words()));
+            ExitCode::from(CONFLICT)
         }
     }
 }
@@ -126,18 +139,8 @@ fn told(merged: &KnowledgeMerged, path: &str) -> ExitCode {
     ExitCode::from(CONFLICT)
 }
 
-fn read(file: &Path) -> Result<Vec<u8>, Problem> {
-    let bytes = fs::read(file).map_err(|error| failed(file, "read", &error))?;
-    if bytes.len() > limits::KNOWLEDGE_BYTES {
-        let why = format!("it has more than {} bytes", limits::KNOWLEDGE_BYTES);
-        return Err(failed(file, "merged", &std::io::Error::other(why)));
-    }
-    Ok(bytes)
-}
-
-fn failed(file: &Path, what: &str, error: &std::io::Error) -> Problem {
-    let name = file.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
-    Problem::unavailable("MERGE", format!("`{name}` cannot be {what}: {error}"))
+fn failed(name: &str, what: &str, error: &std::io::Error) -> Problem {
+    Problem::unavailable("MERGE", format!("{name} cannot be {what}: {error}"))
 }
 
 fn say(words: &str) {

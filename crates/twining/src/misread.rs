@@ -1,6 +1,10 @@
 //! What serde says of a value it cannot read, in words for someone who has
 //! never seen Rust.
 
+use twining_engine::hygiene;
+
+use crate::misuse;
+
 /// The error, without the names of our types.
 pub fn explained(error: &str) -> String {
     if error.starts_with("EOF while parsing") {
@@ -11,9 +15,14 @@ pub fn explained(error: &str) -> String {
     }
     let found = ["invalid type: ", "invalid value: "].iter().find_map(|label| error.strip_prefix(label));
     // From the right: the text that was given may hold the same words.
-    let Some((given, wanted)) = found.and_then(|found| found.rsplit_once(", expected ")) else { return error.to_owned() };
+    let Some((given, wanted)) = found.and_then(|found| found.rsplit_once(", expected ")) else { return without_secrets(error) };
     let (wanted, place) = place_in(wanted);
     format!("{} is wanted, {} was given{place}", in_words(wanted), named(given))
+}
+
+/// What we do not know in words of ours, as it may be repeated.
+fn without_secrets(error: &str) -> String {
+    hygiene::redact(error).0
 }
 
 /// The words, and where it stands if it was read from a file.
@@ -38,7 +47,7 @@ fn named(given: &str) -> String {
     match given.split_once(' ') {
         Some(("integer" | "floating", rest)) => format!("the number {}", rest.trim_start_matches("point ")),
         Some(("boolean", value)) => value.to_owned(),
-        Some(("string", text)) => format!("the text {text}"),
+        Some(("string", text)) => format!("the text {}", misuse::short(text)),
         _ => match given {
             "sequence" => "a list".to_owned(),
             "map" => "an object".to_owned(),

@@ -3,13 +3,18 @@
 
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use twining_model::Refused;
+use twining_engine::hygiene;
+use twining_model::{Refused, text};
 
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
 
+/// Characters of what was typed that are repeated; flags with their value's name are shorter.
+const MOST_REPEATED: usize = 80;
+
 /// Prints what the parser has to say: help that was asked for, or what is wrong.
 pub fn tell(mut error: Error, style: Style) -> Ending {
+    withhold(&mut error);
     if error.use_stderr() && style == Style::Json {
         return out::problem(style, &problem(&error));
     }
@@ -17,6 +22,37 @@ pub fn tell(mut error: Error, style: Style) -> Ending {
     // A reader that has gone away is no error.
     let _ = error.print();
     if error.use_stderr() { Ending::Misused } else { Ending::Done }
+}
+
+/// What was typed is repeated only where it is short and no secret: this goes to
+/// terminals, logs and agents.
+fn withhold(error: &mut Error) {
+    let given: Vec<(ContextKind, String)> = error
+        .context()
+        .filter_map(|(kind, value)| match value {
+            ContextValue::String(given) => Some((kind, given.clone())),
+            _ => None,
+        })
+        .collect();
+    let mut is_withheld = false;
+    for (kind, given) in given {
+        let told = short(&given);
+        if told != given {
+            error.insert(kind, ContextValue::String(told));
+            is_withheld = true;
+        }
+    }
+    if is_withheld {
+        // A tip would repeat it.
+        for kind in [ContextKind::Suggested, ContextKind::SuggestedArg, ContextKind::SuggestedValue] {
+            error.remove(kind);
+        }
+    }
+}
+
+/// What was given, as it may be repeated.
+pub fn short(given: &str) -> String {
+    text::excerpt(&hygiene::redact_name(given).0, MOST_REPEATED)
 }
 
 /// A command goes by its name with hyphens and with underscores; one will do.

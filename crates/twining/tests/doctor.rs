@@ -179,6 +179,31 @@ fn a_memory_that_is_gone_is_not_one_that_was_never_there() {
 }
 
 #[test]
+fn a_graph_that_was_cut_off_is_no_empty_graph() {
+    let shop = wired("none");
+    for name in ["one", "two", "three"] {
+        shop.told(&["add-entity", name, "module"]);
+    }
+    shop.told(&["reindex"]);
+    assert_eq!(shop.json(".twining/graph/entities.json").as_array().map(Vec::len), Some(3));
+    shop.commit("a graph");
+    let whole = shop.read(".twining/graph/entities.json");
+    for cut in ["[", "[\n", whole.trim_end().trim_end_matches(']'), &whole[..whole.find("\n,").expect("two lines")]] {
+        shop.write(".twining/graph/entities.json", cut);
+        let ran = shop.run(&["doctor"]);
+        assert!(ran.code == 3 && ran.stdout.contains("the array is cut off"), "{cut:?}: {ran:?}");
+        let all_there = cut.matches("\"id\"").count() == 3;
+        assert_eq!(ran.stdout.contains("git restore .twining/graph/entities.json"), !all_there, "{cut:?}: {ran:?}");
+        // Nothing is written over it, and nothing that is written meanwhile is lost.
+        shop.told(&["post", "finding", "meanwhile"]);
+        assert_eq!(shop.read(".twining/graph/entities.json"), cut);
+    }
+    shop.git(&["restore", ".twining/graph/entities.json"]);
+    assert_eq!(shop.run(&["doctor"]).code, 0);
+    assert_eq!(shop.told(&["status"])["graph_entities"], 3);
+}
+
+#[test]
 fn a_host_without_hooks_is_told() {
     let shop = wired("claude,opencode");
     fs::remove_file(shop.file(".claude/settings.json")).expect("removes");
@@ -199,7 +224,7 @@ fn what_only_looks_ours_is_never_started() {
     shop.write(".claude/settings.json", &settings);
     shop.write_program("tools/twining", &format!("#!/bin/sh\ntouch '{}'\n", trap.display()));
     let told = examined(&shop, &[]);
-    assert_eq!(said(&told, "hook", "not plainly ours").0, "fail");
+    assert_eq!(said(&told, "hook", "does not start Twining").0, "fail");
     assert!(!trap.exists());
 }
 

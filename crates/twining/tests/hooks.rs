@@ -347,6 +347,9 @@ fn the_loop_runs_by_itself_from_an_empty_project_to_the_end() {
     let begun = answer(&hook(&project, "SessionStart", json!({"source": "startup"})));
     let go = begun["hookSpecificOutput"]["initialUserMessage"].as_str().expect("something to begin with");
     assert!(go.contains("initialize"), "{go}");
+    // Hosts that send no first message for us tell it with the brief.
+    let told = begun["hookSpecificOutput"]["additionalContext"].as_str().expect("a brief");
+    assert!(told.contains("Next step of the feature loop: initialize (there is no feature list yet), in the role initializer"), "{told}");
     for id in ["A", "B"] {
         project.json(&["features", "add", id, "--description", "a feature"]);
     }
@@ -412,6 +415,41 @@ fn a_policy_made_milder_behind_our_back_is_told_at_the_end_with_the_way_back() {
     let task = hook(&project, "TaskCompleted", json!({"task_id": "1", "task_subject": "x"}));
     assert_eq!(task.code, 2);
     assert!(task.stderr.contains("no-push"), "{task:?}");
+}
+
+#[test]
+fn a_policy_that_a_merge_broke_before_the_session_is_told_and_stops_all_but_its_mending() {
+    let project = project();
+    let guard = "  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n";
+    write(&project, ".twining/policy.yml", &format!("guards:\n<<<<<<< HEAD\n{guard}=======\n>>>>>>> theirs\n"));
+    let begun = context(&hook(&project, "SessionStart", json!({"source": "startup"})));
+    assert!(begun.contains(".twining/policy.yml:2:1: this cannot be read: git left both sides of a merge here"), "{begun}");
+    let call = |tool: &str, input: Value| hook(&project, "PreToolUse", json!({"tool_name": tool, "tool_input": input}));
+    let stopped = call("Write", json!({"file_path": "src/a.rs", "content": "x"}));
+    assert_eq!(decision(&stopped), "deny");
+    assert!(
+        stopped.stdout.contains("[policy-is-read]") && stopped.stdout.contains("put line 2 of .twining/policy.yml right"),
+        "{stopped:?}"
+    );
+    assert_eq!(decision(&call("Bash", json!({"command": "git push"}))), "ask");
+    assert_eq!(decision(&call("Bash", json!({"command": "git status"}))), Value::Null);
+    assert_eq!(decision(&call("Read", json!({"file_path": "src/a.rs"}))), Value::Null);
+
+    // Whoever asks is told the same.
+    let status = project.json(&["status"]);
+    assert_eq!((&status["unreadable"][0]["file"], &status["unreadable"][0]["line"]), (&json!("policy.yml"), &json!(2)), "{status}");
+    assert!(status["summary"].as_str().is_some_and(|told| told.starts_with("Needs attention")), "{status}");
+    let listed = project.json(&["guard", "list"]);
+    assert!(listed["guards"].as_array().expect("guards").iter().any(|guard| guard["id"] == "policy-is-read"), "{listed}");
+    let doctor = project.run(&["doctor", "--json"]);
+    assert!(doctor.code == 3 && doctor.stdout.contains(".twining/policy.yml:2:1"), "{doctor:?}");
+
+    let mended = format!("guards:\n{guard}");
+    assert_eq!(decision(&call("Write", json!({"file_path": ".twining/policy.yml", "content": mended}))), Value::Null);
+    write(&project, ".twining/policy.yml", &mended);
+    assert_eq!(decision(&call("Write", json!({"file_path": "src/a.rs", "content": "x"}))), Value::Null);
+    assert_eq!(decision(&call("Bash", json!({"command": "git push"}))), "deny");
+    assert_eq!(stop(&project, false), Value::Null);
 }
 
 #[test]

@@ -231,6 +231,74 @@ fn a_project_below_the_top_names_its_files_from_there() {
 }
 
 #[test]
+fn a_folder_in_a_project_is_told_whose_memory_it_shares() {
+    let shop = Repository::new();
+    shop.told(&["init", "--agent", "none"]);
+    fs::create_dir_all(shop.file("web/src")).expect("makes a folder");
+    let ran = shop.run_in(&shop.file("web"), &["init", "--agent", "none"]);
+    assert!(ran.code == 0 && ran.stdout.contains("`web` lies in the project") && ran.stdout.contains("--project ."), "{ran:?}");
+    assert!(!shop.file("web/.twining").exists());
+    let own = shop.run_in(&shop.file("web"), &["init", "--agent", "none", "--project", "."]);
+    assert!(own.code == 0 && own.stdout.contains("which has a memory of its own"), "{own:?}");
+    assert!(shop.file("web/.twining").exists());
+}
+
+#[test]
+fn projects_side_by_side_in_one_repository_leave_each_other_in_place() {
+    let shop = Repository::new();
+    let (a, b) = (shop.file("svc/a"), shop.file("my svc/b"));
+    let merged = |file: &str| shop.git(&["check-attr", "merge", file]);
+    for dir in [&a, &b] {
+        fs::create_dir_all(dir.join("src")).expect("makes a folder");
+        assert_eq!(shop.run_in(dir, &["init", "--agent", "none", "--project", "."]).code, 0);
+    }
+    let both = |state: &str| {
+        assert!(merged("svc/a/.twining/blackboard.jsonl").ends_with("twining-lines\n"), "{state}");
+        assert!(merged("my svc/b/.twining/blackboard.jsonl").ends_with("twining-lines\n"), "{state}");
+        for dir in [&a, &b] {
+            let ran = shop.run_in(dir, &["doctor"]);
+            assert!(ran.code == 0 && ran.stdout.contains("trial merges came out right"), "{state}: {ran:?}");
+        }
+    };
+    both("after init");
+    // Git starts its hook at the top, and each project hears of the commit.
+    for dir in [&a, &b] {
+        let words = [
+            "decide",
+            "--summary",
+            "one",
+            "--domain",
+            "d",
+            "--scope",
+            "src/",
+            "--context",
+            "c",
+            "--rationale",
+            "r",
+            "--affected-file",
+            "src/x.rs",
+        ];
+        let ran = shop.run_in(dir, &words);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        fs::write(dir.join("src/x.rs"), "fn x() {}\n").expect("writes");
+    }
+    shop.commit("both");
+    let head = shop.git(&["rev-parse", "HEAD"]);
+    for dir in [&a, &b] {
+        let ran = shop.run_in(dir, &["commits", head.trim(), "--json"]);
+        let told: Value = serde_json::from_str(&ran.stdout).expect("prints JSON");
+        assert_eq!(told["decisions"].as_array().map(Vec::len), Some(1), "{told}");
+    }
+    // Whoever leaves takes nothing from the other.
+    assert_eq!(shop.run_in(&a, &["uninstall"]).code, 0);
+    assert!(merged("svc/a/.twining/blackboard.jsonl").ends_with("union\n"), "what the repository itself says");
+    assert!(merged("my svc/b/.twining/blackboard.jsonl").ends_with("twining-lines\n"));
+    assert_eq!(shop.run_in(&b, &["doctor"]).code, 0);
+    assert_eq!(shop.run_in(&b, &["uninstall"]).code, 0);
+    assert!(!shop.read(".git/config").contains("twining") && !shop.file(".git/hooks/post-commit").exists());
+}
+
+#[test]
 fn a_linked_worktree_shares_the_memory_and_has_its_own_settings() {
     let shop = Repository::new();
     shop.write("a.txt", "a");
@@ -252,6 +320,9 @@ fn a_bare_repository_is_refused_and_a_plain_folder_is_fine() {
     let ran = shop.run_in(&shop.path("bare.git"), &["init"]);
     assert!(ran.code == 1 && ran.stderr.contains("bare repository"), "{ran:?}");
     assert!(!shop.path("bare.git/.twining").exists());
+    let below = shop.run_in(&shop.path("bare.git/refs"), &["init", "--agent", "none"]);
+    assert!(below.code == 1 && below.stderr.contains("bare.git` is a bare repository"), "{below:?}");
+    assert!(!shop.path("bare.git/refs/.twining").exists());
 
     let loose = Repository::without_git();
     let told = loose.told(&["init", "--agent", "claude"]);

@@ -365,3 +365,19 @@ fn hostile_versions_end_as_a_conflict_with_ours_untouched() {
         }
     }
 }
+
+#[test]
+fn a_version_that_is_too_large_is_left_to_people_and_costs_no_memory() {
+    let project = common::Project::new();
+    let at = |name: &str| project.path().join(name);
+    for kind in ["lines", "array", "decision", "features", "knowledge"] {
+        for (name, text) in [("base", ""), ("ours", "mine\n")] {
+            std::fs::write(at(name), text).expect("writes");
+        }
+        // As large as can be, without a byte on disk.
+        std::fs::File::create(at("theirs")).and_then(|file| file.set_len(1 << 40)).expect("makes a file");
+        let ran = project.run(&["merge-driver", kind, "base", "ours", "theirs", "k"]);
+        assert!(ran.code == 1 && ran.stderr.contains("their version has more than"), "{kind}: {ran:?}");
+        assert_eq!(std::fs::read_to_string(at("ours")).expect("is there"), "mine\n", "{kind}");
+    }
+}

@@ -184,3 +184,49 @@ fn a_repeated_post_is_answered_with_the_entry_that_is_there() {
     assert_eq!(project.json(&["post", "warning", "the clock is five minutes off", "--force"])["duplicate_of"], Value::Null);
     assert_eq!(project.json(&["read"])["total_count"], 2);
 }
+
+#[test]
+fn a_value_may_begin_with_a_dash_and_a_flag_stays_a_flag() {
+    let project = Project::new();
+    let posted = project.json(&["post", "finding", "flags", "--detail", "-Wall breaks the build", "--scope", "src/"]);
+    let read = project.json(&["read"]);
+    assert_eq!(read["entries"][0]["detail"], "-Wall breaks the build", "{posted} {read}");
+    for (flag, value) in [("--rationale", "--force loses data"), ("--context", "-----BEGIN x"), ("--rationale", "-1"), ("--sum", "-x")] {
+        let mut words = vec!["decide", "--domain", "testing", "--scope", "src/", flag, value];
+        for (other, filled) in [("--summary", "one"), ("--context", "two"), ("--rationale", "three")] {
+            if !other.starts_with(flag) {
+                words.extend([other, filled]);
+            }
+        }
+        assert_eq!(project.run(&words).code, 0, "{words:?}: {:?}", project.run(&words));
+    }
+    // A value that was forgotten is not the next flag.
+    let forgotten = project.run(&["post", "finding", "x", "--detail", "--scope", "src/"]);
+    assert!(forgotten.code == 2 && forgotten.stderr.contains("--detail"), "{forgotten:?}");
+    assert_eq!(project.run(&["post", "finding", "x", "--detail", "--help"]).code, 2, "nor is a flag everybody has");
+    assert!(project.run(&["query", "x", "--limit", "-1"]).stderr.contains("positive whole number"));
+}
+
+#[test]
+fn what_was_typed_is_not_repeated_where_it_is_long_or_secret() {
+    let project = Project::new();
+    let token = format!("ghp_{}", "Zk4Tq9LmX2vB7nR1sW8yC5dF3gH6jK0pQaUe");
+    let long = "z".repeat(5_000);
+    for value in [token.as_str(), &long, &format!("-{token}"), &format!("--{token}"), &format!("--{long}")] {
+        for words in [
+            vec!["query", "x", "--limit", value],
+            vec!["post", value],
+            vec!["post", "finding", "x", value],
+            vec![value],
+            vec!["export", "--format", value],
+            vec!["decide", "--alternatives", value],
+        ] {
+            for style in [&[][..], &["--json"]] {
+                let words: Vec<&str> = words.iter().copied().chain(style.iter().copied()).collect();
+                let ran = project.run(&words);
+                let told = format!("{}{}", ran.stdout, ran.stderr);
+                assert!(ran.code != 0 && !told.contains(&token[..]) && !told.contains(&long[..400]), "{words:?}: {told}");
+            }
+        }
+    }
+}

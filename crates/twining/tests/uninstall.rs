@@ -136,6 +136,8 @@ fn a_colleague_without_a_receipt_can_uninstall_too() {
     shop.write(".mcp.json", "{\n  \"mcpServers\": {\n    \"github\": { \"command\": \"gh-mcp\" }\n  }\n}\n");
     let before = shop.read(".mcp.json");
     shop.told(&["init", "--agent", ALL]);
+    shop.git(&["add", "-A"]);
+    shop.git(&["commit", "-q", "-m", "all of it"]);
     fs::remove_dir_all(shop.file(".twining/local")).expect("removes");
     shop.told(&["uninstall"]);
     assert_eq!(shop.read(".mcp.json"), before);
@@ -152,6 +154,37 @@ fn a_colleague_without_a_receipt_can_uninstall_too() {
         assert!(!shop.file(gone).exists(), "{gone}");
     }
     assert!(!shop.read(".git/config").contains("twining"));
+}
+
+#[test]
+fn without_a_receipt_a_file_is_as_it_was_or_holds_what_nobody_can_know() {
+    let uninstalled = |text: Option<&str>, is_committed: bool| {
+        let shop = Repository::new();
+        if let Some(text) = text {
+            shop.write(".mcp.json", text);
+        }
+        if is_committed {
+            shop.git(&["add", "-A"]);
+            shop.git(&["commit", "-q", "--allow-empty", "-m", "before"]);
+        }
+        shop.told(&["init", "--agent", "claude"]);
+        fs::remove_file(shop.file(".twining/local/receipt")).expect("removes");
+        let told = shop.told(&["uninstall"]);
+        assert!(!shop.file(".claude/settings.json").exists(), "{told}");
+        fs::read_to_string(shop.file(".mcp.json")).ok()
+    };
+    let compact = "{\"mcpServers\":{}}";
+    let pretty = "{\n  \"mcpServers\": {}\n}\n";
+    let foreign = "{\n\t\"mcpServers\": { \"a\": {\"command\":\"x\"} } // c\n}\n";
+    for text in [compact, pretty, foreign, "{}", "{\"z\":1}"] {
+        assert_eq!(uninstalled(Some(text), true).as_deref(), Some(text), "git knows what it was");
+    }
+    for text in [compact, pretty] {
+        assert_eq!(uninstalled(Some(text), false).as_deref(), Some(text), "it is not taken away");
+    }
+    let left = uninstalled(Some(foreign), false).expect("stays");
+    assert!(left.contains("\"a\": {\"command\":\"x\"}") && left.contains("// c") && !left.contains("twining"), "{left}");
+    assert_eq!(uninstalled(None, false).as_deref(), Some(pretty), "where nobody knows, nothing but ours goes");
 }
 
 #[test]
@@ -190,6 +223,28 @@ fn stealth_leaves_nothing_for_git_to_see() {
 }
 
 #[test]
+fn stealth_says_what_it_cannot_hide_and_leaves_it() {
+    let shop = Repository::new();
+    shop.told(&["init", "--agent", "claude,codex"]);
+    shop.commit("for the team");
+    let before = shop.git(&["status", "--porcelain"]);
+    let told = shop.told(&["init", "--stealth", "--agent", "claude,codex,gemini"]);
+    assert_eq!(shop.git(&["status", "--porcelain"]), before, "nothing that git tracks is touched");
+    let notes = told["notes"].to_string();
+    assert!(notes.contains("wrote for claude, codex") && notes.contains(".mcp.json") && notes.contains("twining uninstall"), "{notes}");
+    assert!(notes.contains("git rm -r --cached .twining"), "{notes}");
+    assert!(!shop.file(".claude/settings.local.json").exists(), "no hook runs twice");
+    assert!(shop.file(".gemini/settings.json").exists(), "what is new is kept out of git");
+    // The way out that it names leads out.
+    shop.told(&["uninstall"]);
+    shop.git(&["rm", "-r", "-q", "--cached", ".twining"]);
+    shop.commit("no longer for the team");
+    shop.told(&["init", "--stealth", "--agent", "claude"]);
+    assert_eq!(shop.git(&["status", "--porcelain"]), "");
+    assert!(shop.file(".claude/settings.local.json").exists());
+}
+
+#[test]
 fn a_team_that_comes_out_of_stealth_runs_no_hook_twice() {
     let shop = Repository::new();
     shop.told(&["init", "--stealth", "--agent", "claude"]);
@@ -208,6 +263,39 @@ fn stealth_is_refused_where_git_cannot_be_asked() {
     let ran = shop.run(&["init", "--stealth", "--agent", "claude"]);
     assert!(ran.code == 1 && ran.stderr.contains("nothing can be hidden"), "{ran:?}");
     assert!(!shop.file(".claude").exists() && !shop.file(".twining").exists());
+}
+
+#[test]
+fn purging_leaves_nothing_of_this_project_in_the_users_folders_and_all_of_another() {
+    let (shop, kept) = (Repository::new(), |shop: &Repository| {
+        let found = fs::read_dir(shop.path("home/.cache/twining/local")).into_iter().flatten().flatten();
+        found.map(|file| file.file_name().to_string_lossy().into_owned()).collect::<Vec<_>>()
+    });
+    let policy = "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n";
+    let other = shop.path("other");
+    fs::create_dir_all(other.join(".git")).expect("makes a folder");
+    let call = |dir: &std::path::Path| {
+        let told = serde_json::json!({"session_id": "s", "cwd": dir, "tool_name": "Bash", "tool_input": {"command": "git push"}});
+        let mut command = shop.command_in(dir, &["hook", "PreToolUse"]);
+        let mut child = command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).spawn().expect("starts");
+        std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), told.to_string().as_bytes()).expect("takes it");
+        child.wait().expect("ends");
+    };
+    for dir in [other.clone(), shop.path("shop")] {
+        shop.run_in(&dir, &["init", "--agent", "claude"]);
+        fs::write(dir.join(".twining/policy.yml"), policy).expect("writes");
+        shop.run_in(&dir, &["post", "finding", "x"]);
+        call(&dir);
+        if dir == other {
+            assert!(!kept(&shop).is_empty(), "something is kept");
+        }
+    }
+    let both = kept(&shop).len();
+    shop.told(&["uninstall", "--purge", "--yes"]);
+    let left = kept(&shop);
+    assert!(!left.is_empty() && left.len() * 2 == both, "{left:?} of {both}");
+    call(&other);
+    assert_eq!(kept(&shop), left, "they are the other's");
 }
 
 #[test]

@@ -66,6 +66,19 @@ impl Value {
 pub(crate) struct Broken {
     pub(crate) at: Spot,
     pub(crate) why: String,
+    /// What of the text is not read because of it.
+    pub(crate) lost: Lost,
+}
+
+/// What of a broken text is not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Lost {
+    /// Nothing: its parts are read one by one.
+    Nothing,
+    /// What stands under this top-level key.
+    Part(String),
+    /// All of it, or nobody can tell.
+    All,
 }
 
 /// The top level of a text. Where it is broken, each top-level key is read by
@@ -86,12 +99,12 @@ pub(crate) fn read(text: &str) -> (Vec<(Key, Node)>, Vec<Broken>) {
             for part in parts {
                 match read_whole(&part) {
                     Ok(read) => entries.extend(read),
-                    Err(error) => broken.push(error),
+                    Err(error) => broken.push(Broken { lost: key_of(&part).map_or(Lost::All, Lost::Part), ..error }),
                 }
             }
             // Parts that are fine one by one can still make no whole.
             if broken.is_empty() {
-                broken.push(whole);
+                broken.push(Broken { lost: Lost::Nothing, ..whole });
             }
             (entries, broken)
         }
@@ -101,7 +114,7 @@ pub(crate) fn read(text: &str) -> (Vec<(Key, Node)>, Vec<Broken>) {
 /// Where git left both sides of a merge.
 fn conflict(text: &str) -> Option<Broken> {
     let line = text.lines().position(|line| line.starts_with("<<<<<<< "))? as u64 + 1;
-    Some(Broken { at: Spot { line, column: 1 }, why: "git left both sides of a merge here; keep one".to_owned() })
+    Some(Broken { at: Spot { line, column: 1 }, why: "git left both sides of a merge here; keep one".to_owned(), lost: Lost::All })
 }
 
 fn read_whole(text: &str) -> Result<Vec<(Key, Node)>, Broken> {
@@ -120,12 +133,15 @@ fn read_whole(text: &str) -> Result<Vec<(Key, Node)>, Broken> {
     }
     let root: Spanned<Tree> = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let at = error.location().map(|at| spot(&at)).filter(|at| at.line > 0).unwrap_or(Spot { line: 1, column: 1 });
-        Broken { at, why: forbidden(&error.to_string()).unwrap_or_else(|| reason(&error.to_string())) }
+        Broken { at, why: forbidden(&error.to_string()).unwrap_or_else(|| reason(&error.to_string())), lost: Lost::All }
     })?;
     match root.value.0 {
         Value::Map(entries) => Ok(entries),
         Value::Nothing => Ok(Vec::new()),
-        other => Err(Broken { at: spot(&root.referenced), why: format!("keys such as `roles:` are wanted here, not {}", other.kind()) }),
+        other => {
+            let why = format!("keys such as `roles:` are wanted here, not {}", other.kind());
+            Err(Broken { at: spot(&root.referenced), why, lost: Lost::All })
+        }
     }
 }
 
@@ -175,6 +191,13 @@ fn parts(text: &str) -> Vec<String> {
         }
     }
     parts
+}
+
+/// The top-level key that a part begins with, where it plainly does.
+fn key_of(part: &str) -> Option<String> {
+    let (key, _) = part.trim_start().split_once(':')?;
+    let is_plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+    is_plain.then(|| key.to_owned())
 }
 
 fn spot(at: &Location) -> Spot {

@@ -120,7 +120,7 @@ fn read(text: &str) -> Result<Vec<(Key, Node)>, String> {
 }
 
 fn written(text: &str) -> Vec<Written> {
-    reader::read(text, "", &mut Vec::new())
+    reader::read(text, "", &mut Vec::new()).guards
 }
 
 fn entry(text: &str, id: &str) -> Result<Option<Written>, String> {

@@ -156,18 +156,6 @@ pub(crate) fn guards() -> Vec<Guard> {
     guards
 }
 
-/// What holds while the project's policy cannot be read: its guards are not known,
-/// so nothing is changed but the policy, and a person is asked about commands.
-pub(crate) fn instead_of_unread() -> [Guard; 2] {
-    let say = "the project's policy.yml cannot be read, so nobody knows which guards hold";
-    let next_step = "have policy.yml put right first: `twining guard list` says what is wrong with it";
-    let mut changes = guard("policy-is-read", Kind::Declared, &["**"], Level::Block, say, next_step);
-    changes.except = paths(&[".twining/policy.yml"]);
-    let mut commands = guard("policy-is-read-for-commands", Kind::Declared, &[], Level::Ask, say, next_step);
-    commands.tools = vec!["Bash".to_owned()];
-    [changes, commands]
-}
-
 /// Calls that show what a guard stops and what it lets through, so that its wiring
 /// can be tried like anybody's.
 fn examples(id: &str) -> Vec<Example> {
@@ -200,7 +188,7 @@ fn examples(id: &str) -> Vec<Example> {
     blocks.into_iter().map(of(true)).chain(allows.into_iter().map(of(false))).collect()
 }
 
-fn guard(id: &str, kind: Kind, globs: &[&str], action: Level, say: &str, next_step: &str) -> Guard {
+pub(super) fn guard(id: &str, kind: Kind, globs: &[&str], action: Level, say: &str, next_step: &str) -> Guard {
     Guard {
         id: id.to_owned(),
         source: Source::DEFAULT,
@@ -222,6 +210,6 @@ fn guard(id: &str, kind: Kind, globs: &[&str], action: Level, say: &str, next_st
     }
 }
 
-fn paths(globs: &[&str]) -> Paths {
+pub(super) fn paths(globs: &[&str]) -> Paths {
     Paths::compile(&globs.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>()).expect("the compiled-in globs are globs")
 }

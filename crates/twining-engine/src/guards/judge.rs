@@ -14,7 +14,7 @@ use crate::guards::event::{Action, Event};
 use crate::guards::look::Look;
 use crate::guards::rule::{Guard, Kind, Level, Said, Standing};
 use crate::guards::seams::{Claims, Clauses, Evidence, Proof};
-use crate::guards::{builtin, clause, features, person, reader};
+use crate::guards::{builtin, clause, features, person, reader, unread};
 
 /// Features that are named where some are gone.
 const MOST_NAMED: usize = 5;
@@ -231,14 +231,17 @@ impl Guards {
         let text = match file {
             PolicyFile::Missing => return,
             PolicyFile::Unusable(why) => {
-                if layer == Layer::Project {
-                    self.guards.extend(builtin::instead_of_unread());
-                }
-                return self.mistakes.push(Mistake::whole(name, why));
+                let mistake = Mistake::whole(name, why);
+                self.hold_unread(layer, &mistake);
+                return self.mistakes.push(mistake);
             }
             PolicyFile::Text(text) => text,
         };
-        for written in reader::read(text, name, &mut self.mistakes) {
+        let page = reader::read(text, name, &mut self.mistakes);
+        if let Some(mistake) = &page.unread {
+            self.hold_unread(layer, mistake);
+        }
+        for written in page.guards {
             let known = self.guards.iter().position(|guard| guard.id == written.id);
             let builtin = known.filter(|at| self.guards[*at].kind != Kind::Declared || self.guards[*at].source.layer == Layer::Default);
             let compiled = reader::compile(&written, layer, builtin.map(|at| &self.guards[at]), trial);
@@ -265,6 +268,20 @@ impl Guards {
                 (Ok(guard), None) => self.guards.push(guard),
             }
         }
+    }
+
+    /// Puts what holds instead of guards that cannot be read in their place.
+    fn hold_unread(&mut self, layer: Layer, mistake: &Mistake) {
+        if layer == Layer::Project {
+            self.guards.extend(unread::guards(mistake));
+        }
+    }
+
+    /// What is told of a project's policy whose guards cannot be read.
+    #[must_use]
+    pub fn unread(&self) -> Option<String> {
+        let guard = self.guards.iter().find(|guard| guard.id == unread::CHANGES && guard.source.layer == Layer::Default)?;
+        Some(format!("[{}] {}. Until then nothing else is changed. Next: {}", guard.id, guard.say, guard.next_step))
     }
 
     /// Asks every guard.
@@ -315,6 +332,7 @@ impl Guards {
     fn said(&self, guard: &Guard, event: &Event, touched: &Touched, facts: &Facts<'_>) -> Said {
         match guard.kind {
             Kind::Declared if guard.id == builtin::STATE => of_state(guard, event, touched),
+            Kind::Declared if guard.id == unread::COMMANDS && guard.source.layer == Layer::Default => unread::of_commands(guard, touched),
             Kind::Declared => guard.declared(event, touched),
             Kind::Reads => match touched.reads.iter().find(|path| matches!(event.action, Action::Read(_)) && guard.paths.name(path)) {
                 Some(path) => Said { level: guard.action, why: format!("`{path}` is read whole") },
@@ -380,6 +398,15 @@ impl Guards {
             return Some(format!("it would be larger than {most} bytes, and none of its guards would be read"));
         }
         let (was, will) = (load(before), load(after));
+        if was.unread().is_some() {
+            // Whoever mends it names every guard that stood there, or a person is asked.
+            let known = match will.unread() {
+                Some(_) => reader::named(after),
+                None => will.guards.iter().map(|guard| guard.id.clone()).collect(),
+            };
+            let gone = reader::named(before).into_iter().find(|id| !known.contains(id));
+            return gone.map(|id| format!("`{id}` stands in the broken policy and would be gone"));
+        }
         let of_project =
             |guard: &&Guard| guard.source.layer == Layer::Project && guard.action > Level::Off && guard.standing == Standing::Alive;
         let same = |old: &Guard, new: &Guard| {

@@ -34,6 +34,7 @@ mod stop;
 #[cfg(test)]
 mod tests;
 mod told_tested;
+mod unread;
 
 pub use builtin::KEEPERS;
 pub use change::Files;
@@ -50,6 +51,11 @@ pub use rule::{Example, Guard, Level, Standing};
 pub use seams::{Claim, Claims, Clause, Clauses, Evidence, NoClaims, NoClauses, NoEvidence, Proof};
 pub use shell::{Certainty, Loses, Patience, Place, Script, TestCommand, TestRun, Unreadable, test_command};
 pub use stop::{Accepted, KnownList, Notes, Returned};
+
+/// Why the guards of a project's policy cannot be read, if they cannot.
+pub(crate) fn unread(file: &twining_store::PolicyFile) -> Option<crate::governance::policy::Mistake> {
+    unread::mistake(file)
+}
 
 /// The simple commands of a line, each as its words; holes are shown as such.
 pub(crate) fn shell_runs(line: &str) -> Result<Vec<Vec<String>>, Unreadable> {

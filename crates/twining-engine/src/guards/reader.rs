@@ -1,11 +1,13 @@
 //! `guards:` of a policy file into guards. What is not known is refused: a rule
 //! with a field we do not understand might mean something else than it does.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value as Json};
 use twining_model::{limits, text};
 
 use crate::governance::policy::{Layer, Mistake, Source};
-use crate::governance::yaml::{self, Key, Node, Spot, Value};
+use crate::governance::yaml::{self, Key, Lost, Node, Spot, Value};
 use crate::guards::event::{Event, Moment};
 use crate::guards::host;
 use crate::guards::judge::Trial;
@@ -25,11 +27,31 @@ pub(crate) struct Written {
     pub(crate) fields: Vec<(Key, Node)>,
 }
 
-/// The guards of a file, in its order.
-pub(crate) fn read(policy: &str, file: &str, mistakes: &mut Vec<Mistake>) -> Vec<Written> {
+/// The guards of a file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Page {
+    /// Those that can be read, in its order.
+    pub(crate) guards: Vec<Written>,
+    /// Why there may be others, which cannot.
+    pub(crate) unread: Option<Mistake>,
+}
+
+/// Parts of a policy that hold no guards: one of them that is broken takes none away.
+const OTHERS: [&str; 5] = ["roles", "gates", "modes", "overrides", "version"];
+
+/// Reads the guards of a file.
+pub(crate) fn read(policy: &str, file: &str, mistakes: &mut Vec<Mistake>) -> Page {
     let (entries, broken) = yaml::read(policy);
+    let mut unread = None;
     for broken in broken {
-        mistakes.push(mistake(file, broken.at, format!("this cannot be read: {}", broken.why)));
+        let told = mistake(file, broken.at, format!("this cannot be read: {}", broken.why));
+        let holds_guards = match &broken.lost {
+            Lost::Nothing => false,
+            Lost::Part(key) => !OTHERS.contains(&key.as_str()),
+            Lost::All => true,
+        };
+        unread = unread.or_else(|| holds_guards.then(|| told.clone()));
+        mistakes.push(told);
     }
     let mut written = Vec::new();
     for (_, node) in entries.into_iter().filter(|(key, _)| key.name == "guards") {
@@ -66,7 +88,42 @@ pub(crate) fn read(policy: &str, file: &str, mistakes: &mut Vec<Mistake>) -> Vec
         ));
         written.truncate(MOST_GUARDS);
     }
-    written
+    Page { guards: written, unread }
+}
+
+/// The names of guards in a text that is no YAML: what somebody who mends it must
+/// not leave out unasked.
+pub(crate) fn named(policy: &str) -> BTreeSet<String> {
+    let mut named = BTreeSet::new();
+    let (mut inside, mut indent) = (false, None);
+    for line in policy.lines() {
+        let words = line.trim_start();
+        if let Some((key, value)) = words.trim_start_matches(['-', ' ']).split_once(':')
+            && key == "id"
+        {
+            named.extend(as_id(value));
+        }
+        let depth = line.len() - words.len();
+        if depth == 0 && !words.is_empty() && !words.starts_with(['-', '#', '<', '=', '>']) {
+            (inside, indent) = (words.starts_with("guards:"), None);
+        } else if inside && let Some((key, rest)) = words.split_once(':') {
+            // A map of guards: their names are what stands furthest out.
+            let is_name = rest.trim().is_empty() || rest.trim_start().starts_with('{');
+            if depth > 0 && is_name && *indent.get_or_insert(depth) == depth {
+                named.extend(as_id(key));
+            }
+        }
+    }
+    named
+}
+
+fn as_id(word: &str) -> Option<String> {
+    let word = word.split(" #").next()?.split(',').next()?.trim().trim_matches(['"', '\'']);
+    is_id(word).then(|| word.to_owned())
+}
+
+fn is_id(word: &str) -> bool {
+    !word.is_empty() && word.len() <= limits::TAG_BYTES && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
 fn mistake(file: &str, at: Spot, message: String) -> Mistake {
@@ -75,10 +132,7 @@ fn mistake(file: &str, at: Spot, message: String) -> Mistake {
 
 /// Makes a guard of its fields, over the built-in of that name if there is one.
 pub(crate) fn compile(written: &Written, layer: Layer, base: Option<&Guard>, trial: Trial) -> Result<Guard, String> {
-    if written.id.is_empty()
-        || written.id.len() > limits::TAG_BYTES
-        || !written.id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
-    {
+    if !is_id(&written.id) {
         return Err("an id has letters, digits, `-`, `_` and `.`".to_owned());
     }
     let nothing = Paths::compile(&[])?;

@@ -142,11 +142,42 @@ fn private_keys(text: &str, found: &mut Vec<Secret>) {
         let tail = text[head_end..].find("-----END ").map(|end| head_end + end);
         let end = tail.map_or(text.len(), |tail| text[tail + 9..].find("-----").map_or(text.len(), |end| tail + 9 + end + 5));
         // A mention of the block is no key: there must be something in it.
-        if text[head_end..end].bytes().filter(|byte| base64(*byte)).count() > 40 {
+        let body = &text[head_end..tail.unwrap_or(text.len())];
+        if body.bytes().filter(|byte| base64(*byte)).count() > 40 {
             found.push(Secret { range: at..end, kind: "private key" });
+            from = end;
+        } else if let Some(length) = short_key(body) {
+            let is_whole = tail == Some(head_end + length);
+            found.push(Secret { range: at..if is_whole { end } else { head_end + length }, kind: "private key" });
+            from = head_end + length;
+        } else {
+            from = head_end;
         }
-        from = end;
     }
+}
+
+/// How much behind the first line of a key is one, however short: lines of its own with
+/// nothing else on them, or one word up to the last line. Prose is not.
+fn short_key(body: &str) -> Option<usize> {
+    const BREAKS: [&str; 4] = ["\r\n", "\n", "\\r\\n", "\\n"];
+    let break_at = |at: usize| BREAKS.iter().find(|mark| body[at..].starts_with(**mark)).map(|mark| mark.len());
+    let (mut at, mut letters) = (0, 0);
+    loop {
+        at += body[at..].bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count() * usize::from(at > 0);
+        if let Some(length) = break_at(at) {
+            at += length;
+            continue;
+        }
+        // The escape of a line's end is no part of it.
+        let line = body[at..].bytes().take_while(|byte| base64(*byte) || *byte == b'=').count();
+        let ends = at + line == body.len() || break_at(at + line).is_some();
+        if line == 0 || !ends {
+            break;
+        }
+        letters += line;
+        at += line;
+    }
+    (letters > 0).then_some(at)
 }
 
 /// `scheme://user:password@host`: the password.

@@ -18,6 +18,9 @@ pub(super) fn read(files: &[SourceFile], now: Time, found: &mut Found) {
             found.decisions.push(whole);
             continue;
         }
+        if madr::is_contents(&file.name, &file.text, files) {
+            continue;
+        }
         let document = markdown::parse(&file.text);
         match record(file, &document, now, found) {
             Ok(made) => {

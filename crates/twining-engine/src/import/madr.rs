@@ -5,7 +5,7 @@
 
 use twining_model::Decision;
 
-use super::origin;
+use super::{SourceFile, origin};
 use crate::lifecycle::madr_record;
 
 const OPEN: &str = "<!-- twining-decision: ";
@@ -36,4 +36,21 @@ pub(super) fn whole(text: &str) -> Option<Decision> {
     }
     decision.origin = Some(origin());
     Some(decision)
+}
+
+/// Whether a file is a table of contents of these records and nothing else: a title, a
+/// line that says when it was made, and a link to each. It loses nothing not to be read.
+pub(super) fn is_contents(name: &str, text: &str, files: &[SourceFile]) -> bool {
+    let base = |name: &str| name.rsplit('/').next().unwrap_or(name).to_lowercase();
+    let leads_to_record = |line: &str| {
+        let target = line.rsplit_once("](").and_then(|(_, rest)| rest.split_once(')')).map(|(target, _)| target);
+        target.is_some_and(|target| files.iter().any(|file| base(&file.name) == base(target)))
+    };
+    let is_known = |line: &str| {
+        line.starts_with("# ")
+            || line.starts_with("Exported ")
+            || ((line.starts_with("- [") || line.starts_with("* [")) && leads_to_record(line))
+    };
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    matches!(base(name).as_str(), "index.md" | "readme.md") && lines().any(leads_to_record) && lines().all(is_known)
 }

@@ -1,11 +1,12 @@
-//! Files beside the index that cannot be read: turns, handoffs, the feature list,
+//! Files beside the index that cannot be read: the policy, turns, handoffs, the feature list,
 //! the registry. Each reader skips what it cannot read, so somebody has to tell.
 
 use twining_model::{Handoff, limits, text};
-use twining_store::{AgentShelf, FeatureShelf, Shelf};
+use twining_store::{AgentShelf, FeatureShelf, PolicyFile, Shelf};
 
 use super::status::{StatusReport, StatusWarning, UNREADABLE, UNREADABLE_LISTED, UnreadableFile};
 use crate::governance::turns;
+use crate::guards;
 use crate::words;
 use crate::workflow;
 
@@ -21,6 +22,14 @@ pub(crate) fn turns(shelf: &Shelf) -> Vec<UnreadableFile> {
     let odd = listing.odd.iter().map(|(file, why)| unreadable(file.clone(), why));
     let bad = listing.slots.iter().rev().take(TURNS);
     odd.chain(bad.filter_map(|slot| turns::why_unreadable(shelf, slot).map(|why| unreadable(slot.path(), &why)))).collect()
+}
+
+/// A policy whose guards cannot be read. Mistakes beside them are told where the
+/// policy is asked for: the rest of it holds.
+pub(crate) fn policy(file: &PolicyFile) -> Option<UnreadableFile> {
+    let mistake = guards::unread(file)?;
+    let why = format!("{}; until it is mended agents change nothing else", text::excerpt(&mistake.message, 160));
+    Some(UnreadableFile { file: "policy.yml".to_owned(), line: Some(mistake.line), why })
 }
 
 /// A feature list that cannot be read.

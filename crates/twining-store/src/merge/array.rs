@@ -6,7 +6,7 @@ use twining_model::text;
 
 use super::three_way::ThreeWay;
 use super::tree::Node;
-use super::{Merged, Unmerged, Versions, is_marker};
+use super::{Merged, Unmerged, Versions};
 use crate::array::{self, Scanned};
 
 /// Merges arrays by the `id` or `agent_id` of their elements.
@@ -61,22 +61,12 @@ fn scan<'t>(text: &'t [u8], side: &'static str) -> Result<Scanned<'t>, Unmerged>
     if text.trim_ascii().is_empty() {
         return Ok(Scanned::default());
     }
+    // What is cut off is unreadable too: it would look like elements that the side took away.
     let scanned = array::scan(text);
     match scanned.unreadable.first() {
         Some((line, why)) => Err(Unmerged::Unreadable { side, why: format!("line {line}: {why}") }),
-        // What is cut off would look like elements that the side took away.
-        None if !is_whole(text) => Err(Unmerged::Unreadable { side, why: "it does not begin with `[` and end with `]`".to_owned() }),
         None => Ok(scanned),
     }
-}
-
-/// Whether an array begins and ends, whatever git wrote between.
-fn is_whole(text: &[u8]) -> bool {
-    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
-    let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty() && !is_marker(line));
-    let first = lines.next().unwrap_or_default();
-    let last = lines.next_back().unwrap_or(first);
-    first.starts_with(b"[") && last.ends_with(b"]")
 }
 
 /// Elements by their names; two with one name are one already.

@@ -3,7 +3,8 @@
 //! both eras of the protocol.
 //!
 //! Settings may have been cloned. Only what is plainly ours, `twining hook …` and
-//! `twining mcp …`, is ever started, and only the `twining` that is on PATH.
+//! `twining mcp …`, is ever started, and only this program or the `twining` that is
+//! on PATH.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,8 +16,8 @@ use serde_json::{Value, json};
 
 use super::{Check, Finding};
 use crate::desk::Project;
-use crate::init::{self, Host, Settings, Wired};
-use crate::installed::{NAME, on_path};
+use crate::init::{self, Host, Server, Settings, Wired};
+use crate::installed::{self, NAME, is_same, on_path};
 use crate::running::{PATIENCE, converse, run};
 use crate::tour::client::{Client, Era};
 
@@ -38,14 +39,15 @@ pub fn checks(project: &Project) -> Vec<Check> {
         checks.push(settings(wiring));
         checks.extend(overlooked(wiring));
         checks.push(match (&wiring.gate, wiring.host) {
-            (Some(words), host) => hook(host, words),
+            (Some(words), host) => hook(project, host, words),
             (None, Host::OpenCode) => Check::new("hook", Finding::NotChecked, "opencode: its plugin runs inside of it and was not tried"),
             (None, host) => {
                 Check::new("hook", Finding::Fail, format!("{}: nothing asks us before a tool runs, so no rule holds", host.name()))
                     .hinted("twining init writes the hooks anew")
             }
         });
-        checks.extend(wiring.server.as_ref().map(|words| server(project, wiring.host, words)));
+        checks.extend(server(project, wiring));
+        checks.extend(twice(project, wiring.host));
         match wiring.host {
             Host::Claude => checks.extend(claude_consent(project)),
             Host::Codex => checks.push(codex_trust(project)),
@@ -60,6 +62,9 @@ pub fn checks(project: &Project) -> Vec<Check> {
 /// Whether a host's files are what `init` would write today.
 fn settings(wiring: &Wired) -> Check {
     let name = wiring.host.name();
+    if let Some(why) = &wiring.unfit {
+        return Check::new("agents", Finding::Fail, format!("{name}: {why}")).hinted("mend the file; twining init writes what is missing");
+    }
     if wiring.drift.is_empty() {
         return Check::new("agents", Finding::Ok, format!("{name} is wired up as it should be"));
     }
@@ -76,9 +81,9 @@ fn overlooked(wiring: &Wired) -> Option<Check> {
 }
 
 /// Runs the configured hook with a call that must be stopped, and one that must not.
-fn hook(host: Host, words: &[String]) -> Check {
+fn hook(project: &Project, host: Host, words: &[String]) -> Check {
     let name = host.name();
-    match proven(host, words) {
+    match proven(project, host, words) {
         Ok(ms) => Check::new("hook", Finding::Ok, format!("{name}: a forbidden call was stopped and an allowed one was not ({ms} ms)")),
         Err(why) => Check::new("hook", Finding::Fail, format!("{name}: `{}` {why}", words.join(" ")))
             .hinted("an agent in this host can do what the rules forbid; twining init writes the hook anew"),
@@ -87,8 +92,8 @@ fn hook(host: Host, words: &[String]) -> Check {
 
 /// The whole proof for one hook. The seam for `guard test`, which tries every
 /// guard's examples the same way.
-fn proven(host: Host, words: &[String]) -> Result<u128, String> {
-    let program = ours(words, "hook")?;
+fn proven(project: &Project, host: Host, words: &[String]) -> Result<u128, String> {
+    let program = ours(project, words, "hook")?;
     let place = tempfile::tempdir().map_err(|error| error.to_string())?;
     for folder in [".git", ".twining"] {
         fs::create_dir(place.path().join(folder)).map_err(|error| error.to_string())?;
@@ -124,16 +129,34 @@ fn call(host: Host, place: &Path, file: &str) -> Value {
     json!({"session_id": "twining-doctor", "cwd": place, "hook_event_name": event, "tool_name": tool, "tool_input": input})
 }
 
+/// What comes of a host's entry for our server.
+fn server(project: &Project, wiring: &Wired) -> Option<Check> {
+    let name = wiring.host.name();
+    let ill = |words: String| Check::new("server", Finding::Fail, format!("{name}: {words}"));
+    match &wiring.server {
+        Server::Missing => None,
+        Server::Gone(file) => {
+            let check =
+                ill(format!("the entry that starts the server was put into {file} and is gone, so its agents have no tools of ours"));
+            Some(check.hinted("twining doctor --fix, or twining init, puts it back; twining uninstall takes the rest out"))
+        }
+        Server::Started(words) if is_launched(words) => {
+            let message = format!("{name}: `{}` starts the server through another program, which was not tried", shown(words));
+            Some(Check::new("server", Finding::NotChecked, message))
+        }
+        Server::Started(words) => Some(match ours(project, words, "mcp").and_then(|program| spoken_to(project, &program, words)) {
+            Ok(told) => Check::new("server", Finding::Ok, format!("{name}: {told}")),
+            Err(why) => ill(format!("`{}` {why}", shown(words)))
+                .hinted("twining doctor --fix, or twining init, writes an entry of ours anew; take one that is not out first"),
+        }),
+    }
+}
+
 /// Speaks to the configured server as old and as new clients do.
-fn server(project: &Project, host: Host, words: &[String]) -> Check {
-    let name = host.name();
-    let program = match ours(words, "mcp") {
-        Ok(program) => program,
-        Err(why) => return Check::new("server", Finding::Fail, format!("{name}: `{}` {why}", words.join(" "))),
-    };
+fn spoken_to(project: &Project, program: &Path, words: &[String]) -> Result<String, String> {
     let mut told = Vec::new();
     for (era, version) in [(Era::Handshake, "2025-11-25"), (Era::Stateless, "2026-07-28")] {
-        let mut command = Command::new(&program);
+        let mut command = Command::new(program);
         command.args(&words[1..]).current_dir(&project.located.checkout);
         // A server that never answers must not keep us: what it said by then counts.
         let (done, answer) = mpsc::channel();
@@ -144,23 +167,56 @@ fn server(project: &Project, host: Host, words: &[String]) -> Check {
         });
         match answer.recv_timeout(PATIENCE) {
             Ok((Ok(tools), took)) => told.push(format!("{version}: {tools} tools after {} ms", took.as_millis())),
-            Ok((Err(error), _)) => return Check::new("server", Finding::Fail, format!("{name}, protocol {version}: {error}")),
-            Err(_) => {
-                return Check::new("server", Finding::Fail, format!("{name}, protocol {version}: no answer in {} s", PATIENCE.as_secs()));
-            }
+            Ok((Err(error), _)) => return Err(format!("cannot be spoken to in protocol {version}: {error}")),
+            Err(_) => return Err(format!("gives no answer in {} s, protocol {version}", PATIENCE.as_secs())),
         }
     }
-    Check::new("server", Finding::Ok, format!("{name}: {}", told.join(", ")))
+    Ok(told.join(", "))
 }
 
-/// The program behind words that are plainly ours.
-fn ours(words: &[String], verb: &str) -> Result<PathBuf, String> {
-    match words {
-        [program, first, ..] if program == "twining" && first == verb => {
-            on_path(NAME).ok_or_else(|| "cannot be started: `twining` is not on PATH".to_owned())
-        }
-        _ => Err("is not plainly ours, so it was not tried".to_owned()),
+/// Keys of ours that stand twice in a host's file: of two, a host reads the last.
+fn twice(project: &Project, host: Host) -> Vec<Check> {
+    let (file, keys): (&str, [&str; 2]) = match host {
+        Host::Claude => (".mcp.json", ["mcpServers", "twining"]),
+        Host::Gemini => (".gemini/settings.json", ["mcpServers", "twining"]),
+        Host::Cursor => (".cursor/mcp.json", ["mcpServers", "twining"]),
+        Host::OpenCode => ("opencode.json", ["mcp", "twining"]),
+        Host::Codex => return Vec::new(),
+    };
+    let found = open(&project.located.checkout.join(file)).and_then(|settings| settings.twice(&keys));
+    let told = |key: String| Check::new("server", Finding::Warn, format!("{}: `{key}` stands more than once in {file}", host.name()));
+    found.map(|key| told(key).hinted("the host reads the last and overlooks the others; make one of them")).into_iter().collect()
+}
+
+/// Whether a package runner starts our package.
+fn is_launched(words: &[String]) -> bool {
+    let launches = matches!(words.first().map(String::as_str), Some("npx" | "bunx" | "pnpm" | "yarn"));
+    let is_package = |word: &String| word.rsplit('/').next().is_some_and(|name| name == NAME || name.starts_with("twining@"));
+    launches && words.iter().skip(1).any(is_package) && words.iter().any(|word| word == "mcp")
+}
+
+fn shown(words: &[String]) -> String {
+    twining_model::text::excerpt(&words.join(" "), 120)
+}
+
+/// The program behind words that are plainly ours. Settings come with a clone, so
+/// nothing else is started: another program, or another of our verbs.
+fn ours(project: &Project, words: &[String], verb: &str) -> Result<PathBuf, String> {
+    let [word, first, ..] = words else { return Err("does not start Twining".to_owned()) };
+    let here = std::env::current_exe().ok();
+    let is_this = |path: &Path| here.as_deref().is_some_and(|here| is_same(path, here));
+    let on_path = on_path(NAME);
+    let found = if Path::new(word).is_absolute() && is_this(Path::new(word)) {
+        PathBuf::from(word)
+    } else if word == NAME {
+        on_path.clone().ok_or_else(|| "cannot be started: `twining` is not on PATH".to_owned())?
+    } else {
+        installed::outside(word, &project.located.checkout).map_err(|why| format!("does not start Twining: {why}"))?
+    };
+    if !is_this(&found) && !on_path.is_some_and(|known| is_same(&known, &found)) {
+        return Err("does not start Twining but another program, which was not started".to_owned());
     }
+    if first == verb { Ok(found) } else { Err(format!("does not start Twining with `{verb}`, so it was not started")) }
 }
 
 /// Codex skips hooks it does not trust, without a word; it is asked.

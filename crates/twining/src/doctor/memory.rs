@@ -9,12 +9,15 @@ use std::time::Duration;
 
 use twining_engine::{Engine, ModelState, StatusReport};
 use twining_model::{Entry, Id, Trace};
+use twining_store::array;
 use twining_store::config::VERSION;
 use twining_store::disk::Dir;
 use twining_store::{SCAFFOLD, StoreError, lacking_lines};
 
 use super::{Check, Finding};
 use crate::desk::Project;
+use crate::git::Git;
+use crate::hook;
 use crate::init;
 use crate::locate::FOLDER;
 use crate::page::count;
@@ -52,9 +55,9 @@ pub fn checks(project: &Project) -> (Vec<Check>, bool) {
     checks.extend(locked_out(&folder));
     checks.push(config(&project.engine));
     checks.push(embeddings(&project.engine));
-    checks.extend(policy(&project.engine));
+    checks.extend(policy(project));
     match project.engine.status() {
-        Ok(status) => checks.extend(memory(&status)),
+        Ok(status) => checks.extend(memory(project, &status)),
         Err(failure) => checks.push(Check::failed("store", &Problem::from(failure))),
     }
     checks.push(index(project));
@@ -106,18 +109,26 @@ fn embeddings(engine: &Engine) -> Check {
 }
 
 /// What is wrong with the policy files; nothing where there are none, or no mistakes.
-fn policy(engine: &Engine) -> Vec<Check> {
-    let mistakes = engine.policy(&user_policy::read()).mistakes;
-    let hint = "the rest of the file holds; twining gates and twining role show what does".to_owned();
-    mistakes.iter().map(|mistake| Check { hint: Some(hint.clone()), ..Check::new("policy", Finding::Warn, mistake.to_string()) }).collect()
+fn policy(project: &Project) -> Vec<Check> {
+    let guards = hook::guards_as_written(project);
+    let mut mistakes = project.engine.policy(&user_policy::read()).mistakes;
+    mistakes.extend(guards.mistakes.iter().filter(|mistake| !mistakes.contains(mistake)).cloned().collect::<Vec<_>>());
+    let (finding, hint) = if guards.unread().is_some() {
+        (Finding::Fail, "mend that line: until then no guard of the project is known, and agents are kept from changing anything else")
+    } else {
+        (Finding::Warn, "the rest of the file holds; twining gates, twining role and twining guard list show what does")
+    };
+    mistakes.iter().map(|mistake| Check::new("policy", finding, mistake.to_string()).hinted(hint)).collect()
 }
 
-fn memory(status: &StatusReport) -> Vec<Check> {
+fn memory(project: &Project, status: &StatusReport) -> Vec<Check> {
     let finding = if status.summary.starts_with(UNWELL) { Finding::Warn } else { Finding::Ok };
     let mut checks = vec![Check::new("store", finding, status.summary.clone())];
-    for unreadable in &status.unreadable {
+    // A broken policy has checks of its own.
+    for unreadable in status.unreadable.iter().filter(|unreadable| unreadable.file != "policy.yml") {
         let line = unreadable.line.map_or_else(String::new, |line| format!(" line {line}"));
-        let hint = "it is kept as it is; mend it by hand or restore it from git".to_owned();
+        let usual = || "it is kept as it is; mend it by hand or restore it from git".to_owned();
+        let hint = missing_of(project, &unreadable.file).unwrap_or_else(usual);
         let check = Check::new("files", Finding::Fail, format!("{}{line} cannot be read: {}", unreadable.file, unreadable.why));
         checks.push(Check { hint: Some(hint), ..check });
     }
@@ -127,6 +138,21 @@ fn memory(status: &StatusReport) -> Vec<Check> {
         checks.push(Check { hint: Some(warning.hint.clone()), ..check });
     }
     checks
+}
+
+/// What an array that cannot be read whole lacks of what was committed, and the way back.
+fn missing_of(project: &Project, file: &str) -> Option<String> {
+    let path = format!("{FOLDER}/{file}");
+    let root = &project.located.place.project;
+    if !file.ends_with(".json") {
+        return None;
+    }
+    let ids = |bytes: &[u8]| -> BTreeSet<String> { array::scan(bytes).elements.iter().filter_map(|(_, one)| array::id_of(one)).collect() };
+    let committed = ids(&Git::at(root).committed_bytes(&format!("./{path}"))?);
+    let missing = committed.difference(&ids(text_of(&root.join(&path)).as_bytes())).count() as u64;
+    let told =
+        format!("git has {} of it that are missing here: `git restore {path}` brings back what was committed", count(missing, "element"));
+    (missing > 0).then_some(told)
 }
 
 /// A file, opened, if it is one: a pipe would hang us.

@@ -13,8 +13,10 @@ use super::{Git, PATIENCE};
 const TRAILER: &str = "Twining-Decision";
 /// Files of one commit that are looked at.
 const FILES: usize = 2000;
-/// How far back moved files are looked for the first time, and how much git may say of them.
+/// How far back moved files are looked for the first time, versions of one file, and how
+/// much git may say of moves.
 const COMMITS: &str = "-n5000";
+const VERSIONS: &str = "-n20";
 const MOVES_BYTES: u64 = 16 * 1024 * 1024;
 
 impl Git {
@@ -39,6 +41,16 @@ impl Git {
     pub fn committed_at(&self, name: &str) -> Option<Time> {
         let printed = self.printed(&["log", "-1", "--no-walk", "--format=%ct", "--end-of-options", name, "--"])?;
         seconds(&String::from_utf8_lossy(&printed))
+    }
+
+    /// The last versions of a file that were committed, the newest first; its path is
+    /// from the working directory.
+    pub fn versions(&self, path: &str) -> Vec<String> {
+        let words = ["log", VERSIONS, "--format=%H", "--no-renames", "--no-ext-diff", "--no-textconv", "--", path];
+        let commits = self.printed(&words).unwrap_or_default();
+        let text = |commit: &str| self.printed(&["cat-file", "blob", &format!("{commit}:./{path}")]);
+        let found = String::from_utf8_lossy(&commits).lines().filter_map(text).collect::<Vec<_>>();
+        found.into_iter().filter_map(|bytes| String::from_utf8(bytes).ok()).collect()
     }
 
     /// The commit that is checked out.

@@ -8,7 +8,7 @@ use twining_model::text;
 
 use super::reply::Reply;
 use super::scene::Scene;
-use super::{auto_loop, brief, by_hand, lists, running, snapshot, traced, whereabouts};
+use super::{auto_loop, brief, by_hand, lists, rules, running, snapshot, traced, whereabouts};
 use crate::user_policy;
 
 /// Items of a role's list that are told.
@@ -32,7 +32,8 @@ pub fn of_session(scene: &Scene) -> Reply {
     let lost = audit.lost.map(by_hand::lost).or(taken);
     let brought = by_hand::brought(&audit);
     traced::told(&scene.project, &scene.heard, brought.as_deref());
-    let parts = [snapshot::bring_back(scene), lost, slipped, by_hand::in_brief(&audit.differences), brought, brief];
+    let unread = rules::guards(&scene.project).unread().map(|told| text::visible(&told));
+    let parts = [unread, snapshot::bring_back(scene), lost, slipped, by_hand::in_brief(&audit.differences), brought, brief];
     let context = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     match auto_loop::at_start(scene) {
         Some(go) => Reply::Start { context, go },

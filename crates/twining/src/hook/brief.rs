@@ -53,10 +53,13 @@ pub fn of_session(engine: &Engine, caller: &Caller, told: &mut BTreeSet<String>)
     (lines.len() > 1).then(|| lines.join("\n"))
 }
 
-/// The next step, where there is a list of features.
+/// The next step, where there is a list of features, or the loop runs by itself: then
+/// the first step is to make one.
 fn next_step(engine: &Engine) -> Option<String> {
     let (_, list) = engine.feature_list().ok()?;
-    list?;
+    if list.is_none() && !engine.store().config().is_ok_and(|config| config.workflow.auto) {
+        return None;
+    }
     let next = engine.next(&user_policy::read(), NextInput { prompt: Some(false) }).ok()?;
     let role = next.role.map(|role| format!(", in the role {role}")).unwrap_or_default();
     let said = format!("Next step of the feature loop: {} ({}){role}; twining_next gives its prompt.", next.next.say, next.next.why);

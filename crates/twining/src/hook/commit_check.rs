@@ -3,7 +3,6 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use twining_store::{Lost, Staged};
 
@@ -14,19 +13,19 @@ use super::{by_hand, rules};
 use crate::desk::Project;
 
 /// Refuses a commit that calls a feature tested without a run, or takes guards or
-/// hooks away. A person who means it says `--no-verify`.
-pub fn run(project: Option<PathBuf>) -> ExitCode {
-    let Ok(project) = Project::open(project) else { return ExitCode::SUCCESS };
+/// hooks away. A person who means it says `--no-verify`. Whether it may be made.
+pub fn run(project: Option<PathBuf>) -> bool {
+    let Ok(project) = Project::open(project) else { return true };
     let slipped = commit_check(&project);
     if slipped.is_empty() {
-        return ExitCode::SUCCESS;
+        return true;
     }
     let mut err = std::io::stderr().lock();
     for why in &slipped {
         let _ = writeln!(err, "twining: {}", twining_model::text::visible(why));
     }
     let _ = writeln!(err, "twining: nothing was committed; a person who means it commits with --no-verify");
-    ExitCode::from(1)
+    false
 }
 
 /// What is staged that should not be, and how to undo it.

@@ -2,6 +2,7 @@
 //! out, and old entries are queued for the archive. Nothing here holds git up:
 //! whatever goes wrong is told, and the commit stands.
 
+use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,6 +11,8 @@ use twining_engine::{Caller, Failure};
 use twining_model::{Channel, Origin, Trust};
 
 use crate::desk::Project;
+use crate::init;
+use crate::locate::{Clues, repository};
 use crate::problem::Problem;
 
 /// Files in git's folder that say commits are being made over again. What is
@@ -18,16 +21,35 @@ const REWRITING: [&str; 6] = ["rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD"
 
 /// Answers one of git's hooks; one we do not know needs no answer.
 pub fn run(project: Option<PathBuf>, event: &str) -> ExitCode {
-    if event == "pre-commit" {
-        return super::commit_check::run(project);
+    let projects = if project.is_some() { vec![project] } else { told() };
+    match event {
+        "pre-commit" => {
+            // Each tells what is wrong; one refusal is enough to stop the commit.
+            let refused = projects.into_iter().filter(|project| !super::commit_check::run(project.clone())).count();
+            if refused > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS }
+        }
+        "post-commit" => {
+            for problem in projects.into_iter().filter_map(|project| after_commit(project).err()) {
+                // The commit is made; all that is left is to say so.
+                let _ = anstream::stderr().write_all(format!("twining: the commit was not linked\n{}", problem.to_words()).as_bytes());
+            }
+            ExitCode::SUCCESS
+        }
+        _ => ExitCode::SUCCESS,
     }
-    if event == "post-commit"
-        && let Err(problem) = after_commit(project)
-    {
-        // The commit is made; all that is left is to say so.
-        let _ = anstream::stderr().write_all(format!("twining: the commit was not linked\n{}", problem.to_words()).as_bytes());
-    }
-    ExitCode::SUCCESS
+}
+
+/// The projects of this repository, as git was told of them: git starts its hooks at
+/// the top, and projects may lie below it. Where it was told of none, the one around.
+fn told() -> Vec<Option<PathBuf>> {
+    let below = || {
+        let clues = Clues::of_process(None).ok()?;
+        let (top, common) = repository(&clues.here)?;
+        let prefixes = init::projects(&fs::read_to_string(common.join("info/attributes")).ok()?);
+        let folders = prefixes.iter().map(|prefix| top.join(prefix)).filter(|folder| folder.is_dir());
+        Some(folders.map(Some).collect::<Vec<_>>())
+    };
+    below().filter(|projects| !projects.is_empty()).unwrap_or_else(|| vec![None])
 }
 
 fn after_commit(project: Option<PathBuf>) -> Result<(), Problem> {

@@ -47,6 +47,20 @@ impl Kept {
         made();
     }
 
+    /// Forgets all that was kept of this project.
+    pub fn forget_project(project: &Path) {
+        // Nobody makes a folder to forget what is in it.
+        let Some(folder) = root().map(|root| root.join(INSIDE[0]).join(INSIDE[1])).filter(|folder| folder.is_dir()) else { return };
+        let (kept, mark) = (Self::open(project), mark_of(project));
+        let Some(dir) = &kept.0 else { return };
+        for name in dir.list().unwrap_or_default().iter().filter(|name| name.split('-').any(|part| part == mark)) {
+            kept.forget(name);
+        }
+        // The last one out: a folder that holds something stays.
+        let emptied = std::fs::remove_dir(&folder);
+        let _ = emptied.and_then(|()| folder.parent().map_or(Ok(()), std::fs::remove_dir));
+    }
+
     /// Forgets it.
     pub fn forget(&self, name: &str) {
         if let Some(dir) = &self.0 {
@@ -67,6 +81,12 @@ fn make_room(dir: &Dir, for_sessions: bool) -> Option<()> {
         alike.truncate(MOST_PROJECTS / 2);
     }
     alike.iter().try_for_each(|old| dir.remove(old).ok().map(drop))
+}
+
+/// What a project's files are known by among all that are kept.
+pub fn mark_of(project: &Path) -> String {
+    let place = project.display().to_string();
+    format!("{:016x}{:016x}", hash_of(place.as_bytes()), hash_of(format!("{place}/").as_bytes()))
 }
 
 /// Folders of ours outside the project that no agent has business in.

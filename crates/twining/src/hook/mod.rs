@@ -43,6 +43,11 @@ pub use by_hand::{in_brief as told_by_hand, lost as told_lost};
 pub use host::{HOSTS, Host};
 pub use lists::{accept as accept_lists, slipped as slipped_lists};
 pub use rules::{guards, guards_as_written};
+
+/// Forgets what hooks keep of a project outside of it.
+pub fn forget_project(project: &std::path::Path) {
+    kept::Kept::forget_project(project);
+}
 pub use scene::Scene;
 pub use traced::foreseen;
 

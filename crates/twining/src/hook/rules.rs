@@ -22,12 +22,13 @@ const TICK_MS: i64 = 100;
 struct Texts {
     user: UserPolicy,
     project: PolicyFile,
+    place: String,
 }
 
 impl Texts {
     fn of(project: &Project) -> Self {
         let file = project.engine.store().policy().unwrap_or_else(|error| PolicyFile::Unusable(error.to_string()));
-        Self { user: user_policy::read(), project: file }
+        Self { user: user_policy::read(), project: file, place: kept::mark_of(&project.located.place.project) }
     }
 
     /// What tells them from any other, for this very program.
@@ -40,7 +41,9 @@ impl Texts {
             }
         }
         let around = format!("{}\u{0}{}", self.user.name, program());
-        format!("guards-{}-{}-{:016x}", seal(&self.user.file), seal(&self.project), hash_of(around.as_bytes()))
+        // A policy is one project's, and what is kept of it goes when the project leaves; with none, it is everybody's.
+        let whose = if self.project == PolicyFile::Missing { "any" } else { &self.place };
+        format!("guards-{whose}-{}-{}-{:016x}", seal(&self.user.file), seal(&self.project), hash_of(around.as_bytes()))
     }
 
     fn load(&self) -> Guards {
@@ -167,8 +170,8 @@ fn keep(project: &Project, kept: &Kept, state: twining_store::BindingState, clau
 }
 
 fn clauses_name(project: &Project) -> String {
-    let place = project.located.place.project.display().to_string();
-    format!("clauses-{:016x}{:016x}.json", hash_of(place.as_bytes()), hash_of(format!("{}{place}", program()).as_bytes()))
+    let place = kept::mark_of(&project.located.place.project);
+    format!("clauses-{place}-{:016x}.json", hash_of(format!("{}{place}", program()).as_bytes()))
 }
 
 /// This build: what another one kept may mean something else.

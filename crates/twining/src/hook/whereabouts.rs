@@ -3,10 +3,9 @@
 //! Whoever takes them away would have the next comparison begin anew.
 
 use twining_store::Lost;
-use twining_store::disk::hash_of;
 
 use super::by_hand;
-use super::kept::{Kept, SESSIONS};
+use super::kept::{Kept, SESSIONS, mark_of};
 use super::lists;
 use super::scene::Scene;
 
@@ -57,7 +56,7 @@ pub fn forget(scene: &Scene) {
 impl Remembered {
     fn of(scene: &Scene) -> Self {
         let place = &scene.project.located.place.project;
-        let (kept, name) = (Kept::open(place), format!("{SESSIONS}{:016x}", hash_of(place.display().to_string().as_bytes())));
+        let (kept, name) = (Kept::open(place), format!("{SESSIONS}{}", mark_of(place)));
         let text = kept.get(&name).and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
         Self { kept, name, sessions: text.lines().map(str::to_owned).collect() }
     }

@@ -81,7 +81,7 @@ fn read(text: &str) -> Result<DocumentMut, String> {
 }
 
 fn is_ours(entry: &Item) -> bool {
-    entry.get("command").and_then(Item::as_str) == Some(US) && words(entry.get("args")).first().is_some_and(|word| word == "mcp")
+    entry.get("command").and_then(Item::as_str) == Some(US)
 }
 
 fn words(list: Option<&Item>) -> Vec<String> {

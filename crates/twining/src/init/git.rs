@@ -3,23 +3,42 @@
 //! Settings of git that start programs never come with a clone, so they are
 //! written here, into the repository's own `.git`.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::block::{self, Marks, Spot};
+use super::git_hooks::{HOOKS, can_start, program_of, starts};
 use super::sheet::{Sheet, unfit};
 use crate::drivers::{DRIVERS, Driver};
 use crate::git::Shape;
-use crate::installed::{NAME, for_shell};
 use crate::problem::Problem;
 
-/// The hooks, and what becomes of a commit where ours refuses: nothing can be
-/// stopped any more when it has happened.
-const HOOKS: [(&str, &str); 2] = [("pre-commit", "exit $?"), ("post-commit", ":")];
-/// What a hook that is no shell script is called while ours stands in its place.
-const CHAINED: &str = "twining-chained";
 /// Where husky keeps what it made, and git looks.
 const HUSKY: &str = ".husky/_";
+
+/// How paths of ours in a project begin.
+const OWN: [&str; 11] = [
+    ".twining/",
+    ".claude/",
+    ".codex/",
+    ".cursor/",
+    ".gemini/",
+    ".opencode/",
+    ".maestro/",
+    ".mcp.json",
+    "CLAUDE.local.md",
+    "opencode.json",
+    "AGENTS.md",
+];
+
+/// Where the projects of a repository are, from its top, as git was told of them.
+pub fn projects(attributes: &str) -> Vec<String> {
+    let block = block::around(attributes, Marks::Hash).map_or("", |(_, block, _)| block);
+    let prefix = |line: &str| {
+        let (path, _) = line.trim_start_matches('"').strip_prefix('/')?.split_once(".twining/blackboard.jsonl")?;
+        Some(path.to_owned())
+    };
+    block.lines().filter_map(prefix).collect()
+}
 
 /// Where git's files are for one memory.
 #[derive(Clone, Debug)]
@@ -50,7 +69,47 @@ impl GitGround {
         put_block(sheet, &common.join("config"), common, &drivers(&self.program))?;
         let attributes = common.join("info/attributes");
         sheet.edit(&attributes, common, |text| Ok(text.map(|text| block::untorn(text, Marks::Hash, is_attribute_of_ours))))?;
-        put_block(sheet, &attributes, common, &self.attributes())
+        let lines = self.among_others(sheet, &attributes, &self.attributes());
+        put_block(sheet, &attributes, common, &lines)
+    }
+
+    /// Lines of our block in one of git's files that are those of other projects in
+    /// this repository, with a line's end behind each.
+    fn others_in(&self, sheet: &mut Sheet, file: &Path) -> String {
+        self.among_others(sheet, file, "")
+    }
+
+    /// Our block with these lines as this project's, where they stood, and every other's.
+    fn among_others(&self, sheet: &mut Sheet, file: &Path, own: &str) -> String {
+        let text = sheet.text(file, &self.shape.common).ok().flatten().unwrap_or_default();
+        let block = block::around(&text, Marks::Hash).map_or("", |(_, block, _)| block);
+        let there = || block.lines().filter(|line| line.trim_start_matches('"').starts_with('/'));
+        let own: String = own.lines().map(|line| format!("{line}\n")).collect();
+        let others = |lines: &mut dyn Iterator<Item = &str>| -> String {
+            lines.filter(|line| !self.is_own(line)).map(|line| format!("{line}\n")).collect()
+        };
+        let at = there().position(|line| self.is_own(line)).unwrap_or_else(|| there().count());
+        [others(&mut there().take(at)), own, others(&mut there().skip(at))].concat()
+    }
+
+    /// Whether a pattern names a file of this project, not of one below or beside it.
+    fn is_own(&self, line: &str) -> bool {
+        let pattern = line.trim_start_matches('"').trim_start_matches('/').replace("\\ ", " ");
+        let Some(rest) = pattern.strip_prefix(&self.prefix) else { return false };
+        let is_knowledge = self.knowledge.as_deref().is_some_and(|path| rest.starts_with(path));
+        is_knowledge || OWN.iter().any(|name| rest.starts_with(name))
+    }
+
+    /// Git's files that other projects in this repository need as they are.
+    pub fn needed_by_others(&self, sheet: &mut Sheet) -> Vec<PathBuf> {
+        let common = &self.shape.common;
+        let attributes = common.join("info/attributes");
+        if self.others_in(sheet, &attributes).is_empty() {
+            return Vec::new();
+        }
+        let hooks = self.hooks().into_iter().flat_map(|(folder, _)| HOOKS.map(|(name, _)| folder.join(name)));
+        let files = [common.join("config"), attributes, self.exclude()].into_iter().chain(hooks);
+        files.map(|file| std::fs::canonicalize(&file).unwrap_or(file)).collect()
     }
 
     /// The program that git starts now to merge, if it was told by us.
@@ -59,9 +118,18 @@ impl GitGround {
         DRIVERS.iter().find_map(|driver| driver.program_in(&driver_in(&text, &driver.name())?))
     }
 
-    /// Takes them out.
+    /// Takes them out. What other projects in this repository need stays.
     pub fn take(&self, sheet: &mut Sheet) -> Result<(), Problem> {
         let common = &self.shape.common;
+        if !self.needed_by_others(sheet).is_empty() {
+            for file in ["info/attributes", "info/exclude"].map(|file| common.join(file)) {
+                match self.others_in(sheet, &file) {
+                    lines if lines.is_empty() => take_block(sheet, &file, common)?,
+                    lines => put_block(sheet, &file, common, &lines)?,
+                }
+            }
+            return Ok(());
+        }
         sheet.edit(&common.join("config"), common, |text| Ok(text.map(without_strays)))?;
         let attributes = common.join("info/attributes");
         sheet.edit(&attributes, common, |text| Ok(text.map(|text| block::untorn(text, Marks::Hash, is_attribute_of_ours))))?;
@@ -78,12 +146,16 @@ impl GitGround {
     pub fn overlook(&self, sheet: &mut Sheet, files: &[String]) -> Result<(), Problem> {
         let common = &self.shape.common;
         let lines: Vec<String> = files.iter().map(|file| format!("/{}", file.replace(' ', "\\ "))).collect();
-        put_block(sheet, &self.exclude(), common, &lines.join("\n"))
+        let lines = self.among_others(sheet, &self.exclude(), &lines.join("\n"));
+        put_block(sheet, &self.exclude(), common, &lines)
     }
 
     /// Takes back what was overlooked.
     pub fn reveal(&self, sheet: &mut Sheet) -> Result<(), Problem> {
-        take_block(sheet, &self.exclude(), &self.shape.common)
+        match self.others_in(sheet, &self.exclude()) {
+            lines if lines.is_empty() => take_block(sheet, &self.exclude(), &self.shape.common),
+            lines => put_block(sheet, &self.exclude(), &self.shape.common, &lines),
+        }
     }
 
     /// Whether git was told to overlook the memory.
@@ -124,8 +196,11 @@ impl GitGround {
                 // Never ours to change, and told as such.
                 continue;
             }
+            let program = program_of(&script, name);
             if !has_ours {
                 faults.push(format!("{name} no longer asks twining, so {lost}"));
+            } else if let Some(program) = program.filter(|program| !can_start(program)) {
+                faults.push(format!("{name} starts `{program}`, which is gone, so {lost}"));
             } else if !self.is_husky() && !starts(&file) {
                 faults.push(format!("{name} is not executable, so git never starts it and {lost}"));
             }
@@ -134,7 +209,7 @@ impl GitGround {
     }
 
     /// Husky hands its files to a shell, whether they can be started or not.
-    fn is_husky(&self) -> bool {
+    pub(super) fn is_husky(&self) -> bool {
         self.shape.hooks.ends_with(HUSKY)
     }
 
@@ -147,7 +222,7 @@ impl GitGround {
     }
 
     /// The folder for hooks, if it is this repository's.
-    fn hooks(&self) -> Option<(PathBuf, PathBuf)> {
+    pub(super) fn hooks(&self) -> Option<(PathBuf, PathBuf)> {
         let Shape { top, common, hooks } = &self.shape;
         if let Some(husky) = hooks.ends_with(HUSKY).then(|| hooks.parent()).flatten() {
             return Some((husky.to_owned(), top.clone()));
@@ -159,87 +234,6 @@ impl GitGround {
     pub fn hooks_are_tracked(&self) -> bool {
         self.hooks().is_some_and(|(hooks, _)| !hooks.starts_with(&self.shape.common))
     }
-
-    fn put_hook(&self, sheet: &mut Sheet, name: &str, refused: &str) -> Result<(), Problem> {
-        let call = format!("{NAME} hook --agent git {name}");
-        let Some((folder, within)) = self.hooks() else {
-            let there = std::fs::read_to_string(self.shape.hooks.join(name)).unwrap_or_default();
-            if there.contains(&format!("hook --agent git {name}")) {
-                return Ok(());
-            }
-            sheet.note(format!(
-                "core.hooksPath leads to `{}`, which other repositories use too; add `{call}` to its {name} yourself",
-                self.shape.hooks.display()
-            ));
-            return Ok(());
-        };
-        let file = folder.join(name);
-        if file.is_symlink() {
-            sheet.note(format!("`{}` is a link; add `{call}` to what it leads to yourself", sheet.shown(&file)));
-            return Ok(());
-        }
-        // One with our block could be started when that was put in.
-        let had_ours = matches!(sheet.text(&file, &within), Ok(Some(script)) if block::is_there(&script, Marks::Hash));
-        if file.exists() && !starts(&file) && !had_ours && !self.is_husky() {
-            // To make it start would wake whatever else stands in it.
-            sheet.note(format!("`{}` is not executable, so git never starts it; it was left as it is", sheet.shown(&file)));
-            return Ok(());
-        }
-        let (there, started) = if self.hooks_are_tracked() {
-            ("command -v twining >/dev/null 2>&1".to_owned(), call.clone())
-        } else {
-            let program = for_shell(&self.program);
-            (format!("[ -x {program} ]"), call.replacen(NAME, &program, 1))
-        };
-        let body = format!("if {there}; then\n  {started} </dev/null || {refused}\nfi");
-        let Ok(there) = sheet.text(&file, &within) else {
-            sheet.note(format!("`{}` is no text, so it was left as it is; have it start `{call}` yourself", sheet.shown(&file)));
-            return Ok(());
-        };
-        let torn = |torn: block::Torn| unfit(&file.display().to_string(), &torn.to_string());
-        let text = match there.as_deref() {
-            None => block::put("#!/bin/sh\n", Marks::Hash, Spot::Second, &body).map_err(torn)?,
-            Some(script) if is_shell(script) || self.is_husky() => block::put(script, Marks::Hash, Spot::Second, &body).map_err(torn)?,
-            Some(program) => {
-                sheet.edit_program(&chained(&file), &within, Some(program.to_owned()))?;
-                let ours = block::put("#!/bin/sh\n", Marks::Hash, Spot::Second, &body).map_err(torn)?;
-                format!("{ours}exec \"$(dirname \"$0\")/{name}.{CHAINED}\" \"$@\"\n")
-            }
-        };
-        if self.is_husky() {
-            return sheet.edit(&file, &within, |_| Ok(Some(text)));
-        }
-        sheet.edit_program(&file, &within, Some(text))
-    }
-
-    fn take_hook(&self, sheet: &mut Sheet, name: &str) -> Result<(), Problem> {
-        let Some((folder, within)) = self.hooks() else { return Ok(()) };
-        let file = folder.join(name);
-        if file.is_symlink() {
-            return Ok(());
-        }
-        let Ok(Some(script)) = sheet.text(&file, &within) else { return Ok(()) };
-        if !block::is_there(&script, Marks::Hash) {
-            return Ok(());
-        }
-        let theirs = sheet.text(&chained(&file), &within)?;
-        let rest = match theirs {
-            Some(theirs) => Some(theirs),
-            None => block::take(&script, Marks::Hash)
-                .map_err(|torn| unfit(&file.display().to_string(), &torn.to_string()))?
-                .filter(|rest| rest.trim() != "#!/bin/sh"),
-        };
-        sheet.edit(&file, &within, |_| Ok(rest))?;
-        if chained(&file).exists() {
-            sheet.edit_program(&chained(&file), &within, None)?;
-        }
-        Ok(())
-    }
-}
-
-/// Whether the system would start a file.
-fn starts(file: &Path) -> bool {
-    std::fs::metadata(file).is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
 }
 
 fn is_attribute_of_ours(line: &str) -> bool {
@@ -295,20 +289,6 @@ fn without_ours(settings: &str) -> String {
         !inside || line.trim_start().starts_with(['#', ';'])
     };
     settings.split_inclusive('\n').filter(stays).collect()
-}
-
-fn chained(hook: &Path) -> PathBuf {
-    let name = hook.file_name().unwrap_or_default().to_string_lossy();
-    hook.with_file_name(format!("{name}.{CHAINED}"))
-}
-
-/// A script that reads our block as it is meant. Without a first line git hands
-/// it to a shell.
-fn is_shell(script: &str) -> bool {
-    let first = script.lines().next().unwrap_or_default();
-    let Some(program) = first.strip_prefix("#!") else { return !script.starts_with('\u{7f}') };
-    let words: Vec<&str> = program.split_whitespace().filter_map(|word| word.rsplit('/').next()).collect();
-    words.iter().any(|word| ["sh", "bash", "dash", "zsh", "ksh", "busybox"].contains(word))
 }
 
 fn drivers(program: &str) -> String {
@@ -379,16 +359,6 @@ mod tests {
     fn a_value_comes_back_from_gits_settings_as_it_was() {
         for value in ["twining x", "'/a b/twining' x", "'/a\"b\\c;#/twining' x", "'/o'\\''brien/x'"] {
             assert_eq!(from_config(&for_config(value)), value);
-        }
-    }
-
-    #[test]
-    fn what_a_shell_reads_is_told_from_what_it_does_not() {
-        for shell in ["#!/bin/sh\n", "#!/usr/bin/env bash\nset -e\n", "#! /bin/dash -e\n", "make lint\n"] {
-            assert!(is_shell(shell), "{shell}");
-        }
-        for other in ["#!/usr/bin/env python3\n", "#!/usr/bin/node\n", "\u{7f}ELF"] {
-            assert!(!is_shell(other), "{other}");
         }
     }
 }

@@ -5,7 +5,7 @@
 //! there, and printed again.
 
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::Value;
 
 /// Settings nest a handful of levels; a parser that recurses is not handed more.
@@ -31,9 +31,21 @@ pub enum Unfit {
     /// Something else stands where an object or a list belongs.
     #[error("`{0}` is not {1}")]
     OtherKind(String, &'static str),
+    /// A key stands twice, and of two a host reads one.
+    #[error("`{0}` stands there more than once, and hosts read only the last; make one of them")]
+    Twice(String),
     /// The entry of this name starts something else.
     #[error("`{0}` is there and starts something else")]
     Taken(String),
+}
+
+/// What becomes of the objects around an entry that is taken out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Around {
+    /// They go with it where nothing else is in them.
+    GoesIfEmpty,
+    /// They stay: somebody may have put them there.
+    Stays,
 }
 
 /// Settings that are open for surgery.
@@ -90,11 +102,36 @@ impl Settings {
         bare.split_whitespace().collect::<String>() == "{}"
     }
 
-    /// The value at a path of keys.
+    /// The value at a path of keys, as hosts read it: of keys that stand twice the
+    /// last one counts.
     pub fn get(&self, path: &[&str]) -> Option<Value> {
         let (last, above) = path.split_last()?;
-        let object = above.iter().try_fold(self.root.object_value()?, |object, key| object.object_value(key))?;
-        object.get(last)?.value()?.to_serde_value()
+        let object = above.iter().try_fold(self.root.object_value()?, |object, key| named(&object, key).pop()?.object_value())?;
+        named(&object, last).pop()?.value()?.to_serde_value()
+    }
+
+    /// Every value at a path of keys, also of keys that stand more than once.
+    pub fn all(&self, path: &[&str]) -> Vec<Value> {
+        let Some((last, above)) = path.split_last() else { return Vec::new() };
+        let inner = |objects: Vec<CstObject>, key: &&str| {
+            objects.iter().flat_map(|object| named(object, key)).filter_map(|found| found.object_value()).collect()
+        };
+        let objects: Vec<CstObject> = above.iter().fold(self.root.object_value().into_iter().collect(), inner);
+        let found = objects.iter().flat_map(|object| named(object, last));
+        found.filter_map(|found| found.value()?.to_serde_value()).collect()
+    }
+
+    /// The first key on a path that stands more than once, with the keys above it.
+    pub fn twice(&self, path: &[&str]) -> Option<String> {
+        let mut object = self.root.object_value()?;
+        for (depth, key) in path.iter().enumerate() {
+            let mut found = named(&object, key);
+            if found.len() > 1 {
+                return Some(path[..=depth].join("."));
+            }
+            object = found.pop()?.object_value()?;
+        }
+        None
     }
 
     /// Sets a key that is not there yet.
@@ -109,6 +146,10 @@ impl Settings {
     /// Sets an entry that is ours, or that nobody has; one of the same name that
     /// somebody else wrote is left alone and told.
     pub fn set(&self, path: &[&str], key: &str, value: &Value, is_ours: impl Fn(&Value) -> bool) -> Result<(), Unfit> {
+        // Into one of two nobody can put anything and know that it is read.
+        if let Some(twice) = self.twice(&[path, &[key]].concat()) {
+            return Err(Unfit::Twice(twice));
+        }
         let object = self.object(path)?;
         match object.get(key) {
             None => drop(object.append(key, input(value))),
@@ -125,31 +166,19 @@ impl Settings {
         Ok(())
     }
 
-    /// Takes an entry of ours out, and the objects around it that are empty then.
-    pub fn unset(&self, path: &[&str], key: &str, is_ours: impl Fn(&Value) -> bool) {
-        let Some(root) = self.root.object_value() else { return };
-        let mut above = vec![root];
-        for name in path {
-            let Some(inner) = above.last().and_then(|object| object.object_value(name)) else { return };
-            above.push(inner);
-        }
-        let found = above.last().and_then(|object| object.get(key));
-        let Some(found) = found.filter(|found| found.value().and_then(|node| node.to_serde_value()).is_some_and(|value| is_ours(&value)))
-        else {
-            return;
-        };
-        found.remove();
-        for (object, name) in above.iter().rev().skip(1).zip(path.iter().rev()) {
-            match object.get(name) {
-                Some(inner) if inner.object_value().is_some_and(|inner| inner.properties().is_empty()) => inner.remove(),
-                _ => return,
-            }
+    /// Takes an entry of ours out, and with it the objects around it that are empty then, or not.
+    pub fn unset(&self, path: &[&str], key: &str, is_ours: impl Fn(&Value) -> bool, around: Around) {
+        if let Some(root) = self.root.object_value() {
+            unset_in(&root, path, key, &is_ours, around);
         }
     }
 
     /// Hangs a group of hooks under an event of `hooks`. Of ours there is exactly
     /// this one; others' stay where they are.
     pub fn hang(&self, event: &str, group: &Value) -> Result<(), Unfit> {
+        if let Some(twice) = self.twice(&["hooks", event]) {
+            return Err(Unfit::Twice(twice));
+        }
         let hooks = self.object(&["hooks"])?;
         let list = hooks.array_value_or_create(event).ok_or_else(|| Unfit::OtherKind(format!("hooks.{event}"), "a list"))?;
         let ours: Vec<Value> = list
@@ -168,19 +197,21 @@ impl Settings {
     /// Takes every hook of ours out, and what is empty then.
     pub fn unhang(&self) {
         let Some(root) = self.root.object_value() else { return };
-        let Some(hooks) = root.object_value("hooks") else { return };
-        let mut touched = false;
-        for event in hooks.properties() {
-            let Some(list) = event.array_value() else { continue };
-            if unhang_from(&list) {
-                touched = true;
-                if list.elements().is_empty() {
-                    event.remove();
+        for found in named(&root, "hooks") {
+            let Some(hooks) = found.object_value() else { continue };
+            let mut touched = false;
+            for event in hooks.properties() {
+                let Some(list) = event.array_value() else { continue };
+                if unhang_from(&list) {
+                    touched = true;
+                    if list.elements().is_empty() {
+                        event.remove();
+                    }
                 }
             }
-        }
-        if touched && hooks.properties().is_empty() {
-            root.get("hooks").into_iter().for_each(|hooks| hooks.remove());
+            if touched && hooks.properties().is_empty() {
+                found.remove();
+            }
         }
     }
 
@@ -193,13 +224,42 @@ impl Settings {
     }
 }
 
-/// Whether an entry starts our server: its command, or its first word, is us.
+/// Whether an entry is ours: its command, or its first word, is us, whatever became
+/// of the rest.
 pub fn starts_us(entry: &Value) -> bool {
-    let words: Vec<&str> = match &entry["command"] {
-        Value::String(command) => std::iter::once(command.as_str()).chain(strings(&entry["args"])).collect(),
-        list => strings(list).collect(),
+    match &entry["command"] {
+        Value::String(command) => command == "twining",
+        list => strings(list).next() == Some("twining"),
+    }
+}
+
+/// The properties of this name.
+fn named(object: &CstObject, name: &str) -> Vec<CstObjectProp> {
+    object.properties().into_iter().filter(|found| found.decoded_name().as_deref() == Some(name)).collect()
+}
+
+/// Takes entries of ours out below an object, and what is empty then; whether there were any.
+fn unset_in(object: &CstObject, path: &[&str], key: &str, is_ours: &impl Fn(&Value) -> bool, around: Around) -> bool {
+    let mut touched = false;
+    let Some((name, rest)) = path.split_first() else {
+        for found in named(object, key) {
+            if found.value().and_then(|node| node.to_serde_value()).is_some_and(|value| is_ours(&value)) {
+                found.remove();
+                touched = true;
+            }
+        }
+        return touched;
     };
-    matches!(words.as_slice(), ["twining", "mcp", ..])
+    for found in named(object, name) {
+        let Some(inner) = found.object_value() else { continue };
+        if unset_in(&inner, rest, key, is_ours, around) {
+            touched = true;
+            if around == Around::GoesIfEmpty && inner.properties().is_empty() {
+                found.remove();
+            }
+        }
+    }
+    touched
 }
 
 /// Whether a handler calls our hook.
@@ -314,7 +374,7 @@ mod tests {
             for kept in ["// mine", "/* why */", "// keep", "lint", "\"other\""] {
                 assert_eq!(with.contains(kept), text.contains(kept), "{kept} in {with}");
             }
-            again.unset(&["mcpServers"], "twining", starts_us);
+            again.unset(&["mcpServers"], "twining", starts_us, Around::GoesIfEmpty);
             again.unhang();
             let parse = |text: &str| Settings::read(Some(text)).expect("parses").root.to_serde_value();
             assert_eq!(parse(&again.text()), parse(text), "{}", again.text());

@@ -5,14 +5,17 @@
 //! that `uninstall` restores it.
 
 mod apply;
+mod back;
 mod block;
 pub mod codex_toml;
 pub mod flags;
 mod git;
+mod git_hooks;
 mod hosts;
 mod jsonc;
 mod piece;
 mod receipt;
+mod shared;
 mod sheet;
 mod state;
 mod suggest;
@@ -24,18 +27,23 @@ use std::path::{Path, PathBuf};
 
 use twining_store::SCAFFOLD;
 
+use self::back::{prove_back, restore, take_back};
+pub use self::git::projects;
 pub use self::hosts::{Ground, Host, Reach};
 pub use self::jsonc::Settings;
-use self::piece::{Part, Piece};
-pub use self::state::{Wired, git_told, mend, wired};
+use self::piece::Piece;
+pub use self::state::{Server, Wired, git_told, mend, wired};
 
 use self::git::GitGround;
 use self::receipt::{Original, Receipt};
+use self::shared::Shared;
 use self::sheet::{Edit, Sheet};
 use self::telling::{Outcome, agreed, tell};
+use crate::allowed::Allowed;
 use crate::desk::Project;
+use crate::hook;
 use crate::installed;
-use crate::locate::FOLDER;
+use crate::locate::{Clues, FOLDER};
 use crate::out::Style;
 use crate::person;
 use crate::problem::{Ending, Problem};
@@ -66,9 +74,14 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     let ground = ground(&project, wish.reach);
     let hosts = wish.hosts.clone().unwrap_or_else(|| Host::ALL.into_iter().filter(|host| host.is_here(&ground)).collect());
     let mut sheet = Sheet::new(&ground.checkout, ground.home.as_deref());
-    let pieces: Vec<Piece> = hosts.iter().flat_map(|host| host.pieces(&ground)).collect();
+    let shared = if wish.reach == Reach::Stealth { Shared::of(&project) } else { Shared::default() };
+    tell_whereabouts(&project, wish, &mut sheet);
+    shared.tell(&mut sheet, &hosts);
+    // What the team shares works already: beside it, hooks would run twice.
+    let alone = hosts.iter().filter(|host| !shared.hosts.contains(host));
+    let pieces: Vec<Piece> = alone.flat_map(|host| host.pieces(&ground)).collect();
     let git = git_ground(&project, &mut sheet);
-    leave_other_reach(&project, &mut sheet, wish.reach, git.as_ref())?;
+    leave_other_reach(&project, &mut sheet, wish.reach, git.as_ref(), &shared)?;
     match wish.reach {
         Reach::Team => pieces.iter().try_for_each(|piece| piece.put(&mut sheet))?,
         Reach::Stealth => put_unseen(&project, &mut sheet, &pieces, git.as_ref())?,
@@ -125,16 +138,23 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
     for reach in [Reach::Team, Reach::Stealth] {
         let ground = ground(&project, reach);
+        for host in Host::ALL {
+            prove_back(&mut sheet, &receipt, &project, &host.pieces(&ground))?;
+        }
         for piece in Host::ALL.into_iter().flat_map(|host| host.pieces(&ground)).rev() {
             take_back(&mut sheet, &receipt, &piece)?;
         }
     }
     let git = git_ground(&project, &mut Sheet::new(Path::new("."), None));
     let hidden = git.as_ref().is_some_and(|git| git.hides_memory(&mut sheet));
+    let needed = git.as_ref().map(|git| git.needed_by_others(&mut sheet)).unwrap_or_default();
     if let Some(git) = &git {
         git.take(&mut sheet)?;
     }
-    restore(&mut sheet, &receipt)?;
+    if !needed.is_empty() {
+        sheet.note("another project in this repository uses Twining too: git's drivers and hooks stay for it");
+    }
+    restore(&mut sheet, &receipt, &needed)?;
     if let Some(git) = git.filter(|_| hidden && !wish.purge) {
         // What stays of the memory stays hidden.
         git.overlook(&mut sheet, &[format!("{}{FOLDER}/", git.prefix)])?;
@@ -175,9 +195,12 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     store.forget_marks().map_err(twining_engine::Failure::from)?;
     if purged {
         store.purge().map_err(twining_engine::Failure::from)?;
+        hook::forget_project(&project.located.place.project);
+        Allowed::forget(store);
     } else {
         let mut left = receipt;
         outcome.edits.iter().for_each(|edit| left.forget(&edit.path));
+        left.forget_strangers();
         left.folders.retain(|folder| folder.is_dir());
         store.keep_receipt(left.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
     }
@@ -198,13 +221,28 @@ pub fn home() -> Option<PathBuf> {
 
 /// A bare repository has no files to work on.
 fn refuse_bare(project: &Project) -> Result<(), Problem> {
-    let here = &project.located.checkout;
-    let is_bare = !here.join(".git").exists() && here.join("HEAD").is_file() && here.join("objects").is_dir() && here.join("refs").is_dir();
-    if !is_bare {
-        return Ok(());
-    }
-    let problem = Problem::unavailable("NOT_FOUND", format!("`{}` is a bare repository, and agents work in none", here.display()));
+    let is_bare = |dir: &&Path| dir.join("HEAD").is_file() && dir.join("objects").is_dir() && dir.join("refs").is_dir();
+    let around = project.located.checkout.ancestors().take_while(|dir| !dir.join(".git").exists());
+    let Some(bare) = around.into_iter().find(is_bare) else { return Ok(()) };
+    let problem = Problem::unavailable("NOT_FOUND", format!("`{}` is a bare repository, and agents work in none", bare.display()));
     Err(problem.with_hint("run it in one of its worktrees, or in a clone"))
+}
+
+/// Says which project is meant where it is not the folder one stands in, and where one
+/// lies in another.
+fn tell_whereabouts(project: &Project, wish: &Wish, sheet: &mut Sheet) {
+    let root = &project.located.checkout;
+    let here = Clues::of_process(None).ok().and_then(|clues| std::fs::canonicalize(clues.here).ok());
+    if let Some(here) = here.filter(|here| wish.project.is_none() && here != root && here.starts_with(root)) {
+        let inside = here.strip_prefix(root).unwrap_or(&here).display();
+        sheet.note(format!(
+            "`{inside}` lies in the project {}, and shares its memory; `twining init --project .` gives it one of its own",
+            root.display()
+        ));
+    }
+    if let Some(outer) = root.ancestors().skip(1).find(|dir| dir.join(FOLDER).is_dir()) {
+        sheet.note(format!("this project lies in {}, which has a memory of its own; from here down this one is used", outer.display()));
+    }
 }
 
 /// What of git is ours to change; a note where there is a repository we cannot read.
@@ -232,11 +270,11 @@ fn git_ground(project: &Project, sheet: &mut Sheet) -> Option<GitGround> {
 
 /// What an earlier `init` of the other kind wrote is taken out: hooks would run
 /// twice, and a memory the team shares would stay hidden.
-fn leave_other_reach(project: &Project, sheet: &mut Sheet, reach: Reach, git: Option<&GitGround>) -> Result<(), Problem> {
+fn leave_other_reach(project: &Project, sheet: &mut Sheet, reach: Reach, git: Option<&GitGround>, shared: &Shared) -> Result<(), Problem> {
     let (other, stays) = (if reach == Reach::Team { Reach::Stealth } else { Reach::Team }, ground(project, reach));
     let kept: Vec<PathBuf> = Host::ALL.into_iter().flat_map(|host| host.pieces(&stays)).map(|piece| piece.file).collect();
     for piece in Host::ALL.into_iter().flat_map(|host| host.pieces(&ground(project, other))).rev() {
-        let concerns = !kept.contains(&piece.file) && piece.file.is_file();
+        let concerns = !kept.contains(&piece.file) && !shared.files.contains(&piece.file) && piece.file.is_file();
         if concerns && matches!(sheet.text(&piece.file, &piece.within), Ok(Some(text)) if piece.part.is_in(&text)) {
             piece.take(sheet)?;
         }
@@ -308,54 +346,5 @@ fn carry_out(project: &Project, edits: &[Edit]) -> Result<(), Problem> {
     receipt.folders.extend(made);
     receipt.folders.dedup();
     store.keep_receipt(receipt.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
-    Ok(())
-}
-
-/// Takes a piece out of its file, if it is in it.
-fn take_back(sheet: &mut Sheet, receipt: &Receipt, piece: &Piece) -> Result<(), Problem> {
-    let Piece { file, within, part } = piece;
-    if !within.is_dir() || !file.exists() {
-        return Ok(());
-    }
-    // A link that leads out was never written to.
-    let Ok(Some(text)) = sheet.text(file, within) else { return Ok(()) };
-    let ours = match part {
-        // Nobody can tell whose it is, so it goes with the rest or not at all.
-        Part::Setting(..) => sheet.is_changed(file, within),
-        _ => part.is_in(&text),
-    };
-    if !ours {
-        return Ok(());
-    }
-    let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    match (part, receipt.put_in(&real)) {
-        (Part::Block(marks, _), Some(put_in)) => {
-            let taken = |text: Option<&str>| text.map_or(Ok(None), |text| block::take_with_gap(text, *marks, put_in));
-            sheet.edit(file, within, |text| Ok(taken(text).unwrap_or_else(|_| text.map(str::to_owned))))?;
-        }
-        _ => piece.take(sheet)?,
-    }
-    // One that was there before us stays, even if nothing is left in it.
-    if receipt.was_there(&real) {
-        let empty = if real.extension().is_some_and(|ending| ending == "json") { "{}\n" } else { "" };
-        sheet.edit(file, within, |text| Ok(Some(text.unwrap_or(empty).to_owned())))?;
-    }
-    Ok(())
-}
-
-/// Restores to the byte what nobody touched since.
-fn restore(sheet: &mut Sheet, receipt: &Receipt) -> Result<(), Problem> {
-    let files: Vec<PathBuf> = sheet.files().map(Path::to_owned).collect();
-    for file in files {
-        let Some(within) = file.parent().map(Path::to_owned) else { continue };
-        let Ok(Some(now)) = std::fs::read_to_string(&file).map(Some) else { continue };
-        match receipt.original(&file, &now) {
-            Original::Unknown => {}
-            Original::Absent => sheet.edit(&file, &within, |_| Ok(None))?,
-            // What was mended was ours already, in part: it is taken out, not brought back.
-            Original::Text(text) if block::has_marker(&text) || git::has_driver(&text) => {}
-            Original::Text(text) => sheet.edit(&file, &within, |_| Ok(Some(text)))?,
-        }
-    }
     Ok(())
 }

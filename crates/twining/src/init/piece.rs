@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::block::{self, Marks, Spot};
 use super::codex_toml;
-use super::jsonc::{Settings, Unfit, is_hook_of_ours, starts_us};
+use super::jsonc::{Around, Settings, Unfit, is_hook_of_ours, starts_us};
 use super::sheet::{Sheet, unfit};
 use crate::problem::Problem;
 
@@ -139,6 +139,26 @@ impl Part {
         }
     }
 
+    /// The text with this part in it; none where it cannot be put.
+    pub fn put_into(&self, text: Option<&str>) -> Option<String> {
+        self.put(text).ok()
+    }
+
+    /// The text without this part and with all that is around it, for a file that may
+    /// have been there before us with nothing in it.
+    pub fn emptied(&self, text: &str) -> Option<String> {
+        let settings = Settings::read(Some(text)).ok()?;
+        match self {
+            Self::Server { path, .. } => {
+                let path: Vec<&str> = path.iter().map(String::as_str).collect();
+                settings.unset(&path, "twining", starts_us, Around::Stays);
+            }
+            Self::Hooks(_) => settings.unhang(),
+            _ => return None,
+        }
+        Some(settings.text())
+    }
+
     /// What stays of the file.
     fn take(&self, text: &str) -> Result<Option<String>, String> {
         let open = || Settings::read(Some(text)).map_err(|why| why.to_string());
@@ -151,7 +171,7 @@ impl Part {
             Self::Server { path, .. } => {
                 let settings = open()?;
                 let path: Vec<&str> = path.iter().map(String::as_str).collect();
-                settings.unset(&path, "twining", starts_us);
+                settings.unset(&path, "twining", starts_us, Around::GoesIfEmpty);
                 left(&settings)
             }
             Self::Hooks(_) => {
@@ -162,7 +182,7 @@ impl Part {
             Self::Setting(key, value) => {
                 let settings = open()?;
                 let alone = settings.get(&[key]).as_ref() == Some(value);
-                settings.unset(&[], key, |there| there == value);
+                settings.unset(&[], key, |there| there == value, Around::GoesIfEmpty);
                 // It goes only with the rest: a file of somebody else's needs it.
                 Ok(if alone && settings.is_empty() { None } else { Some(text.to_owned()) })
             }
@@ -177,10 +197,12 @@ impl Part {
         match self {
             Self::Server { path, .. } => {
                 let path: Vec<&str> = path.iter().map(String::as_str).chain(["twining"]).collect();
-                Settings::read(Some(text)).ok().and_then(|settings| settings.get(&path)).is_some_and(|entry| starts_us(&entry))
+                Settings::read(Some(text)).is_ok_and(|settings| settings.all(&path).iter().any(starts_us))
             }
-            Self::Hooks(_) => Settings::read(Some(text)).ok().and_then(|settings| settings.get(&["hooks"])).is_some_and(|hooks| {
-                let groups = hooks.as_object().into_iter().flat_map(|events| events.values()).flat_map(|list| list.as_array()).flatten();
+            Self::Hooks(_) => Settings::read(Some(text)).is_ok_and(|settings| {
+                let hooks = settings.all(&["hooks"]);
+                let groups =
+                    hooks.iter().filter_map(Value::as_object).flat_map(|events| events.values()).flat_map(|list| list.as_array()).flatten();
                 groups.flat_map(super::jsonc::handlers).any(is_hook_of_ours)
             }),
             Self::Toml(_) => codex_toml::entry(text).is_some_and(|(command, _)| command == "twining"),

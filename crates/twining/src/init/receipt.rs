@@ -98,6 +98,12 @@ impl Receipt {
         self.files.push(Item { path: edit.path.clone(), after: seal(after), undo });
     }
 
+    /// Forgets files that are gone, or in which nothing speaks of us any more.
+    pub fn forget_strangers(&mut self) {
+        let speaks_of_us = |path: &Path| std::fs::read(path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("twining"));
+        self.files.retain(|item| speaks_of_us(&item.path));
+    }
+
     /// Forgets a file.
     pub fn forget(&mut self, path: &Path) {
         self.files.retain(|item| item.path != path);

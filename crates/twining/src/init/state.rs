@@ -27,14 +27,28 @@ pub struct Wired {
     pub gate: Option<Vec<String>>,
     /// Files with hooks of ours that stand where the host does not look.
     pub overlooked: Vec<String>,
-    /// The words that start its server, if it starts ours.
-    pub server: Option<Vec<String>>,
+    /// What its settings say of our server.
+    pub server: Server,
+    /// Why its files cannot be compared with what is written today, if they cannot.
+    pub unfit: Option<String>,
     pieces: Vec<Piece>,
+}
+
+/// What a host's settings say of our server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Server {
+    /// Nothing, and nobody ever put it there.
+    Missing,
+    /// Nothing any more: it was put into this file.
+    Gone(String),
+    /// It is started with these words; with none, it is not started at all.
+    Started(Vec<String>),
 }
 
 /// Every host that is wired up in this project.
 pub fn wired(project: &Project) -> Result<Vec<Wired>, Problem> {
     let ground = ground(project, reach_of(project));
+    let receipt = Receipt::read(project.engine.store().receipt().ok().flatten().as_deref());
     let mut found = Vec::new();
     for host in Host::ALL {
         let pieces = ours_to_write(project, &ground, host.pieces(&ground));
@@ -42,19 +56,25 @@ pub fn wired(project: &Project) -> Result<Vec<Wired>, Problem> {
         // Words in a file that several hosts read say nothing of this one.
         let tells = |piece: &&Piece| matches!(piece.part, Part::Server { .. } | Part::Hooks(_) | Part::Toml(_));
         let there: Vec<&Piece> = pieces.iter().filter(tells).filter(|piece| piece.part.is_in(&text(piece))).collect();
-        if there.is_empty() {
+        let server = server_of(&pieces, &receipt, &ground);
+        // What was put here once and is gone is a host that is wired up no more, not one that never was.
+        let was_here = pieces.iter().filter(tells).any(|piece| was_written(&receipt, &piece.file));
+        if there.is_empty() && !was_here && !matches!(server, Server::Started(_)) {
             continue;
         }
         let gate = there.iter().find_map(|piece| gate_in(&text(piece), host));
         let overlooks = |piece: &&&Piece| hooks_in(&text(piece), host).iter().any(|hook| hook.is_stray);
         let overlooked: Vec<PathBuf> = there.iter().filter(overlooks).map(|piece| piece.file.clone()).collect();
-        let server = there.iter().find_map(|piece| server_in(&piece.part, &text(piece)));
         let mut sheet = Sheet::new(&ground.checkout, ground.home.as_deref());
-        pieces.iter().try_for_each(|piece| piece.put(&mut sheet))?;
-        let drift = sheet.edits()?.into_iter().map(|edit| edit.shown).collect();
+        let compared = pieces.iter().try_for_each(|piece| piece.put(&mut sheet)).and_then(|()| sheet.edits());
+        // One host's broken file says nothing of the others.
+        let (drift, unfit) = match compared {
+            Ok(edits) => (edits.into_iter().map(|edit| edit.shown).collect(), None),
+            Err(problem) => (Vec::new(), Some(problem.to_json()["message"].as_str().unwrap_or_default().to_owned())),
+        };
         let mut overlooked: Vec<String> = overlooked.iter().map(|file| sheet.shown(file)).collect();
         overlooked.dedup();
-        found.push(Wired { host, drift, gate, overlooked, server, pieces });
+        found.push(Wired { host, drift, gate, overlooked, server, unfit, pieces });
     }
     Ok(found)
 }
@@ -100,7 +120,7 @@ fn was_written(receipt: &Receipt, file: &Path) -> bool {
 /// Brings every host that is wired up, and git, up to date; the files that changed.
 pub fn mend(project: &Project) -> Result<Vec<String>, Problem> {
     let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
-    for wired in wired(project)? {
+    for wired in wired(project)?.into_iter().filter(|wired| wired.unfit.is_none()) {
         wired.pieces.iter().try_for_each(|piece| piece.put(&mut sheet))?;
     }
     if let Some(git) = git_ground(project, &mut sheet) {
@@ -145,6 +165,19 @@ fn gate_in(text: &str, host: Host) -> Option<Vec<String>> {
 fn hooks_in(text: &str, host: Host) -> Vec<Wire> {
     let hooks = Settings::read(Some(text)).ok().and_then(|settings| settings.get(&["hooks"]));
     hooks.map_or_else(Vec::new, |hooks| wires(host.name(), &json!({ "hooks": hooks })))
+}
+
+/// What the settings of a host say of our server.
+fn server_of(pieces: &[Piece], receipt: &Receipt, ground: &Ground) -> Server {
+    let Some(piece) = pieces.iter().find(|piece| matches!(piece.part, Part::Server { .. } | Part::Toml(_))) else { return Server::Missing };
+    let text = fs::read_to_string(&piece.file).unwrap_or_default();
+    match server_in(&piece.part, &text) {
+        // The other implementation goes by this name too, and is told by itself.
+        Some(words) if words.iter().any(|word| word.contains("twining-mcp")) => Server::Missing,
+        Some(words) => Server::Started(words),
+        None if was_written(receipt, &piece.file) => Server::Gone(Sheet::new(&ground.checkout, ground.home.as_deref()).shown(&piece.file)),
+        None => Server::Missing,
+    }
 }
 
 fn server_in(part: &Part, text: &str) -> Option<Vec<String>> {

@@ -57,7 +57,12 @@ impl Throwaway {
 impl Drop for Throwaway {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.dir);
+        let _ = fs::remove_dir_all(cache_of(&self.dir));
     }
+}
+
+fn cache_of(dir: &Path) -> PathBuf {
+    dir.with_extension("cache")
 }
 
 /// Runs a hook as its host would, and gives what it said.
@@ -67,6 +72,8 @@ pub(super) fn run(words: &[String], told: &Value, place: &Throwaway, project: &P
     let mut command = Command::new(&program);
     command.args(in_throwaway(rest, place)).current_dir(&place.dir);
     command.env_remove("TWINING_PROJECT").env("CLAUDE_PROJECT_DIR", &place.dir);
+    // What is kept of a throwaway is of use to nobody after it.
+    command.env("XDG_CACHE_HOME", cache_of(&place.dir));
     running::run(&mut command, &told.to_string()).map(|said| format!("{}{}", said.out, said.err))
 }
 

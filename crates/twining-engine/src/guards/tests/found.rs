@@ -35,6 +35,86 @@ fn while_the_policy_cannot_be_read_nothing_changes_but_the_policy() {
 }
 
 #[test]
+fn a_policy_that_was_broken_before_anybody_came_takes_no_guard_away() {
+    let rule = "  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n";
+    for (broken, line) in [
+        (format!("guards:\n<<<<<<< HEAD\n{rule}=======\n{rule}>>>>>>> theirs\n"), 2),
+        (format!("guards:\n{rule} - {{id: b, tools: [Bash]\n"), 4),
+        (format!("guards: [\nroles: {{}}\n{rule}"), 1),
+        ("- guards\n".to_owned(), 1),
+        (format!("guards:\n{rule}\tid: tab\n"), 3),
+    ] {
+        let guards = loaded("", &broken);
+        assert_eq!(stopped(&guards, &write("src/a.rs", "fn b() {}\n")), Level::Block, "{broken}");
+        assert_eq!(stopped(&guards, &bash("git push")), Level::Ask, "{broken}");
+        let told = judge_with(&guards, "Write", &json!({"file_path": "/p/src/b.rs", "content": "x"}), &NoEvidence).reason();
+        assert!(told.contains("[policy-is-read]") && told.contains(".twining/policy.yml:") && told.contains("editing that file"), "{told}");
+        let told = guards.unread().expect("is told");
+        let at: u64 = told.split("policy.yml:").nth(1).and_then(|rest| rest.split(':').next()).expect("a line").parse().expect("a number");
+        assert!(at.abs_diff(line) <= 1, "line {line}: {told}");
+        // Nobody is locked in.
+        for line in [
+            "git status",
+            "cat .twining/policy.yml",
+            "twining guard list",
+            "git diff HEAD -- .twining/policy.yml | head -20",
+            "cd src && ls",
+        ] {
+            assert_eq!(stopped(&guards, &bash(line)), Level::Off, "{line}");
+        }
+        for line in [
+            "cat $(rm x)",
+            "git -c core.pager=x log",
+            "git diff --output=src/a.rs",
+            "git checkout --ours .twining/policy.yml",
+            "twining doctor --fix",
+            "make",
+        ] {
+            assert!(stopped(&guards, &bash(line)) >= Level::Ask, "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_mistake_beside_the_guards_leaves_them_in_force() {
+    let rule = "  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n";
+    for policy in [
+        format!("roles:\n  coach: [unclosed\nguards:\n{rule}"),
+        format!("guards:\n{rule}gates:\n  feature: {{coverage_threshold: a lot}}\n"),
+        format!("guards:\n{rule}  - {{id: wrong, tools: [Bash], say: x, colour: red}}\n"),
+        format!("roles: {{}}\n---\nguards:\n{rule}"),
+    ] {
+        let guards = loaded("", &policy);
+        assert_eq!(guards.unread(), None, "{policy}");
+        assert_eq!(stopped(&guards, &bash("git push")), Level::Block, "{policy}");
+        assert_eq!(stopped(&guards, &write("src/a.rs", "fn b() {}\n")), Level::Off, "{policy}");
+    }
+}
+
+#[test]
+fn whoever_mends_a_policy_leaves_no_guard_out_unasked() {
+    let rule = |id: &str| format!("  - {{id: {id}, tools: [Bash], when: {{command: git push}}, say: no}}\n");
+    let list = format!("guards:\n<<<<<<< HEAD\n{}=======\n  - id: theirs # of them\n    tools: [Bash]\n>>>>>>> x\n", rule("ours"));
+    let map =
+        "guards:\n<<<<<<< HEAD\n  ours:\n    when:\n      command: x\n=======\n  theirs: {tools: [Bash]}\n>>>>>>> x\nroles:\n  coach:\n"
+            .to_owned();
+    for broken in [list, map] {
+        let guards = loaded("", &broken);
+        let mut held = files();
+        held.0.insert("/p/.twining/policy.yml".into(), broken.clone());
+        let judged = |after: &str| {
+            let input = json!({"file_path": "/p/.twining/policy.yml", "content": after});
+            let event = Event::of_tool("Write", action("Write", &input), "/p");
+            guards.judge(&event, &Facts { root: "/p", files: &held, evidence: &NoEvidence, claims: &NoClaims }).verdict
+        };
+        assert_eq!(judged(&format!("guards:\n{}{}", rule("ours"), rule("theirs"))), Level::Off, "{broken}");
+        assert_eq!(judged(&format!("guards:\n{}", rule("ours"))), Level::Ask, "{broken}");
+        assert_eq!(judged("guards: []\n"), Level::Ask, "{broken}");
+        assert_eq!(judged(&broken.replace("<<<<<<< HEAD\n", "")), Level::Off, "one step on the way: {broken}");
+    }
+}
+
+#[test]
 fn an_agent_does_not_take_twining_away() {
     let guards = loaded("", "");
     for line in [

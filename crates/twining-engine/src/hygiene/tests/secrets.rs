@@ -252,3 +252,35 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_private_key_is_one_however_short_or_cut_off() {
+    let head = format!("-----BEGIN {}PRIVATE KEY-----", "");
+    let rsa = format!("-----BEGIN RSA {}-----", "PRIVATE KEY");
+    let foot = format!("-----END {}-----", "PRIVATE KEY");
+    for body in [
+        format!("{head}\nabc\n{foot}"),
+        format!("{rsa}\nabc=\n-----END RSA PRIVATE KEY-----"),
+        format!("key: {head}\r\nabc\r\ndef\r\n{foot} and more"),
+        format!("{head}\\nabc\\n{foot}"),
+        format!("{head}abc{foot}"),
+        format!("{head}\nMIIEvQIBADAN"),
+        format!("  {head}\n  abc\n  {foot}"),
+        format!("{head}\n\nabc\n"),
+    ] {
+        let (told, kinds) = redact(&body);
+        assert_eq!(kinds, ["private key"], "{body:?}");
+        assert!(!told.contains("abc") && !told.contains("MIIEvQ"), "{told:?}");
+    }
+    assert_eq!(redact(&format!("a {head}\nabc\n{foot} and more")).0, "a [redacted private key] and more");
+    for mention in [
+        format!("what stands between {head} and {foot} is secret"),
+        head.to_string(),
+        format!("{head}\n...\n{foot}"),
+        format!("{head}{foot}"),
+        format!("{head}\n{foot}"),
+        format!("looks for {head}\nand then it stops reading"),
+    ] {
+        assert_eq!(redact(&mention).1, [""; 0], "{mention:?}");
+    }
+}

@@ -117,7 +117,14 @@ fn what_we_export_as_madr_comes_back_as_the_same_decisions() {
 
     assert_eq!(import(&project, Source::Adr, &files).decisions, known(2), "into the same memory nothing comes");
     let other = Project::new();
-    assert_eq!(twice(&other, Source::Adr, &files).decisions, new(2));
+    let mut with_contents: Vec<SourceFile> = outcome.files.iter().map(|made| file(&made.name, &made.content)).collect();
+    with_contents.push(file("index.md", &outcome.content));
+    let told = twice(&other, Source::Adr, &with_contents);
+    assert_eq!((told.decisions, told.unread.len()), (new(2), 0), "the table of contents is none that could not be read");
+    let noted = format!("{}\nWhat we learned in May is that none of these hold.\n", outcome.content);
+    with_contents.pop();
+    with_contents.push(file("index.md", &noted));
+    assert_eq!(import(&other, Source::Adr, &with_contents).unread.len(), 1, "one that says more is told");
     let bare = |project: &Project| {
         let mut all = project.decisions();
         all.iter_mut().for_each(|decision| decision.origin = None);

@@ -1,0 +1,139 @@
+//! Git's hooks: our lines go into a script that is there, or around a program that is.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::block::{self, Marks, Spot};
+use super::git::GitGround;
+use super::sheet::{Sheet, unfit};
+use crate::installed::{NAME, for_shell, from_shell, on_path};
+use crate::problem::Problem;
+
+/// The hooks, and what becomes of a commit where ours refuses: nothing can be
+/// stopped any more when it has happened.
+pub const HOOKS: [(&str, &str); 2] = [("pre-commit", "exit $?"), ("post-commit", ":")];
+/// What a hook that is no shell script is called while ours stands in its place.
+const CHAINED: &str = "twining-chained";
+impl GitGround {
+    pub(super) fn put_hook(&self, sheet: &mut Sheet, name: &str, refused: &str) -> Result<(), Problem> {
+        let call = format!("{NAME} hook --agent git {name}");
+        let Some((folder, within)) = self.hooks() else {
+            let there = std::fs::read_to_string(self.shape.hooks.join(name)).unwrap_or_default();
+            if there.contains(&format!("hook --agent git {name}")) {
+                return Ok(());
+            }
+            sheet.note(format!(
+                "core.hooksPath leads to `{}`, which other repositories use too; add `{call}` to its {name} yourself",
+                self.shape.hooks.display()
+            ));
+            return Ok(());
+        };
+        let file = folder.join(name);
+        if file.is_symlink() {
+            sheet.note(format!("`{}` is a link; add `{call}` to what it leads to yourself", sheet.shown(&file)));
+            return Ok(());
+        }
+        // One with our block could be started when that was put in.
+        let had_ours = matches!(sheet.text(&file, &within), Ok(Some(script)) if block::is_there(&script, Marks::Hash));
+        if file.exists() && !starts(&file) && !had_ours && !self.is_husky() {
+            // To make it start would wake whatever else stands in it.
+            sheet.note(format!("`{}` is not executable, so git never starts it; it was left as it is", sheet.shown(&file)));
+            return Ok(());
+        }
+        let (there, started) = if self.hooks_are_tracked() {
+            ("command -v twining >/dev/null 2>&1".to_owned(), call.clone())
+        } else {
+            let program = for_shell(&self.program);
+            (format!("[ -x {program} ]"), call.replacen(NAME, &program, 1))
+        };
+        let body = format!("if {there}; then\n  {started} </dev/null || {refused}\nfi");
+        let Ok(there) = sheet.text(&file, &within) else {
+            sheet.note(format!("`{}` is no text, so it was left as it is; have it start `{call}` yourself", sheet.shown(&file)));
+            return Ok(());
+        };
+        let torn = |torn: block::Torn| unfit(&file.display().to_string(), &torn.to_string());
+        let text = match there.as_deref() {
+            None => block::put("#!/bin/sh\n", Marks::Hash, Spot::Second, &body).map_err(torn)?,
+            Some(script) if is_shell(script) || self.is_husky() => block::put(script, Marks::Hash, Spot::Second, &body).map_err(torn)?,
+            Some(program) => {
+                sheet.edit_program(&chained(&file), &within, Some(program.to_owned()))?;
+                let ours = block::put("#!/bin/sh\n", Marks::Hash, Spot::Second, &body).map_err(torn)?;
+                format!("{ours}exec \"$(dirname \"$0\")/{name}.{CHAINED}\" \"$@\"\n")
+            }
+        };
+        if self.is_husky() {
+            return sheet.edit(&file, &within, |_| Ok(Some(text)));
+        }
+        sheet.edit_program(&file, &within, Some(text))
+    }
+
+    pub(super) fn take_hook(&self, sheet: &mut Sheet, name: &str) -> Result<(), Problem> {
+        let Some((folder, within)) = self.hooks() else { return Ok(()) };
+        let file = folder.join(name);
+        if file.is_symlink() {
+            return Ok(());
+        }
+        let Ok(Some(script)) = sheet.text(&file, &within) else { return Ok(()) };
+        if !block::is_there(&script, Marks::Hash) {
+            return Ok(());
+        }
+        let theirs = sheet.text(&chained(&file), &within)?;
+        let rest = match theirs {
+            Some(theirs) => Some(theirs),
+            None => block::take(&script, Marks::Hash)
+                .map_err(|torn| unfit(&file.display().to_string(), &torn.to_string()))?
+                .filter(|rest| rest.trim() != "#!/bin/sh"),
+        };
+        sheet.edit(&file, &within, |_| Ok(rest))?;
+        if chained(&file).exists() {
+            sheet.edit_program(&chained(&file), &within, None)?;
+        }
+        Ok(())
+    }
+}
+
+/// The program that a script starts for a hook of ours, as far as it can be told.
+pub fn program_of(script: &str, name: &str) -> Option<String> {
+    let call = format!(" hook --agent git {name}");
+    let line = script.lines().map(str::trim).find(|line| line.contains(&call) && !line.starts_with('#'))?;
+    from_shell(line.split_once(&call)?.0.trim())
+}
+
+/// Whether there is a program behind a word of a script.
+pub fn can_start(word: &str) -> bool {
+    if word.contains('/') { Path::new(word).is_file() && starts(Path::new(word)) } else { on_path(word).is_some() }
+}
+
+/// Whether the system would start a file.
+pub fn starts(file: &Path) -> bool {
+    std::fs::metadata(file).is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
+}
+
+fn chained(hook: &Path) -> PathBuf {
+    let name = hook.file_name().unwrap_or_default().to_string_lossy();
+    hook.with_file_name(format!("{name}.{CHAINED}"))
+}
+
+/// A script that reads our block as it is meant. Without a first line git hands
+/// it to a shell.
+fn is_shell(script: &str) -> bool {
+    let first = script.lines().next().unwrap_or_default();
+    let Some(program) = first.strip_prefix("#!") else { return !script.starts_with('\u{7f}') };
+    let words: Vec<&str> = program.split_whitespace().filter_map(|word| word.rsplit('/').next()).collect();
+    words.iter().any(|word| ["sh", "bash", "dash", "zsh", "ksh", "busybox"].contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_shell_reads_is_told_from_what_it_does_not() {
+        for shell in ["#!/bin/sh\n", "#!/usr/bin/env bash\nset -e\n", "#! /bin/dash -e\n", "make lint\n"] {
+            assert!(is_shell(shell), "{shell}");
+        }
+        for other in ["#!/usr/bin/env python3\n", "#!/usr/bin/node\n", "\u{7f}ELF"] {
+            assert!(!is_shell(other), "{other}");
+        }
+    }
+}
