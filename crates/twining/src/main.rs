@@ -4,6 +4,7 @@
 //! the command line ([`cli`]) and MCP ([`mcp`]).
 
 mod allowed;
+mod ancestry;
 mod cli;
 mod commands;
 mod completions;

@@ -487,6 +487,32 @@ fn what_another_works_on_is_left_alone() {
 }
 
 #[test]
+fn a_host_that_tells_no_session_may_edit_what_its_own_agent_claimed() {
+    let project = project();
+    let edit = || {
+        let told = json!({"tool_name": "Write", "tool_input": {"file_path": "src/auth/jwt.rs", "content": "x"}});
+        decision(&hook(&project, "PreToolUse", told))
+    };
+    let claim = json!({"paths": ["src/auth"], "reason": "rewriting tokens"});
+    // This test is the host: it starts the server and the hook.
+    let mut ours = project.server(&[]);
+    ours.initialize();
+    let claimed = ours.call("twining_claim", &claim);
+    assert_eq!(edit(), Value::Null, "{claimed}");
+    let id = claimed["structuredContent"]["claim"]["id"].as_str().expect("has an id").to_owned();
+    ours.call("twining_claim", &json!({"release": id}));
+    // Behind a shell that waits for it, it is another host's.
+    let mut shell = std::process::Command::new("sh");
+    let server = project.command(&["mcp"]);
+    shell.args(["-c", "\"$0\" \"$@\"; exit", server.get_program().to_str().expect("a path"), "mcp"]).current_dir(project.path());
+    shell.envs(server.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut theirs = common::Server::start(shell);
+    theirs.initialize();
+    theirs.call("twining_claim", &claim);
+    assert_eq!(edit(), "deny");
+}
+
+#[test]
 fn what_a_decision_rules_out_is_refused_until_a_person_overrides_it() {
     let project = project();
     let uses = |name: &str| {

@@ -97,7 +97,7 @@ fn s46_a_program_of_our_name_in_front_of_ours_is_not_started() {
     shop.told(&["init", "--agent", "none"]);
     let trap = format!("#!/bin/sh\ntouch '{}'\nexit 1\n", shop.path("trapped").display());
     shop.program("twining", &trap);
-    for planted in ["twining", ".twining/twining", ".git/twining/twining"] {
+    for planted in ["twining", ".twining/twining", ".git/twining/twining", ".git/hooks/twining"] {
         shop.write_program(planted, &trap);
     }
     let graph = merged(&shop);

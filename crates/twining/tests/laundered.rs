@@ -149,3 +149,28 @@ fn what_was_tested_here_is_still_tested_after_a_switch() {
     sh(&project, "git checkout -q side");
     assert_eq!(stop(&project), Value::Null);
 }
+
+#[test]
+fn a_milder_policy_from_the_team_is_told_and_one_from_here_holds() {
+    let policy = "guards:\n  - id: no-push\n    tools: [Bash]\n    when: {command: [git push --force]}\n    say: no\n";
+    for (remote, decision) in [("origin", Value::Null), ("../clone", Value::from("block"))] {
+        let project = project();
+        write(&project, ".twining/policy.yml", policy);
+        commit(&project, "a rule");
+        let team = project.path().parent().expect("a folder").join("team.git");
+        sh(&project, &format!("git clone -q --bare . '{0}'; git remote add origin '{0}'; git fetch -q origin", team.display()));
+        start(&project, "s-1");
+        assert_eq!(stop(&project), Value::Null);
+        let milder = "printf 'guards: []\\n' > .twining/policy.yml; git commit -qam milder";
+        sh(&project, &format!("git clone -q '{}' ../clone; cd ../clone; {milder}; git push -q origin main:news", team.display()));
+        let branch = if remote == "origin" { "news" } else { "main" };
+        sh(&project, &format!("git pull -q {remote} {branch}"));
+        let told = stop(&project);
+        assert_eq!(told["decision"], decision, "{remote}: {told}");
+        let words = told["systemMessage"].as_str().or(told["reason"].as_str()).expect("words");
+        assert!(words.contains("`no-push` would no longer hold"), "{remote}: {words}");
+        if remote == "origin" {
+            assert_eq!(stop(&project), Value::Null, "once");
+        }
+    }
+}

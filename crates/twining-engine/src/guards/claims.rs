@@ -18,6 +18,9 @@ pub struct Actor {
     pub session: String,
     /// The names it goes by: a subagent's id and kind.
     pub names: Vec<String>,
+    /// The processes it descends from: where a host does not tell its session, the
+    /// server names the host's process behind an `@`.
+    pub processes: Vec<u32>,
 }
 
 /// Claims of others that hold now.
@@ -69,9 +72,11 @@ impl ClaimsOfOthers {
 impl Line {
     fn is_of(&self, actor: &Actor) -> bool {
         let session = self.session_id.as_deref().filter(|session| !session.is_empty());
+        let host = session.and_then(|session| session.rsplit_once('@')).and_then(|(_, process)| process.parse().ok());
         let agent = self.agent_id.as_deref().unwrap_or_default();
         // `main` is what everybody is called who gives no name.
         session == Some(actor.session.as_str())
+            || host.is_some_and(|host| actor.processes.contains(&host))
             || actor.names.iter().any(|name| name == agent)
             || (agent == "main" && session.is_none() && actor.names.is_empty())
     }
@@ -121,6 +126,7 @@ mod tests {
         {"id":"4","agent_id":"mallory","paths":["lib"],"until":"2026-01-02T02:00:00Z"},
         {"id":"5","agent_id":"mallory","paths":["app"],"until":"9999-12-31T23:59:59Z"},
         {"id":"7","agent_id":"eve","paths":["**","s*","project","."],"until":"2026-01-01T02:00:00Z"},
+        {"id":"8","agent_id":"main","session_id":"01K9Z3M4E0A1B2C3D4E5F6G7H1@812","paths":["web"],"until":"2026-01-01T02:00:00Z"},
         {"id":"6","agent_id":"dave","paths":["bin"],"until":"2026-01-02T01:00:00Z"}]}"#;
 
     fn held(actor: &Actor, path: &str) -> Option<String> {
@@ -130,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_claim_covers_what_is_under_it_until_it_ends_and_never_its_own_agent() {
-        let me = Actor { session: "s-c".into(), names: Vec::new() };
+        let me = Actor { session: "s-c".into(), ..Actor::default() };
         assert_eq!(held(&me, "src/auth/jwt.rs").as_deref(), Some("alice"));
         assert_eq!(held(&me, "src/authority.rs"), None);
         assert_eq!(held(&me, "docs/a.md"), None, "it has ended");
@@ -139,8 +145,11 @@ mod tests {
         assert_eq!(held(&me, "bin/a").as_deref(), Some("dave"), "a day is as long as it may be");
         assert_eq!((held(&me, "src/b.rs"), held(&me, "setup.py")), (None, None), "a claim names places, not patterns");
         assert_eq!(held(&me, "s*/a").as_deref(), Some("eve"), "letter by letter");
-        assert_eq!(held(&Actor { session: "s-a".into(), names: Vec::new() }, "src/auth/jwt.rs"), None);
-        assert_eq!(held(&Actor { session: "s-c".into(), names: vec!["alice".into()] }, "src/auth/jwt.rs"), None);
+        assert_eq!(held(&Actor { session: "s-a".into(), ..Actor::default() }, "src/auth/jwt.rs"), None);
+        assert_eq!(held(&Actor { session: "s-c".into(), names: vec!["alice".into()], ..Actor::default() }, "src/auth/jwt.rs"), None);
+        assert_eq!(held(&me, "web/a").as_deref(), Some("main"));
+        let beside = |processes: &[u32]| held(&Actor { processes: processes.to_vec(), ..me.clone() }, "web/a");
+        assert_eq!((beside(&[900, 812, 1]), beside(&[813]).as_deref()), (None, Some("main")), "a server of the same host made it");
         assert!(ClaimsOfOthers::read(b"{", &me, Time::from_ms(0)).held("src/auth/jwt.rs").is_none());
     }
 }

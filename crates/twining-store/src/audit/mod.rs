@@ -228,6 +228,12 @@ impl Store {
         Ok(self.git_moves(&room, &Said::default(), &Anchor::default()).now)
     }
 
+    /// Where git was when the comparison last found all well.
+    pub fn audited_place(&self) -> Result<Anchor, StoreError> {
+        let Some(room) = self.audited_room()? else { return Ok(Anchor::default()) };
+        Ok(Ledger::open(&room.layout)?.read()?.anchor.unwrap_or_default())
+    }
+
     /// A file of the project as git put it there since a place, or had it then; the
     /// nearest first, nothing where it had none. Commits made here since do not count.
     pub fn git_versions(&self, since: &Anchor, path: &str) -> Result<Vec<Version>, StoreError> {

@@ -72,6 +72,11 @@ pub fn brought(audit: &Audit) -> Option<String> {
     Some(format!("git brought changes to .twining/ that Twining did not write here{commits}: {}", parts.join("; ")))
 }
 
+/// The same of policy and settings.
+pub fn brought_rules(brought: &[String]) -> Option<String> {
+    (!brought.is_empty()).then(|| text::visible(&format!("git brought changes to what holds in this project: {}", brought.join("; "))))
+}
+
 /// The same of feature lists.
 pub fn brought_lists(brought: &[String]) -> Option<String> {
     (!brought.is_empty())

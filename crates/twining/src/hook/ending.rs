@@ -9,7 +9,7 @@ use super::reply::Reply;
 use super::rules::{self, Checked};
 use super::scene::Scene;
 use super::traced::{self, Held};
-use super::{auto_loop, by_hand, changed, running, whereabouts};
+use super::{auto_loop, by_hand, changed, from_others, running, whereabouts};
 
 /// The guard of coders that return with nothing done.
 const RETURNS: &str = "return-needs-changes";
@@ -20,20 +20,21 @@ const COMPARED: [&str; 3] = ["tested-needs-evidence", "policy-only-grows", "hook
 /// Whether the agent may stop.
 pub fn reply(scene: &Scene) -> Reply {
     let store = scene.project.engine.store();
-    // What cannot be compared is compared next time.
-    let audit = store.audit().unwrap_or_default();
     let taken = whereabouts::taken_away(scene);
     if !store.exists().unwrap_or(false) {
-        return without_memory(scene, audit.lost, taken.as_deref());
+        return without_memory(scene, store.lost(), taken.as_deref());
     }
     let mut notes = scene.notes();
     running::forget(store, &scene.heard);
     let is_forgotten = scene.heard.stop_hook_active && !scene.is_remembered();
     let Checked { guards, forged, seal } = rules::guards_checked(&scene.project, notes.checked.as_deref());
     notes.checked = seal;
+    let rules = from_others::taken_over(scene, &guards);
+    // What cannot be compared is compared next time.
+    let audit = store.audit().unwrap_or_default();
     let odd = forged.into_iter().chain(audit.lost.map(by_hand::lost).or(taken)).collect();
     let lists = scene.lists().changed(&guards, &scene.recorded_so_far());
-    let told: Vec<String> = by_hand::brought(&audit).into_iter().chain(by_hand::brought_lists(&lists.brought)).collect();
+    let told: Vec<String> = [rules, by_hand::brought(&audit), by_hand::brought_lists(&lists.brought)].into_iter().flatten().collect();
     let told = (!told.is_empty()).then(|| told.join("\n"));
     traced::told(&scene.project, &scene.heard, told.as_deref());
     let reply = match reason(scene, &guards, odd, lists.slipped, &audit, &notes) {

@@ -16,6 +16,10 @@ const INSIDE: [&str; 2] = ["twining", "local"];
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 /// Files of one kind that are kept.
 const MOST_FILES: usize = 64;
+/// What sessions of a project are remembered by: nobody can make it anew.
+pub const SESSIONS: &str = "local-";
+/// Projects whose sessions are remembered.
+const MOST_PROJECTS: usize = 2_048;
 
 /// The folder, if this system says where such things go and it is ours alone.
 pub struct Kept(Option<Dir>);
@@ -78,10 +82,11 @@ fn make_room(dir: &Dir, name: &str) -> Option<()> {
     let all = dir.list().ok()?;
     // Whoever was killed while it wrote left its half behind.
     for kind in [kind, "new"] {
+        let most = if SESSIONS.strip_suffix('-') == Some(kind) { MOST_PROJECTS } else { MOST_FILES };
         let mut same: Vec<&String> = all.iter().filter(|known| known.split('-').next() == Some(kind)).collect();
-        if same.len() >= MOST_FILES {
-            same.sort_by_key(|known| dir.stat(known).ok().flatten().map(|(_, print)| print.mtime_ns));
-            same.iter().take(MOST_FILES / 2).try_for_each(|old| dir.remove(old).map(drop)).ok()?;
+        if same.len() >= most {
+            same.sort_by_cached_key(|known| dir.stat(known).ok().flatten().map(|(_, print)| print.mtime_ns));
+            same.iter().take(most / 2).try_for_each(|old| dir.remove(old).map(drop)).ok()?;
         }
     }
     Some(())
@@ -145,9 +150,9 @@ mod tests {
         assert_eq!(kept.get("a").as_deref(), Some(&b"2"[..]));
         kept.forget("a");
         assert_eq!(kept.get("a"), None);
-        kept.put("local-x", b"seen");
+        kept.put(&format!("{SESSIONS}x"), b"seen");
         (0..MOST_FILES * 2).for_each(|n| kept.put(&format!("guards-{n}"), b"made"));
-        assert!(kept.get("local-x").is_some() && kept.get(&format!("guards-{}", MOST_FILES * 2 - 1)).is_some());
+        assert!(kept.get(&format!("{SESSIONS}x")).is_some() && kept.get(&format!("guards-{}", MOST_FILES * 2 - 1)).is_some());
         assert!(kept.get("guards-0").is_none(), "the oldest went");
         #[cfg(unix)]
         {

@@ -15,6 +15,7 @@ mod changed;
 mod commit_check;
 mod ending;
 mod evidence;
+mod from_others;
 pub mod git;
 mod halves;
 mod host;

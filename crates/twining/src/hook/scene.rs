@@ -12,6 +12,7 @@ use super::evidence::Recorded;
 use super::lists::Lists;
 use super::workspace::Workspace;
 use super::{ending, rules};
+use crate::ancestry;
 use crate::desk::Project;
 use crate::problem::Problem;
 
@@ -76,11 +77,11 @@ impl Scene {
     fn claims(&self) -> ClaimsOfOthers {
         let event = &self.heard.event;
         let names = event.agent_id.iter().chain(&event.agent_type).cloned().collect();
-        let actor = Actor { session: self.heard.session.clone(), names };
         let store = self.project.engine.store();
         // A file of claims that cannot be read claims nothing.
-        let bytes = store.claims_file().ok().flatten();
-        bytes.map(|bytes| ClaimsOfOthers::read(&bytes, &actor, store.ids().now())).unwrap_or_default()
+        let Some(bytes) = store.claims_file().ok().flatten() else { return ClaimsOfOthers::default() };
+        let actor = Actor { session: self.heard.session.clone(), names, processes: ancestry::processes() };
+        ClaimsOfOthers::read(&bytes, &actor, store.ids().now())
     }
 
     /// What hooks remember of the session.

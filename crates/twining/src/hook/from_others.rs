@@ -1,0 +1,35 @@
+//! Policy and settings that others changed, and git brought: told in a line, and
+//! taken as they are. The same change made here holds.
+
+use twining_engine::guards::{Accepted, Guards};
+
+use super::by_hand;
+use super::scene::Scene;
+
+/// Takes what came from others, and says what it changed. Before the records are
+/// compared: from then on all that git has is known.
+pub fn taken_over(scene: &Scene, guards: &Guards) -> Option<String> {
+    let mut accepted = scene.accepted();
+    if accepted.slipped_texts(guards, &|path| scene.work.text(path)).is_empty() {
+        return None;
+    }
+    let store = scene.project.engine.store();
+    let place = store.audited_place().ok()?;
+    let mut brought = Vec::new();
+    for path in Accepted::TEXTS {
+        let now = scene.work.text(path);
+        let only = |asked: &str| if asked == path { now.clone() } else { accepted.texts.get(asked).cloned() };
+        let slipped = accepted.slipped_texts(guards, &only);
+        let versions = || store.git_versions(&place, path).unwrap_or_default();
+        let is_now = |bytes: Option<Vec<u8>>| bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()) == now;
+        if !slipped.is_empty() && versions().into_iter().any(|version| version.is_others && is_now(version.bytes)) {
+            brought.extend(slipped);
+            accepted.accept(path, now.as_deref());
+        }
+    }
+    if brought.is_empty() {
+        return None;
+    }
+    scene.keep_accepted(&accepted);
+    by_hand::brought_rules(&brought)
+}
