@@ -499,8 +499,7 @@ fn a_host_that_tells_no_session_may_edit_what_its_own_agent_claimed() {
     ours.initialize();
     let claimed = ours.call("twining_claim", &claim);
     assert_eq!(edit(), Value::Null, "{claimed}");
-    let id = claimed["structuredContent"]["claim"]["id"].as_str().expect("has an id").to_owned();
-    ours.call("twining_claim", &json!({"release": id}));
+    ours.call("twining_claim", &json!({"paths": ["src/auth"], "action": "release"}));
     // Behind a shell that waits for it, it is another host's.
     let mut shell = std::process::Command::new("sh");
     let server = project.command(&["mcp"]);
@@ -508,8 +507,8 @@ fn a_host_that_tells_no_session_may_edit_what_its_own_agent_claimed() {
     shell.envs(server.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let mut theirs = common::Server::start(shell);
     theirs.initialize();
-    theirs.call("twining_claim", &claim);
-    assert_eq!(edit(), "deny");
+    let claimed = theirs.call("twining_claim", &claim);
+    assert_eq!(edit(), "deny", "{claimed}");
 }
 
 #[test]
