@@ -45,6 +45,13 @@ impl Proofs<'_> {
         Ok(Some(judge_evidence(&feature, &self.remembered, &files)))
     }
 
+    /// The run a feature was found to work by when it was last spoken of. What happened to
+    /// its files, or to other tests, since is no reason to take that back.
+    #[must_use]
+    pub fn passed(&self, name: &str) -> Option<&str> {
+        self.remembered.last_report(name, |_| true).filter(|report| report.outcome == "passed").and_then(|report| report.run.as_deref())
+    }
+
     fn named(&self, name: &str) -> Result<Option<Feature>, String> {
         let shelf = self.shelf.get_or_init(|| self.engine.store().features().map_err(|error| error.to_string()));
         let shelf = shelf.as_ref().map_err(Clone::clone)?;

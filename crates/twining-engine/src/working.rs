@@ -78,6 +78,22 @@ impl Engine {
         self.store().transact_features(|_| Ok::<_, Failure>((change, ())))
     }
 
+    /// Remembers that a feature was found to work by a run, where a list was edited by
+    /// hand to say so and guards let it.
+    pub fn remember_passed(&self, caller: &Caller, feature: &str, run: &str) -> Result<(), Failure> {
+        let report = AttemptReport {
+            at: self.store().ids().now(),
+            feature: feature.to_owned(),
+            agent: caller.agent.clone(),
+            role: "other".to_owned(),
+            outcome: "passed".to_owned(),
+            summary: "marked in the list".to_owned(),
+            run: Some(run.to_owned()),
+        };
+        let change = twining_store::FeatureChange { lines: vec![report.to_line()], ..Default::default() };
+        self.store().transact_features(|_| Ok::<_, Failure>((change, ())))
+    }
+
     /// Everything remembered of runs and reports.
     pub fn remembered(&self) -> Result<Remembered, Failure> {
         Ok(Remembered::read(&self.store().features()?.runs))

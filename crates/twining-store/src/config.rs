@@ -231,7 +231,11 @@ impl Config {
         let Some(handle) = layout.top.open(CONFIG)? else { return Ok(Self::default()) };
         match handle.read_all(limits::CONFIG_BYTES) {
             Ok(bytes) => Ok(Self::parse(&bytes)),
-            Err(StoreError::Damaged { what }) => Ok(Self { notes: vec![format!("{what}; defaults are used")], ..Self::default() }),
+            Err(StoreError::Damaged { what }) => {
+                // Too large to be read, it may still be of a newer version, and must not be written over.
+                let version = handle.read_all(VERSION_WITHIN).ok().and_then(|bytes| version_line(&bytes)).unwrap_or(VERSION);
+                Ok(Self { version, notes: vec![format!("{what}; defaults are used")], ..Self::default() })
+            }
             Err(error) => Err(error),
         }
     }
@@ -323,6 +327,9 @@ fn from_yaml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|e| e.to_string())
 }
+
+/// Bytes of a `config.yml` that are looked through for its version alone.
+const VERSION_WITHIN: usize = 16 * 1024 * 1024;
 
 /// The version as a line of its own, for a file whose rest does not parse. One
 /// that is no number we know of can only be newer than ours.

@@ -12,7 +12,7 @@ use twining_engine::import::Intent;
 use twining_model::{Refused, limits};
 
 use crate::commands::VERBS;
-use crate::desk::{Project, caller_at_cli};
+use crate::desk::{Project, caller_at_cli, checked_agent};
 use crate::drivers::{self, DRIVERS};
 use crate::import::Aim;
 use crate::mcp::{self, Selection};
@@ -315,7 +315,10 @@ fn run(matches: &ArgMatches) -> Ending {
     };
     let style = if given.get_flag("json") { Style::Json } else { Style::Words };
     let project = given.get_one::<PathBuf>("project").cloned();
-    let agent = given.get_one::<String>("agent").cloned();
+    let agent = match checked_agent(given.get_one::<String>("agent").cloned()) {
+        Ok(agent) => agent,
+        Err(problem) => return out::problem(style, &problem),
+    };
     let ended = match name.as_str() {
         "mcp" => {
             let tools = given.get_one::<Selection>("tools").cloned();

@@ -139,6 +139,17 @@ pub fn session_of_host() -> Option<String> {
     std::env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|session| !session.is_empty())
 }
 
+/// Refuses a name that was given and is none: whoever meant a variable would sign as
+/// somebody else.
+pub fn checked_agent(given: Option<String>) -> Result<Option<String>, Problem> {
+    match given {
+        Some(name) if name.trim().is_empty() => {
+            Err(Problem::refused(&Refused::new("agent", "must not be empty")).with_hint("leave --agent out to sign as main"))
+        }
+        given => Ok(given),
+    }
+}
+
 fn agent_name(given: Option<String>) -> String {
     let named = given.or_else(|| std::env::var("TWINING_AGENT").ok());
     named.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "main".to_owned())

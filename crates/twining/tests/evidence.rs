@@ -74,7 +74,7 @@ fn the_newest_run_of_the_tests_counts() {
     let why = denied(&project);
     assert!(why.contains("1 of 3 tests failed in `cargo test --all-features`") && why.contains("run those tests again"), "{why}");
     let refused = report(&project, "passed", &[]);
-    assert!(refused.code != 0 && refused.stderr.contains("after `cargo test` had passed"), "{refused:?}");
+    assert!(refused.code != 0 && refused.stderr.contains("that `cargo test` passed before shows nothing"), "{refused:?}");
     // Saying that they passed changes nothing that the host saw.
     let word = ["--command", "cargo test", "--exit-code", "0", "--tests-run", "3", "--tests-passed", "3"];
     let refused = report(&project, "passed", &word);
@@ -216,4 +216,46 @@ fn half_a_character_refuses_a_call_and_holds_nobody_elsewhere() {
     assert_eq!(answer(&stopped), Value::Null);
     let whole = tell("PreToolUse", r#""tool_name":"Write","tool_input":{"file_path":"src/b.rs","content":"\ud83d\ude00"}"#);
     assert_eq!(answer(&whole), Value::Null);
+}
+
+#[test]
+fn a_feature_that_was_found_to_work_stays_so_when_the_next_one_breaks_the_tests() {
+    for by_hand in [true, false] {
+        let project = project();
+        init_git(&project);
+        let git = |words: &[&str]| {
+            let identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+            let ran = std::process::Command::new("git").args(identity).args(words).current_dir(project.path()).status();
+            assert!(ran.is_ok_and(|status| status.success()), "{words:?}");
+        };
+        git(&["add", "-A"]);
+        git(&["commit", "-qm", "one"]);
+        answer(&hook(&project, "SessionStart", json!({})));
+        ran(&project, "cargo test", 0, PASSED);
+        if by_hand {
+            assert_eq!(denied(&project), "");
+            let list = fs::read_to_string(project.path().join(LIST)).expect("is there").replace("\"tested\":false", "\"tested\":true");
+            write(&project, LIST, &list);
+            let edit = json!({"file_path": LIST, "old_string": "\"tested\":false", "new_string": "\"tested\":true"});
+            answer(&hook(&project, "PostToolUse", json!({"tool_name": "Edit", "tool_input": edit, "tool_response": {}})));
+        } else {
+            assert_eq!(report(&project, "passed", &[]).code, 0);
+        }
+        // On with the next one: a test that is not met yet, and a change.
+        write(&project, "src/a.rs", "fn a() {}\nfn b() {}\n");
+        ran(&project, "cargo test", 101, FAILED);
+        assert_eq!(answer(&hook(&project, "Stop", json!({}))), Value::Null, "by hand: {by_hand}");
+        git(&["add", "-A"]);
+        let committed = project.run(&["hook", "--agent", "git", "pre-commit"]);
+        assert_eq!(committed.code, 0, "by hand: {by_hand}: {committed:?}");
+    }
+    // Marked behind our back after they failed, it is held.
+    let project = project();
+    answer(&hook(&project, "SessionStart", json!({})));
+    ran(&project, "cargo test", 0, PASSED);
+    ran(&project, "cargo test", 101, FAILED);
+    let list = fs::read_to_string(project.path().join(LIST)).expect("is there").replace("\"tested\":false", "\"tested\":true");
+    write(&project, LIST, &list);
+    let held = answer(&hook(&project, "Stop", json!({})));
+    assert!(held["reason"].as_str().is_some_and(|why| why.contains("1 of 3 tests failed")), "{held}");
 }

@@ -140,11 +140,15 @@ fn no_line_on_stdin_kills_the_server_or_goes_unanswered() {
     let mut server = project.server(&[]);
     // Before a conversation is open.
     server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-    server.send_bytes(b"garbage");
+    let answered_to_nobody = |server: &mut common::Server, line: &[u8]| {
+        server.send_bytes(line);
+        assert_eq!(server.receive()["id"], Value::Null);
+    };
+    answered_to_nobody(&mut server, b"garbage");
     server.initialize();
-    server.send_bytes(b"\xff\xfe\x00 not utf-8 {");
+    answered_to_nobody(&mut server, b"\xff\xfe\x00 not utf-8 {");
     server.send_bytes(b"");
-    server.send_bytes(b"]]]]{{{{");
+    answered_to_nobody(&mut server, b"]]]]{{{{");
     server.send(&json!({"jsonrpc": "2.0", "method": "notifications/unheard_of", "params": {"a": 1}}));
 
     let deep = format!(
@@ -173,6 +177,22 @@ fn no_line_on_stdin_kills_the_server_or_goes_unanswered() {
         server.ask(&json!({"jsonrpc": "2.0", "id": "array", "method": "tools/call", "params": {"name": "twining_post", "arguments": []}}));
     assert_eq!((&array["id"], &array["result"]["isError"]), (&json!("array"), &json!(true)), "{array}");
     structured(&server.call("twining_status", &json!({})));
+}
+
+#[test]
+fn a_line_that_is_no_json_is_answered_to_nobody() {
+    let project = Project::new();
+    let mut server = project.server(&[]);
+    server.initialize();
+    for line in [&b"not json"[..], b"{\"jsonrpc\": \"2.0\",", b"\xff\xfe", b"{}}"] {
+        server.send_bytes(line);
+        let answer = server.receive();
+        assert!(answer["id"].is_null() && answer.get("id").is_some(), "{answer}");
+        assert_eq!(answer["error"]["code"], -32700, "{answer}");
+    }
+    // What is JSON and wants no answer gets none: the next one is to the next question.
+    server.send_bytes(b"{\"jsonrpc\": \"2.0\", \"method\": 5}");
+    assert_eq!(server.ask(&json!({"jsonrpc": "2.0", "id": 7, "method": "ping"}))["id"], 7);
 }
 
 #[test]

@@ -230,3 +230,28 @@ fn what_was_typed_is_not_repeated_where_it_is_long_or_secret() {
         }
     }
 }
+
+#[test]
+fn an_agent_without_a_name_is_refused_and_not_taken_for_another() {
+    let project = Project::new();
+    for name in ["", "  "] {
+        for words in [vec!["post", "finding", "x", "--agent", name], vec!["init", "--agent", name], vec!["mcp", "--agent", name]] {
+            let ran = project.run(&words);
+            assert!(ran.code == 2 && ran.stderr.contains("`agent` must not be empty"), "{words:?}: {ran:?}");
+        }
+    }
+    assert!(!project.path().join(".twining").exists(), "nothing was written");
+}
+
+#[test]
+fn settings_of_a_newer_version_are_not_overlooked_because_they_are_large() {
+    let project = Project::new();
+    project.json(&["post", "finding", "x"]);
+    let large = format!("# {}\nversion: 2\n", "x".repeat(80_000));
+    std::fs::write(project.path().join(".twining/config.yml"), large).expect("writes");
+    let ran = project.run(&["post", "finding", "y"]);
+    assert!(ran.code == 1 && ran.stderr.contains("version 2"), "{ran:?}");
+    assert_eq!(project.json(&["read"])["entries"].as_array().map(Vec::len), Some(1), "it can be read");
+    std::fs::write(project.path().join(".twining/config.yml"), format!("version: 1\n# {}\n", "x".repeat(80_000))).expect("writes");
+    assert_eq!(project.run(&["post", "finding", "y"]).code, 0);
+}

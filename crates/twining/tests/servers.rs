@@ -140,3 +140,21 @@ fn a_hook_of_git_that_starts_nothing_is_a_failure() {
         assert_eq!(shop.run(&["doctor", "--fix"]).code, 0, "{name}");
     }
 }
+
+#[test]
+fn comments_that_a_host_does_not_take_are_told_and_those_it_takes_are_not() {
+    let shop = Repository::new();
+    shop.twining_on_path();
+    shop.write(".claude/settings.json", "{\n  // ours\n  \"model\": \"x\"\n}\n");
+    shop.write(".gemini/settings.json", "{\n  \"theme\": \"dark\" // at night\n}\n");
+    let told = shop.told(&["init", "--agent", "claude,gemini"]);
+    assert!(told["notes"].to_string().contains("claude takes plain JSON only and reads nothing of `.claude/settings.json`"), "{told}");
+    assert!(!told["notes"].to_string().contains("gemini"), "{told}");
+    let ran = shop.run(&["doctor"]);
+    assert!(ran.code == 3 && ran.stdout.contains("reads nothing of .claude/settings.json (key must be a string at line 2"), "{ran:?}");
+    let tested = shop.run(&["guard", "test"]);
+    assert!(tested.stdout.contains("claude does not fire") && tested.stdout.contains("gemini fires"), "{tested:?}");
+    shop.write(".claude/settings.json", &shop.read(".claude/settings.json").replace("  // ours\n", ""));
+    assert_eq!(shop.run(&["doctor"]).code, 0);
+    assert!(shop.run(&["guard", "test"]).stdout.contains("claude fires"));
+}

@@ -269,8 +269,11 @@ fn stealth_is_refused_where_git_cannot_be_asked() {
 fn purging_leaves_nothing_of_this_project_in_the_users_folders_and_all_of_another() {
     let (shop, kept) = (Repository::new(), |shop: &Repository| {
         let found = fs::read_dir(shop.path("home/.cache/twining/local")).into_iter().flatten().flatten();
-        found.map(|file| file.file_name().to_string_lossy().into_owned()).collect::<Vec<_>>()
+        let mut names: Vec<String> = found.map(|file| file.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
     });
+    shop.twining_on_path();
     let policy = "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n";
     let other = shop.path("other");
     fs::create_dir_all(other.join(".git")).expect("makes a folder");
@@ -289,6 +292,9 @@ fn purging_leaves_nothing_of_this_project_in_the_users_folders_and_all_of_anothe
         if dir == other {
             assert!(!kept(&shop).is_empty(), "something is kept");
         }
+        let known = kept(&shop);
+        shop.run_in(&dir, &["doctor"]);
+        assert_eq!(kept(&shop), known, "what doctor tries in a throwaway is not kept");
     }
     let both = kept(&shop).len();
     shop.told(&["uninstall", "--purge", "--yes"]);

@@ -254,6 +254,13 @@ mod tests {
             ("moment = \"2\"", "Cargo.toml"),
             ("moment==2.0 # dates", "requirements.txt"),
             ("import moment", "src/unknown"),
+            ("import m \"github.com/x/moment\"", "src/a.go"),
+            ("import 'package:moment/moment.dart';", "src/a.dart"),
+            ("import m from 'https://esm.sh/moment@2'", "src/a.ts"),
+            ("import m from 'npm:moment@2'", "src/a.ts"),
+            ("#[macro_use] extern crate moment;", "src/a.rs"),
+            ("@testable import moment", "src/a.swift"),
+            ("<?php use moment\\X;", "src/a.php"),
         ] {
             assert!(uses(line, "moment", path), "{path}: {line}");
         }
@@ -269,6 +276,9 @@ mod tests {
             (" * import moment from 'moment'", "src/a"),
             ("# from now on, no moment", "src/a.js"),
             ("import {moment} from './time'", "src/a.js"),
+            ("import m from './moment'", "src/a.js"),
+            ("import m from 'dayjs/plugin/moment'", "src/a.js"),
+            ("#include \"./moment.h\"", "src/a.c"),
             ("import moment from './time'", "src/a.js"),
             ("export const moment = 1", "src/a.js"),
             ("const x = { moment: 1, require }", "src/a.js"),

@@ -31,7 +31,7 @@ const BESIDE: [&str; 20] = [
     "gem",
 ];
 /// Words that may stand before the word a statement begins with.
-const BEFORE: [&str; 9] = ["pub", "static", "global", "async", "await", "unsafe", "then", "do", "else"];
+const BEFORE: [&str; 12] = ["pub", "static", "global", "async", "await", "unsafe", "then", "do", "else", "php", "testable", "_exported"];
 
 /// Whether a word for importing stands on a line.
 pub(super) fn has_word(line: &str) -> bool {
@@ -52,19 +52,18 @@ pub(super) fn brings_in(plain: &str, bare: &str, item: &str, family: Family, is_
         if bare.get(at..end) == Some(item) {
             is_given(bare, at, item, family, is_part)
         } else {
-            is_quoted(plain, bare, at, end) && has_word(bare)
+            is_quoted(plain, bare, at, end, family) && has_word(bare)
         }
     })
 }
 
-/// Whether a string is the module, or a part of it.
-fn is_quoted(plain: &str, bare: &str, at: usize, end: usize) -> bool {
-    let before = plain.get(..at).unwrap_or_default();
-    let before = ["node:", "npm:", "jsr:"].iter().find_map(|scheme| before.strip_suffix(scheme)).unwrap_or(before);
-    let opens = before.len().checked_sub(1).is_some_and(|quote| {
-        let is_quote = |line: &str| line.as_bytes().get(quote).is_some_and(|byte| b"\"'`".contains(byte));
-        is_quote(plain) && is_quote(bare)
-    });
+/// Whether a string is the module, or a part of it: `moment/locale`, and where a
+/// module is called by the place it is kept at, `github.com/x/moment`.
+fn is_quoted(plain: &str, bare: &str, at: usize, end: usize, family: Family) -> bool {
+    let Some(quote) = bare.get(..at).and_then(|before| before.rfind(['"', '\'', '`'])) else { return false };
+    let before = plain.get(quote + 1..at).unwrap_or_default();
+    let is_place = before.ends_with(['/', ':']) && !before.starts_with('.') && (family != Family::Script || before.starts_with("http"));
+    let opens = is_place || matches!(before, "" | "node:" | "npm:" | "jsr:" | "@types/");
     opens && plain.get(end..).is_some_and(|rest| rest.starts_with(['"', '\'', '`', '/', '.', '@']))
 }
 
@@ -111,7 +110,7 @@ fn is_beginning(line: &str, at: usize) -> bool {
     let last = words(before).last().filter(|(from, word)| from + word.len() == before.len()).map(|(_, word)| word);
     match before.chars().next_back() {
         None => true,
-        Some(sign) if ";:{}(=#@&|".contains(sign) => true,
+        Some(sign) if ";:{}(=#@&|]".contains(sign) => true,
         // `pub(crate) use`
         Some(')') => before.starts_with("pub"),
         Some(_) => last.is_some_and(|word| BEFORE.contains(&word)),

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use twining_model::text;
 
 use crate::guards::recipes;
-use crate::guards::shell::{self, Spoken, scripts_of};
+use crate::guards::shell::{self, Spoken, scripts_of, sent_to};
 use crate::guards::{Script, normal};
 use crate::workflow::counts_in;
 
@@ -66,7 +66,7 @@ impl Search<'_> {
     fn line(&self, lines: &str, folder: &str, nested: usize) -> Option<Found> {
         let spoken = shell::spoken(lines)?;
         let mut found = Found { said: lines.to_owned(), ..Found::default() };
-        found.counted = spoken.documents.iter().find(|text| counts(text)).cloned();
+        found.counted = counted(&spoken);
         for command in &spoken.commands {
             let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
             if let Some(inner) = &command.handed {
@@ -76,12 +76,11 @@ impl Search<'_> {
             let scripts = scripts_of(&words);
             if scripts.is_empty() {
                 found.may_test |= may_test(&words, command.is_known, &spoken);
-                found.counted = found.counted.take().or_else(|| printed(&words).filter(|text| counts(text)));
                 continue;
             }
             for script in &scripts {
-                let places =
-                    command.folders.iter().map(|place| normal("", &format!("{folder}/{place}")).trim_start_matches('/').to_owned());
+                let there = sent_to(&words).unwrap_or_default();
+                let places = command.folders.iter().map(|place| inside_of(&format!("{folder}/{place}"), there));
                 let followed: Vec<Found> = places.filter_map(|place| self.script(script, &place, nested + 1)).collect();
                 found.may_test |= followed.is_empty();
                 followed.into_iter().for_each(|inner| found.add(inner));
@@ -96,7 +95,7 @@ impl Search<'_> {
         if nested > MOST_NESTED || self.followed.get() > MOST_FOLLOWED {
             return None;
         }
-        let read = |path: &str| (self.read)(normal("", &format!("{folder}/{path}")).trim_start_matches('/'));
+        let read = |path: &str| (self.read)(&inside_of(folder, path));
         let recipe = recipes::find(script, &read)?;
         let mut found = self.line(&recipe.lines, folder, nested)?;
         for other in &recipe.others {
@@ -108,6 +107,22 @@ impl Search<'_> {
         }
         Some(Found { is_nested: true, ..found })
     }
+}
+
+/// A path from a folder, from the top.
+fn inside_of(folder: &str, path: &str) -> String {
+    normal("", &format!("{folder}/{path}")).trim_start_matches('/').to_owned()
+}
+
+/// What a script prints itself that tells of tests that passed: all that it prints
+/// together, or a word that it hands to whatever prints it.
+fn counted(spoken: &Spoken) -> Option<String> {
+    let all: Vec<Vec<&str>> = spoken.commands.iter().map(|command| command.words.iter().map(String::as_str).collect()).collect();
+    let told: Vec<String> = all.iter().filter_map(|words| printed(words)).collect();
+    let searches = |words: &[&str]| words.first().is_some_and(|first| matches!(*first, "grep" | "rg" | "sed" | "awk"));
+    let handed = all.iter().filter(|words| !searches(words)).flatten().map(|word| word.replace("\\n", "\n"));
+    let together = (told.len() > 1).then(|| told.join("\n"));
+    told.into_iter().chain(handed).chain(spoken.documents.iter().cloned()).chain(together).find(|text| counts(text))
 }
 
 /// Whether a text ends as a test run does.
@@ -200,6 +215,10 @@ mod tests {
             "jest --passWithNoTests && echo 'Tests: 5 passed, 5 total'",
             "f() { echo 'Tests: 5 passed'; }; f",
             "cat <<E\nTests: 5 passed\nE",
+            "cross-env CI=1 echo 'Tests: 5 passed, 5 total'",
+            "jest --passWithNoTests; echo '# tests 5'; echo '# pass 5'; echo '# fail 0'",
+            "npm --prefix web test",
+            "yarn --cwd=web test",
         ] {
             let package = package(test);
             let files = [
@@ -238,6 +257,11 @@ mod tests {
             "cargo test",
             "if [ -d x ]; then jest; fi",
             "jest > out.txt; cat out.txt",
+            "npm test --workspaces --if-present",
+            "pnpm -r test",
+            "yarn workspace web test",
+            "npm run -w web fake",
+            "jest | grep 'Tests: 5 passed'",
         ] {
             assert_eq!(of(&[("package.json", &package(test))], "npm test"), None, "{test}");
         }
@@ -248,6 +272,7 @@ mod tests {
             "%:\n\tcargo test\n",
             "test:\n\t@echo testing\n\tcargo test\n\t@echo done\n",
             "test:\n\t$(MAKE) -C sub test\n",
+            "test:\n\t@$(MAKE) --directory=sub test && echo ok\n",
         ] {
             assert_eq!(of(&[("Makefile", makefile)], "make test"), None, "{makefile}");
         }

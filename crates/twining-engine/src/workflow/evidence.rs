@@ -75,7 +75,7 @@ fn outdone(case: &Case<'_>, runs: &[&Run], at: usize) -> Option<String> {
     let (run, before, after) = (runs.get(at)?, runs.get(..at)?, runs.get(at + 1..)?);
     let command = text::excerpt(&run.command, 80);
     if let Some(failed) = after.iter().rev().find(|later| has_failed(later) && concerns_same(later, run)) {
-        return Some(format!("{} after `{command}` had passed", how_it_failed(failed)));
+        return Some(format!("{}; that `{command}` passed before shows nothing any more", how_it_failed(failed)));
     }
     if run.source == RunSource::Captured || !run.reports.is_empty() {
         return None;

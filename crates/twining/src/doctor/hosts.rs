@@ -38,6 +38,7 @@ pub fn checks(project: &Project) -> Vec<Check> {
     for wiring in &wired {
         checks.push(settings(wiring));
         checks.extend(overlooked(wiring));
+        checks.extend(unread(wiring));
         checks.push(match (&wiring.gate, wiring.host) {
             (Some(words), host) => hook(project, host, words),
             (None, Host::OpenCode) => Check::new("hook", Finding::NotChecked, "opencode: its plugin runs inside of it and was not tried"),
@@ -80,6 +81,14 @@ fn overlooked(wiring: &Wired) -> Option<Check> {
     (!wiring.overlooked.is_empty()).then(|| Check::new("hook", Finding::Fail, message).hinted(hint))
 }
 
+/// A file of which its host reads nothing: neither hook nor server is there for it.
+fn unread(wiring: &Wired) -> Option<Check> {
+    let (name, files) = (wiring.host.name(), wiring.unread.join(", "));
+    let message = format!("{name} takes plain JSON only and reads nothing of {files}");
+    let hint = "take comments and trailing commas out of it";
+    (!wiring.unread.is_empty()).then(|| Check::new("agents", Finding::Fail, message).hinted(hint))
+}
+
 /// Runs the configured hook with a call that must be stopped, and one that must not.
 fn hook(project: &Project, host: Host, words: &[String]) -> Check {
     let name = host.name();
@@ -95,6 +104,8 @@ fn hook(project: &Project, host: Host, words: &[String]) -> Check {
 fn proven(project: &Project, host: Host, words: &[String]) -> Result<u128, String> {
     let program = ours(project, words, "hook")?;
     let place = tempfile::tempdir().map_err(|error| error.to_string())?;
+    // What is kept of a throwaway is of use to nobody after it.
+    let cache = tempfile::tempdir().map_err(|error| error.to_string())?;
     for folder in [".git", ".twining"] {
         fs::create_dir(place.path().join(folder)).map_err(|error| error.to_string())?;
     }
@@ -102,6 +113,7 @@ fn proven(project: &Project, host: Host, words: &[String]) -> Result<u128, Strin
     let ask = |file: &str| {
         let mut command = Command::new(&program);
         command.args(&words[1..]).current_dir(place.path()).env_remove("TWINING_PROJECT").env("CLAUDE_PROJECT_DIR", place.path());
+        command.env("XDG_CACHE_HOME", cache.path());
         run(&mut command, &call(host, place.path(), file).to_string())
     };
     let stopped = ask(".twining/blackboard.jsonl")?;

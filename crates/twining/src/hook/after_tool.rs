@@ -1,6 +1,6 @@
 //! After a tool ran: who changed something, and which tests the host saw run.
 
-use twining_engine::guards::{Action, Files, Moment, inside, normal, test_command};
+use twining_engine::guards::{Action, Evidence, Files, Moment, Proof, inside, normal, test_command};
 
 use super::before_tool::path_of;
 use super::reply::Reply;
@@ -25,9 +25,22 @@ pub fn reply(scene: &Scene) -> Reply {
     scene.keep_notes(&notes);
     if let Some(path) = path_of(scene) {
         scene.lists().accept_features(&path);
+        remember_marked(scene, &path);
     }
     traced::ran(&scene.project, &scene.heard, &scene.work.root);
     captured(scene).map_or(Reply::Silence, Reply::Context)
+}
+
+/// Remembers by which run each feature was marked tested, while that run is the newest:
+/// what fails later is no reason to take the mark back.
+fn remember_marked(scene: &Scene, path: &str) {
+    let recorded = scene.recorded();
+    for feature in scene.lists().newly_tested(path) {
+        if let Proof::Recorded(run) = recorded.proof_of(&feature) {
+            // What cannot be remembered is judged when the turn ends.
+            let _ = scene.project.engine.remember_passed(&scene.caller(), &feature, &run);
+        }
+    }
 }
 
 fn captured(scene: &Scene) -> Option<String> {

@@ -24,7 +24,7 @@ pub fn of_session(scene: &Scene) -> Reply {
     let brief = brief::of_session(&scene.project.engine, &scene.caller(), &mut notes.told);
     scene.keep_notes(&notes);
     let audit = scene.project.engine.store().audit().unwrap_or_default();
-    let slipped = lists::at_start(&scene.project, &scene.work, &scene.recorded()).map(|told| text::visible(&told));
+    let slipped = lists::at_start(&scene.project, &scene.work, &scene.recorded_so_far()).map(|told| text::visible(&told));
     if scene.heard.source != "compact" && slipped.is_none() && audit.differences.is_empty() {
         // Without it, what comes from a remote that is new is asked about.
         let _ = scene.project.engine.store().know_remotes();

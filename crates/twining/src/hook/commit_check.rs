@@ -39,7 +39,7 @@ pub fn commit_check(project: &Project) -> Vec<String> {
         return Vec::new();
     }
     let guards = rules::guards_as_written(project);
-    let evidence = Recorded::of(&project.engine, &project.located.checkout);
+    let evidence = Recorded::so_far(&project.engine, &project.located.checkout);
     let work = Workspace::of(project);
     let lists = Lists::of(project, &work);
     let mut slipped = Vec::new();

@@ -33,7 +33,7 @@ pub fn reply(scene: &Scene) -> Reply {
     // What cannot be compared is compared next time.
     let audit = store.audit().unwrap_or_default();
     let odd = forged.into_iter().chain(audit.lost.map(by_hand::lost).or(taken)).collect();
-    let lists = scene.lists().changed(&guards, &scene.recorded());
+    let lists = scene.lists().changed(&guards, &scene.recorded_so_far());
     let told: Vec<String> = [rules, by_hand::brought(&audit), by_hand::brought_lists(&lists.brought)].into_iter().flatten().collect();
     let told = (!told.is_empty()).then(|| told.join("\n"));
     traced::told(&scene.project, &scene.heard, told.as_deref());
@@ -87,7 +87,7 @@ pub fn foreseen(scene: &Scene, guards: &Guards, mut judged: Judgement) -> Judgem
         };
     }
     let (why, slipped) = if scene.has_accepted() {
-        ("its files are as they were accepted", scene.accepted().slipped(guards, &|path| scene.work.text(path), &scene.recorded()))
+        ("its files are as they were accepted", scene.accepted().slipped(guards, &|path| scene.work.text(path), &scene.recorded_so_far()))
     } else {
         ("the session is not known, so there is nothing to compare with", Vec::new())
     };
@@ -153,7 +153,7 @@ fn held(scene: &Scene, notes: &mut Notes, audit: &Audit, reason: &str) -> Reply 
                 traced::held(&scene.project, &scene.heard, &reason, Held::NoLonger);
                 scene.post_question(&format!("An agent stopped although: {reason}"));
                 // The question stands; the next session is not held for it again.
-                scene.lists().settle(scene.lists().slipped(&rules::guards(&scene.project), &scene.recorded()));
+                scene.lists().settle(scene.lists().slipped(&rules::guards(&scene.project), &scene.recorded_so_far()));
                 if !audit.differences.is_empty() || audit.lost.is_some() {
                     // If it cannot be noted, the next session is held once more.
                     let _ = scene.project.engine.store().settle_audit(audit);

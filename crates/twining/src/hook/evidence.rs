@@ -12,18 +12,38 @@ pub struct Recorded<'a> {
     engine: &'a Engine,
     checkout: &'a Path,
     proofs: OnceCell<Result<Proofs<'a>, String>>,
+    when: When,
+}
+
+/// What a feature must be proven for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    /// To be called tested now.
+    Now,
+    /// To have been called so since things were last compared.
+    SinceThen,
 }
 
 impl<'a> Recorded<'a> {
     /// Nothing is read until somebody asks.
     pub fn of(engine: &'a Engine, checkout: &'a Path) -> Self {
-        Self { engine, checkout, proofs: OnceCell::new() }
+        Self { engine, checkout, proofs: OnceCell::new(), when: When::Now }
+    }
+
+    /// The same for a list that is compared with what it was: a feature that was found to
+    /// work meanwhile stays so, whatever was changed or failed after that.
+    pub fn so_far(engine: &'a Engine, checkout: &'a Path) -> Self {
+        Self { when: When::SinceThen, ..Self::of(engine, checkout) }
     }
 }
 
 impl Evidence for Recorded<'_> {
     fn proof_of(&self, feature: &str) -> Proof {
         let proofs = self.proofs.get_or_init(|| self.engine.proofs().map_err(|failure| failure.to_string()));
+        let passed = proofs.as_ref().ok().filter(|_| self.when == When::SinceThen).and_then(|proofs| proofs.passed(feature));
+        if let Some(run) = passed {
+            return Proof::Recorded(run.to_owned());
+        }
         let verdict = proofs.as_ref().map_err(Clone::clone).and_then(|proofs| proofs.of(self.checkout, feature));
         match verdict {
             Ok(Some(Verdict::Accepted { run })) => Proof::Recorded(run),

@@ -14,12 +14,8 @@ use twining_store::disk::{Dir, hash_of};
 const INSIDE: [&str; 2] = ["twining", "local"];
 /// Bytes of one file.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
-/// Files that are kept to be quick.
+/// Files of one kind that are kept.
 const MOST_FILES: usize = 64;
-/// What sessions of a project are remembered by: nobody can make it anew.
-pub const SESSIONS: &str = "local-";
-/// Projects whose sessions are remembered.
-const MOST_PROJECTS: usize = 2_048;
 
 /// The folder, if this system says where such things go and it is ours alone.
 pub struct Kept(Option<Dir>);
@@ -39,7 +35,7 @@ impl Kept {
     pub fn put(&self, name: &str, bytes: &[u8]) {
         let Some(dir) = &self.0 else { return };
         let made = || -> Option<()> {
-            make_room(dir, name.starts_with(SESSIONS))?;
+            make_room(dir, name)?;
             let temp = format!("new-{:016x}-{}", hash_of(bytes), std::process::id());
             dir.create_new(&temp).ok()??.write(bytes).ok()?;
             dir.rename(&temp, dir, name).ok()
@@ -69,24 +65,26 @@ impl Kept {
     }
 }
 
-/// Takes files away where there are too many of their kind: what is made anew all at
-/// once, what sessions are remembered by the oldest half.
-fn make_room(dir: &Dir, for_sessions: bool) -> Option<()> {
-    let mut alike: Vec<String> = dir.list().ok()?.into_iter().filter(|name| name.starts_with(SESSIONS) == for_sessions).collect();
-    if alike.len() < if for_sessions { MOST_PROJECTS } else { MOST_FILES } {
-        return Some(());
-    }
-    if for_sessions {
-        alike.sort_by_cached_key(|name| dir.stat(name).ok().flatten().map(|(_, print)| print.mtime_ns));
-        alike.truncate(MOST_PROJECTS / 2);
-    }
-    alike.iter().try_for_each(|old| dir.remove(old).ok().map(drop))
-}
-
 /// What a project's files are known by among all that are kept.
 pub fn mark_of(project: &Path) -> String {
     let place = project.display().to_string();
     format!("{:016x}{:016x}", hash_of(place.as_bytes()), hash_of(format!("{place}/").as_bytes()))
+}
+
+/// Lets the older half go where there are too many of a kind; another kind is not
+/// touched, for what was compiled can be made again and what was seen cannot.
+fn make_room(dir: &Dir, name: &str) -> Option<()> {
+    let kind = name.split('-').next().unwrap_or(name);
+    let all = dir.list().ok()?;
+    // Whoever was killed while it wrote left its half behind.
+    for kind in [kind, "new"] {
+        let mut same: Vec<&String> = all.iter().filter(|known| known.split('-').next() == Some(kind)).collect();
+        if same.len() >= MOST_FILES {
+            same.sort_by_key(|known| dir.stat(known).ok().flatten().map(|(_, print)| print.mtime_ns));
+            same.iter().take(MOST_FILES / 2).try_for_each(|old| dir.remove(old).map(drop)).ok()?;
+        }
+    }
+    Some(())
 }
 
 /// Folders of ours outside the project that no agent has business in.
@@ -147,9 +145,10 @@ mod tests {
         assert_eq!(kept.get("a").as_deref(), Some(&b"2"[..]));
         kept.forget("a");
         assert_eq!(kept.get("a"), None);
-        kept.put(&format!("{SESSIONS}1"), b"1");
-        (0..2 * MOST_FILES).for_each(|count| kept.put(&format!("made-{count}"), b"2"));
-        assert!(kept.get(&format!("{SESSIONS}1")).is_some() && kept.get("made-0").is_none(), "what is made anew makes room");
+        kept.put("local-x", b"seen");
+        (0..MOST_FILES * 2).for_each(|n| kept.put(&format!("guards-{n}"), b"made"));
+        assert!(kept.get("local-x").is_some() && kept.get(&format!("guards-{}", MOST_FILES * 2 - 1)).is_some());
+        assert!(kept.get("guards-0").is_none(), "the oldest went");
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;

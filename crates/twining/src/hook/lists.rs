@@ -15,6 +15,9 @@ use crate::desk::Project;
 /// The note that all sessions share.
 pub const NOTE: &str = "accepted-lists";
 
+/// Features that one edit marks; more are asked about when the turn ends.
+const MOST_MARKED: usize = 64;
+
 /// Texts of lists that are remembered.
 const MOST_ONCE: usize = 64;
 
@@ -98,11 +101,19 @@ impl<'p> Lists<'p> {
     /// Takes the features that a tool left in a list, after guards let it; whether
     /// they are tested is another question.
     pub fn accept_features(&self, path: &str) {
-        let Some(mut kept) = self.kept().filter(|_| Accepted::LISTS.contains(&path)) else { return };
+        let Some(mut kept) = Some(path).filter(|path| Accepted::LISTS.contains(path)).and_then(|_| self.kept()) else { return };
         let now = self.work.text(path).map(|text| KnownList::of(&text)).unwrap_or_default();
         kept.accepted.lists.entry(path.to_owned()).or_default().features = now.features;
         kept.texts.clear();
         self.keep(&kept);
+    }
+
+    /// Features that a list calls tested and did not when it was last accepted.
+    pub fn newly_tested(&self, path: &str) -> Vec<String> {
+        let Some(kept) = Some(path).filter(|path| Accepted::LISTS.contains(path)).and_then(|_| self.kept()) else { return Vec::new() };
+        let now = self.work.text(path).map(|text| KnownList::of(&text)).unwrap_or_default();
+        let known = kept.accepted.lists.get(path);
+        now.tested.into_iter().filter(|feature| known.is_none_or(|known| !known.tested.contains(feature))).take(MOST_MARKED).collect()
     }
 
     /// What slipped in since they were accepted that neither a run nor git explains.
@@ -210,7 +221,7 @@ pub fn accept(project: &Project) {
 /// What slipped into the lists of a project since they were accepted.
 pub fn slipped(project: &Project) -> Vec<String> {
     let work = Workspace::of(project);
-    let evidence = Recorded::of(&project.engine, &project.located.checkout);
+    let evidence = Recorded::so_far(&project.engine, &project.located.checkout);
     Lists::of(project, &work).slipped(&rules::guards(project), &evidence)
 }
 

@@ -51,6 +51,11 @@ impl Scene {
         Recorded::of(&self.project.engine, &self.project.located.checkout)
     }
 
+    /// The same for what is compared with how it was.
+    pub fn recorded_so_far(&self) -> Recorded<'_> {
+        Recorded::so_far(&self.project.engine, &self.project.located.checkout)
+    }
+
     /// What the guards that hold say to the event.
     pub fn judge(&self) -> Judgement {
         let look = Look::at(&self.heard.event, &self.work.root, &self.work);

@@ -5,7 +5,7 @@
 use twining_store::Lost;
 
 use super::by_hand;
-use super::kept::{Kept, SESSIONS, mark_of};
+use super::kept::{Kept, mark_of};
 use super::lists;
 use super::scene::Scene;
 
@@ -56,7 +56,7 @@ pub fn forget(scene: &Scene) {
 impl Remembered {
     fn of(scene: &Scene) -> Self {
         let place = &scene.project.located.place.project;
-        let (kept, name) = (Kept::open(place), format!("{SESSIONS}{}", mark_of(place)));
+        let (kept, name) = (Kept::open(place), format!("local-{}", mark_of(place)));
         let text = kept.get(&name).and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
         Self { kept, name, sessions: text.lines().map(str::to_owned).collect() }
     }

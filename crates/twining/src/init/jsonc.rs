@@ -96,6 +96,11 @@ impl Settings {
         text
     }
 
+    /// All that the settings say.
+    pub fn to_json(&self) -> Value {
+        self.root.to_serde_value().unwrap_or_default()
+    }
+
     /// Whether nothing is left that says anything.
     pub fn is_empty(&self) -> bool {
         let bare = self.root.to_string();

@@ -86,6 +86,11 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
         Reach::Team => pieces.iter().try_for_each(|piece| piece.put(&mut sheet))?,
         Reach::Stealth => put_unseen(&project, &mut sheet, &pieces, git.as_ref())?,
     }
+    for (host, file) in overlooking(&hosts, &ground, &mut sheet) {
+        sheet.note(format!(
+            "{host} takes plain JSON only and reads nothing of `{file}`, which has comments or commas too many; take them out"
+        ));
+    }
     if hosts.is_empty() && wish.hosts.is_none() {
         sheet.note("no agent was found here; `twining init --agent claude` (or codex, gemini, cursor, opencode) wires one up");
     }
@@ -217,6 +222,21 @@ pub fn ground(project: &Project, reach: Reach) -> Ground {
 /// The user's home.
 pub fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_dir()).and_then(|home| std::fs::canonicalize(home).ok())
+}
+
+/// Files that a host would read nothing of, as they were found.
+fn overlooking(hosts: &[Host], ground: &Ground, sheet: &mut Sheet) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    for host in hosts {
+        for piece in host.pieces(ground) {
+            let Ok(Some(text)) = sheet.text(&piece.file, &piece.within) else { continue };
+            if host.overlooks(&piece.file, &text).is_some() {
+                found.push((host.name(), sheet.shown(&piece.file)));
+            }
+        }
+    }
+    found.dedup();
+    found
 }
 
 /// A bare repository has no files to work on.

@@ -27,6 +27,8 @@ pub struct Wired {
     pub gate: Option<Vec<String>>,
     /// Files with hooks of ours that stand where the host does not look.
     pub overlooked: Vec<String>,
+    /// Files of which the host reads nothing, each with the reason.
+    pub unread: Vec<String>,
     /// What its settings say of our server.
     pub server: Server,
     /// Why its files cannot be compared with what is written today, if they cannot.
@@ -57,6 +59,8 @@ pub fn wired(project: &Project) -> Result<Vec<Wired>, Problem> {
         let tells = |piece: &&Piece| matches!(piece.part, Part::Server { .. } | Part::Hooks(_) | Part::Toml(_));
         let there: Vec<&Piece> = pieces.iter().filter(tells).filter(|piece| piece.part.is_in(&text(piece))).collect();
         let server = server_of(&pieces, &receipt, &ground);
+        let unread = there.iter().filter_map(|piece| Some((piece, host.overlooks(&piece.file, &text(piece))?)));
+        let unread: Vec<(PathBuf, String)> = unread.map(|(piece, why)| (piece.file.clone(), why)).collect();
         // What was put here once and is gone is a host that is wired up no more, not one that never was.
         let was_here = pieces.iter().filter(tells).any(|piece| was_written(&receipt, &piece.file));
         if there.is_empty() && !was_here && !matches!(server, Server::Started(_)) {
@@ -74,7 +78,9 @@ pub fn wired(project: &Project) -> Result<Vec<Wired>, Problem> {
         };
         let mut overlooked: Vec<String> = overlooked.iter().map(|file| sheet.shown(file)).collect();
         overlooked.dedup();
-        found.push(Wired { host, drift, gate, overlooked, server, unfit, pieces });
+        let mut unread: Vec<String> = unread.iter().map(|(file, why)| format!("{} ({why})", sheet.shown(file))).collect();
+        unread.dedup();
+        found.push(Wired { host, drift, gate, overlooked, unread, server, unfit, pieces });
     }
     Ok(found)
 }

@@ -8,15 +8,20 @@ use std::io;
 use std::sync::Arc;
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, GetMeta, ProtocolVersion, ServerJsonRpcMessage, ServerResult};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, GetMeta, ProtocolVersion, ServerJsonRpcMessage, ServerResult,
+};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use serde::de::IgnoredAny;
+use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex;
-use twining_model::{Refused, limits};
+use twining_model::{Refused, limits, text};
 
 use super::salvage::Salvage;
 use super::tools;
+use crate::misread;
 use crate::problem::Problem;
 
 /// Bytes of a line that are kept. More than a request may have, so that one
@@ -85,10 +90,23 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
             Refused::new("request", format!("may be nested at most {} deep", limits::JSON_DEPTH))
                 .because(format!("{} were given", salvage.deepest()))
         } else {
-            Refused::new("request", "must be a JSON-RPC 2.0 message on one line").because(error)
+            Refused::new("request", "must be a JSON-RPC 2.0 message on one line").because(&error)
         };
-        self.answer(&salvage, &refused);
+        if salvage.id().is_none() && serde_json::from_slice::<IgnoredAny>(line).is_err() {
+            self.answer_nobody(&error);
+        } else {
+            self.answer(&salvage, &refused);
+        }
         None
+    }
+
+    /// Answers a line that is no JSON at all. Nobody knows whose it was, so the id is
+    /// null, as JSON-RPC wants it; rmcp would leave it out.
+    fn answer_nobody(&self, error: &serde_json::Error) {
+        let message = format!("Parse error: a JSON-RPC 2.0 message on one line is wanted; {}", misread::explained(&error.to_string()));
+        let answer =
+            json!({"jsonrpc": "2.0", "id": null, "error": {"code": ErrorCode::PARSE_ERROR.0, "message": text::excerpt(&message, 300)}});
+        tokio::spawn(write_line(self.output.clone(), answer.to_string().into_bytes()));
     }
 
     /// Whether rmcp takes the message: until a conversation is open it takes
@@ -161,7 +179,10 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Transp
 /// Writes a message and its newline at once: two writers never mix.
 async fn write<W: AsyncWrite + Unpin>(output: Arc<Mutex<W>>, mut message: ServerJsonRpcMessage) -> io::Result<()> {
     let tools = tools::Unfolded::take_from(&mut message);
-    let mut line = tools.put_into(serde_json::to_vec(&message)?);
+    write_line(output, tools.put_into(serde_json::to_vec(&message)?)).await
+}
+
+async fn write_line<W: AsyncWrite + Unpin>(output: Arc<Mutex<W>>, mut line: Vec<u8>) -> io::Result<()> {
     line.push(b'\n');
     let mut output = output.lock().await;
     output.write_all(&line).await?;

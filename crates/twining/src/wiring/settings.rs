@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::init::codex_toml;
+use crate::init::{Settings as JsonSettings, codex_toml};
 
 /// Where each host is told what to call, from the project's root.
 const IN_PROJECT: [(&str, &str); 7] = [
@@ -61,7 +61,12 @@ fn at(host: &'static str, path: &Path, shown: &str) -> Option<Settings> {
         return None;
     }
     let is_toml = shown.ends_with(".toml");
-    let said = if is_toml { codex_toml::as_json(&text) } else { serde_json::from_str(&text).map_err(|error| error.to_string()) };
+    let said = match host {
+        _ if is_toml => codex_toml::as_json(&text),
+        // These take comments; the others read nothing of a file that has one.
+        "gemini" | "cursor" => JsonSettings::read(Some(&text)).map(|settings| settings.to_json()).map_err(|why| why.to_string()),
+        _ => serde_json::from_str(&text).map_err(|error| error.to_string()),
+    };
     // Our server stands in the same file, and is no hook.
     if is_toml && said.as_ref().is_ok_and(|said| wires(host, said).is_empty()) {
         return None;

@@ -26,8 +26,8 @@ mod tests;
 
 pub(crate) use code::squeezed;
 pub(crate) use commands::TOUCH;
-pub(crate) use runners::scripts as scripts_of;
 pub use runners::{Place, Script};
+pub(crate) use runners::{scripts as scripts_of, sent_to};
 pub(crate) use spoken::{Spoken, spoken};
 pub(crate) use stand::{Ground, Stand};
 pub use steps::Patience;

@@ -195,11 +195,36 @@ pub(super) fn named(words: &[&str]) -> Vec<String> {
     named
 }
 
+/// The folder a runner of scripts is sent to: `make -C sub`, `npm --prefix web`.
+pub(crate) fn sent_to<'w>(words: &[&'w str]) -> Option<&'w str> {
+    let sends = |option: &str| matches!(option, "-C" | "--directory" | "--prefix" | "--dir" | "--cwd");
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.split_once('=') {
+            Some((option, folder)) if sends(option) => return Some(folder),
+            None if sends(word) => return words.next().copied(),
+            _ => {}
+        }
+        if let Some(folder) = word.strip_prefix("-C").filter(|folder| !folder.is_empty()) {
+            return Some(folder);
+        }
+    }
+    None
+}
+
 /// Where a file of the project says what a runner of scripts does.
 pub(crate) fn scripts(words: &[&str]) -> Vec<Script> {
     let Some((first, rest)) = words.split_first() else { return Vec::new() };
     let plain: Vec<&str> = rest.iter().copied().filter(|word| !word.starts_with('-')).collect();
+    let has = |options: &[&str]| rest.iter().any(|word| options.contains(&word.split('=').next().unwrap_or(word)));
     match *first {
+        // Scripts of other packages, or of a file that lies elsewhere.
+        "npm" | "pnpm" | "yarn" | "bun"
+            if has(&["-w", "-ws", "-r", "-F", "--workspace", "--workspaces", "--recursive", "--filter", "workspace", "workspaces"]) =>
+        {
+            Vec::new()
+        }
+        "just" if has(&["-f", "-d", "--justfile", "--working-directory"]) => Vec::new(),
         "npm" | "pnpm" | "yarn" | "bun" => {
             // What stands behind the folder a package is in is the verb.
             let from = usize::from(WHERE.iter().any(|(option, _)| rest.first() == Some(option)));

@@ -275,7 +275,7 @@ fn a_private_key_is_one_however_short_or_cut_off() {
     assert_eq!(redact(&format!("a {head}\nabc\n{foot} and more")).0, "a [redacted private key] and more");
     for mention in [
         format!("what stands between {head} and {foot} is secret"),
-        head.to_string(),
+        head.clone(),
         format!("{head}\n...\n{foot}"),
         format!("{head}{foot}"),
         format!("{head}\n{foot}"),

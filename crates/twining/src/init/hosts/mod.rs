@@ -103,6 +103,21 @@ impl Host {
         }
     }
 
+    /// Whether its settings may hold comments. Claude Code and Codex read nothing of a
+    /// file that has one.
+    pub fn takes_comments(self) -> bool {
+        matches!(self, Self::Gemini | Self::Cursor | Self::OpenCode)
+    }
+
+    /// Why it reads nothing of a settings file, if so.
+    pub fn overlooks(self, file: &Path, text: &str) -> Option<String> {
+        let is_json = file.extension().is_some_and(|ending| ending == "json");
+        if self.takes_comments() || !is_json || text.trim().is_empty() {
+            return None;
+        }
+        serde_json::from_str::<serde::de::IgnoredAny>(text.trim_start_matches('\u{feff}')).err().map(|error| error.to_string())
+    }
+
     /// What a person has to do that we cannot.
     pub fn advice(self, reach: Reach) -> &'static str {
         match (self, reach) {
