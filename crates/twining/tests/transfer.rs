@@ -24,7 +24,7 @@ fn records_are_tried_imported_and_known() {
     let told = project.run(&["import", "madr", "docs/adr"]);
     assert_eq!(told.code, 0, "{told:?}");
     insta::assert_snapshot!(told.stdout, @"
-    imported  1 decisions
+    imported  1 decision
     not read: template.md:1 no `# title` in it
     ");
     assert_eq!(project.json(&["import", "adr", "docs/adr"])["decisions"], json!({"new": 0, "known": 1, "completed": 0}));
@@ -51,7 +51,7 @@ fn rules_for_agents_are_counted() {
     write(&project, "CLAUDE.md", "# Shop\n\n- Use pnpm instead of npm\n- Never force-push\n- Ask Ada\n");
     let told = project.run(&["import", "claude-md", "CLAUDE.md"]);
     insta::assert_snapshot!(told.stdout, @"
-    imported  1 decisions
+    imported  1 decision
     imported  2 entries
     1 to review as guards: twining read --tag guard-to-review
     1 pieces of advice: twining read --tag advice

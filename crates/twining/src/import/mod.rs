@@ -146,14 +146,14 @@ fn pass(name: &str, why: &str) -> twining_engine::import::Unread {
 fn show(outcome: &ImportOutcome, page: &mut Page) {
     let word = if outcome.dry_run { "would import" } else { "imported" };
     let rows = [
-        ("decisions", outcome.decisions),
-        ("entries", outcome.entries),
-        ("entities", outcome.entities),
-        ("relations", outcome.relations),
-        ("features", outcome.features),
-        ("nodes", outcome.nodes),
-        ("turns", outcome.turns),
-        ("traces", outcome.traces),
+        ("decision", outcome.decisions),
+        ("entry", outcome.entries),
+        ("entity", outcome.entities),
+        ("relation", outcome.relations),
+        ("feature", outcome.features),
+        ("node", outcome.nodes),
+        ("turn", outcome.turns),
+        ("trace", outcome.traces),
     ];
     let told: Vec<Vec<Cell>> =
         rows.iter().filter(|(_, counts)| *counts != ImportCounts::default()).map(|(name, counts)| row(word, name, *counts)).collect();
@@ -187,7 +187,7 @@ fn show(outcome: &ImportOutcome, page: &mut Page) {
 }
 
 fn row(word: &str, name: &str, counts: ImportCounts) -> Vec<Cell> {
-    let mut row = vec![good(word), plain(format!("{} {name}", counts.new))];
+    let mut row = vec![good(word), plain(count(counts.new, name))];
     if counts.completed > 0 {
         row.push(plain(format!("{} completed", counts.completed)));
     }
