@@ -257,3 +257,33 @@ fn every_record_of_every_branch_survives_merges_that_nobody_settled() {
 fn every_record_of_every_branch_survives_rebases_that_nobody_settled() {
     each_way(How::Rebase);
 }
+
+#[test]
+fn a_commit_of_what_git_left_in_two_is_told_how_to_put_it_together() {
+    let shop = Repository::new();
+    shop.run(&["init", "--agent", "none"]);
+    std::fs::write(shop.file(".git/info/attributes"), "").expect("writes");
+    shop.write(".twining/.gitattributes", "");
+    let words = ["decide", "--summary", "Use JWT", "--domain", "api", "--scope", "src/", "--context", "c", "--rationale", "r"];
+    let id = shop.told(&words)["id"].as_str().expect("has an id").to_owned();
+    shop.commit("decided");
+    let doubt = |branch: &str| {
+        shop.told(&["reconsider", &id, "--new-context", &format!("what {branch} found")]);
+        shop.commit(branch);
+    };
+    shop.git(&["checkout", "-q", "-b", "left"]);
+    doubt("left");
+    shop.git(&["checkout", "-q", "-b", "right", "HEAD~1"]);
+    doubt("right");
+    assert_ne!(shop.git_ran(&["merge", "left"]).code, 0, "git cannot merge it");
+    shop.git(&["add", "-A"]);
+    let refused = shop.git_ran(&["commit", "-m", "as it is"]);
+    assert_ne!(refused.code, 0, "{refused:?}");
+    assert!(refused.stderr.contains("conflict markers") && refused.stderr.contains("twining doctor --fix"), "{refused:?}");
+    assert!(!refused.stderr.contains("leaves it out"), "{refused:?}");
+    shop.run(&["doctor", "--fix"]);
+    shop.git(&["add", "-A"]);
+    shop.commit("as it was told");
+    let told = shop.read(&format!(".twining/decisions/{id}.json"));
+    assert!(told.contains("what left found") && told.contains("what right found") && !told.contains("<<<<"), "{told}");
+}

@@ -94,6 +94,14 @@ pub fn in_commit(differences: &[Difference]) -> Vec<String> {
     lines.collect()
 }
 
+/// For a commit: a file as git leaves it where nobody merged it.
+pub fn left_in_two(file: &str) -> String {
+    format!(
+        "[protect-twining-state] `.twining/{}` has git's conflict markers in it. `twining doctor --fix` puts both sides together and loses neither; then `git add .twining`, and commit again",
+        text::visible(file)
+    )
+}
+
 fn said(file: &str, what: &str) -> String {
     format!("[protect-twining-state] `.twining/{file}` was changed by another hand than Twining's: {what}")
 }

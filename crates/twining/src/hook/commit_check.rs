@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use twining_store::merge::has_markers;
 use twining_store::{Lost, Staged};
 
 use super::evidence::Recorded;
@@ -72,7 +73,11 @@ fn records(project: &Project, staged: &[String], lost: Option<Lost>) -> Vec<Stri
     if versions.is_empty() {
         return Vec::new();
     }
+    // What a merge left in two is no hand's work, and leaving it out would lose a side.
+    let (in_two, whole): (Vec<Staged>, Vec<Staged>) =
+        versions.into_iter().partition(|version| version.after.as_deref().is_some_and(has_markers));
+    let in_two = in_two.iter().map(|version| by_hand::left_in_two(&version.file));
     // What cannot be compared is compared at the end of the turn.
-    let differences = project.engine.store().audit_staged(&versions).unwrap_or_default();
-    lost.map(by_hand::lost).into_iter().chain(by_hand::in_commit(&differences)).collect()
+    let differences = project.engine.store().audit_staged(&whole).unwrap_or_default();
+    lost.map(by_hand::lost).into_iter().chain(in_two).chain(by_hand::in_commit(&differences)).collect()
 }
