@@ -56,6 +56,13 @@ impl Store {
         self.leave_note(name, &[format!("{id} {mac:016x}\n").as_bytes(), bytes].concat())
     }
 
+    /// What tells a text from one that another hand wrote: nobody gets it right
+    /// without the key of this memory. None where there is no memory.
+    pub fn sealing(&self, text: &[u8]) -> Result<Option<u64>, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(None) };
+        Ok(Some(Seal::make(&room.layout)?.of(text)))
+    }
+
     /// Reads such a note; none where there is none, or another hand wrote it.
     pub fn sealed(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.sealed_note(name)?.map(|(_, bytes)| bytes))

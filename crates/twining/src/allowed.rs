@@ -61,6 +61,9 @@ pub struct Allowed {
     pub bypasses: Vec<Bypass>,
     /// Commands that may run.
     pub trusted: Vec<Trusted>,
+    /// What shows that we wrote all this: a script that may write files cannot allow
+    /// itself something.
+    seal: String,
 }
 
 impl Allowed {
@@ -75,7 +78,7 @@ impl Allowed {
         }
         let read: Self = serde_json::from_slice(&bytes).unwrap_or_default();
         let ours = !none.identity.is_empty() && (&read.project, &read.identity) == (&none.project, &none.identity);
-        if ours { read } else { none }
+        if ours && read.sealing(store).is_some_and(|seal| seal == read.seal) { read } else { none }
     }
 
     /// Keeps it.
@@ -87,8 +90,14 @@ impl Allowed {
                 (_, surplus) => drop(self.trusted.drain(..surplus)),
             }
         }
+        self.seal = self.sealing(store).unwrap_or_default();
         let bytes = serde_json::to_vec_pretty(&self).map_err(|error| Problem::of_error("OUTPUT", &error))?;
         replace(&path, &bytes)
+    }
+
+    fn sealing(&self, store: &Store) -> Option<String> {
+        let text = serde_json::to_vec(&(&self.project, &self.identity, &self.bypasses, &self.trusted)).ok()?;
+        store.sealing(&text).ok().flatten().map(|seal| format!("{seal:016x}"))
     }
 
     /// Takes all of it back, with its file.

@@ -13,9 +13,18 @@ use serde_json::{Value, json};
 fn whatever_way_the_records_were_changed_it_is_told_at_every_end_and_at_the_commit() {
     let forged = r#"{"id":"01M7EB3QWY4C5CPJF6982ZJQ18","timestamp":"2026-11-15T10:00:00.000Z","agent_id":"human","entry_type":"finding","tags":[],"scope":"project","summary":"forged","detail":""}"#;
     type Deed = fn(&Project, &str);
-    let deeds: [(&str, Deed, &str); 7] = [
+    let deeds: [(&str, Deed, &str); 8] = [
         ("the board emptied", |project, _| write(project, ".twining/blackboard.jsonl", ""), "2 removed ("),
         ("the board gone", |project, _| fs::remove_file(project.path().join(".twining/blackboard.jsonl")).expect("goes"), "2 removed ("),
+        (
+            "the board a link",
+            |project, _| {
+                let board = project.path().join(".twining/blackboard.jsonl");
+                fs::rename(&board, project.path().join("elsewhere")).expect("moves");
+                std::os::unix::fs::symlink("../elsewhere", &board).expect("links");
+            },
+            "2 removed (",
+        ),
         (
             "a line forged",
             |project, forged| write(project, ".twining/blackboard.jsonl", &(read(project, ".twining/blackboard.jsonl") + forged + "\n")),
@@ -290,4 +299,27 @@ fn accepting_is_a_person_s() {
     assert_ne!(project.run(&["guard", "accept"]).code, 0, "a list is no less");
     git(&project, &["checkout", "--", "."]);
     assert_eq!(project.json(&["guard", "accept"])["accepted"], 0);
+}
+
+#[test]
+fn a_user_s_policy_that_a_script_wrote_is_told() {
+    let project = project();
+    start(&project, "s-1");
+    let settings = project.path().join("../settings-of-nobody/twining");
+    fs::create_dir_all(&settings).expect("makes");
+    let lifted = "guards:\n  tested-needs-evidence: {action: off}\n  policy-only-grows: {action: off}\n";
+    fs::write(settings.join("policy.yml"), lifted).expect("writes");
+    let held = reason(&stop(&project));
+    assert!(held.contains("the user's own policy") && held.contains("twining guard list"), "{held}");
+}
+
+#[test]
+fn a_guard_that_came_while_a_session_ran_is_not_taken_away_in_it_again() {
+    let project = project();
+    start(&project, "s-1");
+    write(&project, ".twining/policy.yml", "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n");
+    assert_eq!(stop(&project), Value::Null, "stricter is nobody's concern");
+    write(&project, ".twining/policy.yml", "guards: []\n");
+    let held = reason(&stop(&project));
+    assert!(held.contains("no-push"), "{held}");
 }

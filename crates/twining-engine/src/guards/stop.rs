@@ -58,6 +58,9 @@ pub struct Accepted {
     pub lists: BTreeMap<String, KnownList>,
     /// Policy and settings, whole.
     pub texts: BTreeMap<String, String>,
+    /// The user's own policy, empty where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
 }
 
 /// What was in a feature list.

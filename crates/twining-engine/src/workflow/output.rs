@@ -53,7 +53,7 @@ fn summary(line: &str) -> Option<TestCounts> {
         || line.starts_with("ok | ")
         || line.starts_with("failed | ")
         || line.contains(" passing (")
-        || (line.contains(" passed in ") || line.contains(" failed in "));
+        || is_quiet_pytest(line);
     if is_nothing {
         return Some(TestCounts::default());
     }
@@ -74,6 +74,17 @@ fn summary(line: &str) -> Option<TestCounts> {
     let failed = before(&[" failed", " failing"]).unwrap_or(0).saturating_add(before(&[" error"]).unwrap_or(0));
     let passed = passed.or((failed > 0).then_some(0))?;
     Some(TestCounts { run: passed.saturating_add(failed), passed, failed })
+}
+
+/// `2 passed, 1 warning in 0.01s`, as pytest ends where it is asked to say little.
+fn is_quiet_pytest(line: &str) -> bool {
+    let Some((counted, took)) = line.rsplit_once(" in ") else { return false };
+    let is_time = took.split(' ').next().and_then(|time| time.strip_suffix('s')).is_some_and(|time| time.parse::<f64>().is_ok());
+    let is_counted = |part: &str| {
+        let mut words = part.split(' ');
+        words.next().is_some_and(|number| number.parse::<u64>().is_ok()) && words.next().is_some() && words.next().is_none()
+    };
+    is_time && counted.split(", ").all(is_counted)
 }
 
 /// The counts of runners that name what they count, before or after the number:
@@ -158,6 +169,10 @@ mod tests {
             ("===== 12 passed, 1 failed, 2 errors in 0.5s =====", counts(15, 12, 3)),
             ("\u{1b}[32m===== \u{1b}[1m4 passed\u{1b}[0m in 0.1s =====", counts(4, 4, 0)),
             ("3 passed in 0.02s", counts(3, 3, 0)),
+            ("2 passed, 1 warning in 0.01s", counts(2, 2, 0)),
+            ("1 failed, 2 passed, 1 skipped, 3 rerun in 61.20s (0:01:01)", counts(3, 2, 1)),
+            ("1 skipped in 0.01s", None),
+            ("5 passed, as he said in 3s", None),
             ("===== no tests ran in 0.01s =====", counts(0, 0, 0)),
             ("Tests:       1 failed, 4 passed, 5 total", counts(5, 4, 1)),
             ("  Tests  7 passed (7)", counts(7, 7, 0)),

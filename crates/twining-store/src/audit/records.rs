@@ -86,7 +86,8 @@ pub(crate) fn place_of(key: &str) -> (String, Option<String>) {
     }
 }
 
-/// The bytes of a file of many records; nothing where it is not there.
+/// The bytes of a file of many records; nothing where it is not there, or a link, a
+/// folder or a pipe stands in its place: then every record in it is gone.
 pub(crate) fn bytes_of(kind: Kind, layout: &Layout) -> Result<Vec<u8>, StoreError> {
     let (dir, name) = match kind {
         Kind::Board => (&layout.top, BOARD),
@@ -95,7 +96,11 @@ pub(crate) fn bytes_of(kind: Kind, layout: &Layout) -> Result<Vec<u8>, StoreErro
         Kind::Relations => (&layout.graph, "relations.json"),
         Kind::File => return Ok(Vec::new()),
     };
-    dir.open(name)?.map_or(Ok(Vec::new()), |handle| handle.read_all(MOST_BYTES))
+    match dir.open(name) {
+        Ok(Some(handle)) => handle.read_all(MOST_BYTES),
+        Ok(None) | Err(StoreError::Unsafe { .. }) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Every record in these bytes.

@@ -17,6 +17,10 @@ const RETURNS: &str = "return-needs-changes";
 /// Guards whose files are compared when an agent stops.
 const COMPARED: [&str; 3] = ["tested-needs-evidence", "policy-only-grows", "hooks-stay-wired"];
 
+/// What the user's own policy says holds in every project, and no list of files of
+/// this one tells that it was changed.
+const USERS_POLICY: &str = "[policy-only-grows] the user's own policy, which holds in every project, was changed while the session ran. Undo it, or say which guards it lifts now (`twining guard list`); a person who changed it themselves need do nothing";
+
 /// Whether the agent may stop.
 pub fn reply(scene: &Scene) -> Reply {
     let store = scene.project.engine.store();
@@ -112,7 +116,16 @@ pub fn of_session(scene: &Scene) -> Reply {
 }
 
 fn reason(scene: &Scene, guards: &Guards, odd: Vec<String>, lists: Vec<String>, audit: &Audit, notes: &Notes) -> Option<String> {
-    let mut slipped = scene.accepted().slipped_texts(guards, &|path| scene.work.text(path));
+    let accepted = scene.accepted();
+    let mut slipped = accepted.slipped_texts(guards, &|path| scene.work.text(path));
+    let now = scene.as_it_is();
+    if accepted.user.as_ref().is_some_and(|user| now.user.as_ref() != Some(user)) {
+        slipped.push(USERS_POLICY.to_owned());
+    }
+    if slipped.is_empty() && now != accepted {
+        // What became stricter is held from now on: it must not be taken away again.
+        scene.keep_accepted(&now);
+    }
     if lists.is_empty() {
         // Every run that was needed is there now; the files may change later.
         scene.lists().accept();

@@ -15,6 +15,7 @@ use super::{ending, rules};
 use crate::ancestry;
 use crate::desk::Project;
 use crate::problem::Problem;
+use crate::user_policy;
 
 /// An event, and all that answers to it may ask.
 pub struct Scene {
@@ -115,10 +116,15 @@ impl Scene {
         let store = self.project.engine.store();
         let kept = store.sealed(&self.accepted_name()).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         kept.unwrap_or_else(|| {
-            let now = Accepted::of_texts(&|path| self.work.text(path));
+            let now = self.as_it_is();
             self.keep_accepted(&now);
             now
         })
+    }
+
+    /// Policy and settings as they are now.
+    pub fn as_it_is(&self) -> Accepted {
+        Accepted { user: Some(user_policy::text()), ..Accepted::of_texts(&|path| self.work.text(path)) }
     }
 
     /// Whether there is something to compare with.
