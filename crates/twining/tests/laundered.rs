@@ -174,3 +174,23 @@ fn a_milder_policy_from_the_team_is_told_and_one_from_here_holds() {
         }
     }
 }
+
+#[test]
+fn a_branch_from_before_a_guard_is_told_and_holds_nobody() {
+    let project = project();
+    sh(&project, "git branch old");
+    write(&project, ".twining/policy.yml", "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n");
+    commit(&project, "a rule");
+    start(&project, "s-1");
+    assert_eq!(stop(&project), Value::Null);
+    sh(&project, "git switch -q old");
+    let told = stop(&project);
+    assert_eq!(told["decision"], Value::Null, "{told}");
+    assert!(told["systemMessage"].as_str().is_some_and(|words| words.contains("`no-push` would no longer hold")), "{told}");
+    assert_eq!(stop(&project), Value::Null, "once");
+    sh(&project, "git switch -q main");
+    assert_eq!(stop(&project), Value::Null);
+    // Taken away with no commit to show for it, it holds.
+    write(&project, ".twining/policy.yml", "guards: []\n");
+    assert!(reason(&stop(&project)).contains("no-push"));
+}

@@ -330,9 +330,12 @@ impl<'p> Moves<'p> {
     }
 
     /// A file of the project in the places that git took files from, the nearest first.
-    pub(crate) fn versions(&mut self, path: &str) -> Vec<(Option<Vec<u8>>, Whence)> {
-        let places = self.origins().places;
-        places.into_iter().map(|(place, whence)| (content(self.project, &place, path), whence)).collect()
+    pub(crate) fn versions(&mut self, path: &str) -> Vec<(String, Option<Vec<u8>>, Whence)> {
+        let read = |(place, whence): (String, Whence)| {
+            let bytes = content(self.project, &place, path);
+            (place, bytes, whence)
+        };
+        self.origins().places.into_iter().map(read).collect()
     }
 }
 

@@ -93,6 +93,8 @@ pub struct Version {
     pub bytes: Option<Vec<u8>>,
     /// Whether it came from others since.
     pub is_others: bool,
+    /// Whether it is of a commit that was known then, to which somebody went since.
+    pub is_of_another_branch: bool,
 }
 
 impl Store {
@@ -240,7 +242,11 @@ impl Store {
         let Some(room) = self.audited_room()? else { return Ok(Vec::new()) };
         let said = Ledger::open(&room.layout)?.read()?;
         let versions = self.git_moves(&room, &said, since).versions(path);
-        Ok(versions.into_iter().map(|(bytes, whence)| Version { bytes, is_others: whence == Whence::Remote }).collect())
+        let version = |(place, bytes, whence)| {
+            let is_others = whence == Whence::Remote;
+            Version { bytes, is_others, is_of_another_branch: !is_others && place != since.head }
+        };
+        Ok(versions.into_iter().map(version).collect())
     }
 
     /// The room, if a ledger may be kept there.

@@ -1,7 +1,8 @@
-//! Policy and settings that others changed, and git brought: told in a line, and
+//! Policy and settings that git brought, from others or from a known branch: told in a line, and
 //! taken as they are. The same change made here holds.
 
 use twining_engine::guards::{Accepted, Guards};
+use twining_store::Version;
 
 use super::by_hand;
 use super::scene::Scene;
@@ -22,7 +23,9 @@ pub fn taken_over(scene: &Scene, guards: &Guards) -> Option<String> {
         let slipped = accepted.slipped_texts(guards, &only);
         let versions = || store.git_versions(&place, path).unwrap_or_default();
         let is_now = |bytes: Option<Vec<u8>>| bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()) == now;
-        if !slipped.is_empty() && versions().into_iter().any(|version| version.is_others && is_now(version.bytes)) {
+        // A branch from before a guard was thought of is no way around it: one is told of it.
+        let is_told = |version: &Version| version.is_others || version.is_of_another_branch;
+        if !slipped.is_empty() && versions().into_iter().any(|version| is_told(&version) && is_now(version.bytes)) {
             brought.extend(slipped);
             accepted.accept(path, now.as_deref());
         }
