@@ -226,7 +226,9 @@ impl Notes {
             }
             Action::Read(_) | Action::ReadPart(_) => false,
             // A line that only looks changes nothing; any other may have.
-            Action::Shell(line) => shell::effects(line).map_or(true, |effects| !effects.writes.is_empty()),
+            Action::Shell(line) => {
+                shell::effects(line).map_or(true, |effects| effects.writes.iter().any(shell::ShellWrite::leaves_something))
+            }
             _ => true,
         };
         if changes && self.changes.len() < MOST_AGENTS {

@@ -102,6 +102,11 @@ pub(crate) enum Stood {
 }
 
 impl ShellWrite {
+    /// Whether anything is there afterwards: what goes to a device is gone.
+    pub(crate) fn leaves_something(&self) -> bool {
+        !matches!(&self.target, Target::Path(word) if word.known().is_some_and(|path| path.starts_with("/dev/") && !path.starts_with("/dev/shm/")))
+    }
+
     /// How many places may be meant.
     pub(crate) fn places(&self) -> usize {
         match &self.target {

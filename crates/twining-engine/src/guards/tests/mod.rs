@@ -517,6 +517,9 @@ fn a_coder_that_changed_nothing_is_noticed() {
     ran.action = Action::Shell("ls; cat x".into());
     notes.tool_ran(&ran);
     assert!(notes.returns_empty(&event).is_some());
+    ran.action = Action::Shell("ls 2>/dev/null; git log > /dev/null 2>&1".into());
+    notes.tool_ran(&ran);
+    assert!(notes.returns_empty(&event).is_some(), "nothing is left of it");
     ran.action = Action::Shell("echo > x".into());
     notes.tool_ran(&ran);
     assert_eq!(notes.returns_empty(&event), None);
