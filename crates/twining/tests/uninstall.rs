@@ -312,3 +312,30 @@ fn purging_is_not_done_behind_a_persons_back() {
     assert!(ran.code == 2 && ran.stderr.contains("--yes"), "{ran:?}");
     assert!(shop.file(".twining/config.yml").exists());
 }
+
+#[test]
+fn a_linked_worktree_leaves_by_itself_and_the_main_checkout_stays_whole() {
+    let shop = Repository::new();
+    shop.told(&["init", "--agent", "claude"]);
+    shop.commit("with twining");
+    shop.git(&["worktree", "add", "-q", "../fix", "-b", "fix"]);
+    shop.told(&["post", "finding", "precious"]);
+    let whole = shop.tree();
+    let only_git = |names: Vec<String>| names.into_iter().filter(|name| !name.contains(".twining/local")).collect::<Vec<_>>();
+
+    let ran = shop.run_in(&shop.path("fix"), &["uninstall", "--purge", "--yes"]);
+    assert!(ran.code == 1 && ran.stderr.contains("linked worktree of") && ran.stderr.contains("run it there"), "{ran:?}");
+    assert_eq!(only_git(changed(&whole, &shop.tree())), [""; 0]);
+    assert!(shop.path("fix/.mcp.json").exists(), "a refusal removes nothing");
+
+    let ran = shop.run_in(&shop.path("fix"), &["uninstall", "--yes"]);
+    assert!(ran.code == 0 && ran.stdout.contains("linked worktree of") && ran.stdout.contains("run it there"), "{ran:?}");
+    assert!(!shop.path("fix/.mcp.json").exists());
+    assert_eq!(only_git(changed(&whole, &shop.tree())), [""; 0], "drivers, hooks, attributes, settings and records");
+    assert!(shop.read(".twining/blackboard.jsonl").contains("precious"));
+    let again = shop.run_in(&shop.path("fix"), &["uninstall"]);
+    assert!(again.code == 0 && again.stdout.contains("Nothing of ours was found in this worktree"), "{again:?}");
+
+    shop.told(&["uninstall", "--purge", "--yes"]);
+    assert!(!shop.file(".twining").exists() && !shop.read(".git/config").contains("twining"));
+}
