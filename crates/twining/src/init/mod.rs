@@ -39,7 +39,7 @@ use self::git::GitGround;
 use self::receipt::{Original, Receipt};
 use self::shared::Shared;
 use self::sheet::{Edit, Sheet};
-use self::telling::{Outcome, agreed, tell};
+use self::telling::{Outcome, Silence, agreed, tell};
 use crate::desk::Project;
 use crate::installed;
 use crate::locate::{Clues, FOLDER};
@@ -121,7 +121,7 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     if nothing || wish.dry_run {
         return Ok(tell(wish, &outcome));
     }
-    if !agreed(wish, &outcome, "Write these?")? {
+    if !agreed(wish, &outcome, "Write these?", Silence::Agrees)? {
         return Err(Problem::unavailable("DECLINED", "nothing was written"));
     }
     // The memory first: the receipt lies in it.

@@ -7,7 +7,7 @@ use super::back::{prove_back, restore, take_back};
 use super::git::GitGround;
 use super::receipt::Receipt;
 use super::sheet::Sheet;
-use super::telling::{Outcome, agreed, tell};
+use super::telling::{Outcome, Silence, agreed, tell};
 use super::worktree::Worktree;
 use super::{Host, Reach, Wish, apply, git_ground, ground, home};
 use crate::allowed::Allowed;
@@ -76,8 +76,12 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
         let problem = Problem::misuse("--purge removes every record, and nobody is there to be asked");
         return Err(problem.with_hint("add --yes if that is what you want"));
     }
-    let question = if purged { "Remove these, and everything that was recorded?" } else { "Change these back?" };
-    if !agreed(wish, &outcome, question)? {
+    let (question, silence) = if purged {
+        ("Remove these, and everything that was recorded?", Silence::Declines)
+    } else {
+        ("Change these back?", Silence::Agrees)
+    };
+    if !agreed(wish, &outcome, question, silence)? {
         return Err(Problem::unavailable("DECLINED", "nothing was removed"));
     }
     apply::write(&outcome.edits)?;
