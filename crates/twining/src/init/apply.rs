@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::sheet::{Edit, unfit};
+use crate::installed::for_shell;
 use crate::problem::Problem;
 
 /// Folders that were made on the way, the outer before the inner.
@@ -14,15 +15,15 @@ pub type Made = Vec<PathBuf>;
 
 /// Writes every edit, or none.
 pub fn write(edits: &[Edit]) -> Result<Made, Problem> {
-    let mut work = Work::default();
-    let written = edits.iter().try_for_each(|edit| work.stage(edit)).and_then(|()| work.place());
-    match written {
-        Ok(()) => Ok(work.made),
-        Err(problem) => {
-            work.undo();
-            Err(problem)
-        }
-    }
+    stage(edits)?.place()
+}
+
+/// Writes every edit beside its place. Whatever can be refused is refused here; what is
+/// dropped instead of placed was never there.
+pub fn stage(edits: &[Edit]) -> Result<Staged<'_>, Problem> {
+    let mut work = Staged::default();
+    edits.iter().try_for_each(|edit| work.stage(edit))?;
+    Ok(work)
 }
 
 /// Removes folders of ours that nothing is in, the inner before the outer.
@@ -31,14 +32,21 @@ pub fn remove_empty(folders: &[PathBuf]) {
     folders.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
 }
 
+/// Edits that wait beside their places.
 #[derive(Default)]
-struct Work<'a> {
+pub struct Staged<'a> {
     made: Made,
     staged: Vec<(&'a Edit, PathBuf)>,
     placed: Vec<&'a Edit>,
 }
 
-impl<'a> Work<'a> {
+impl Drop for Staged<'_> {
+    fn drop(&mut self) {
+        self.undo();
+    }
+}
+
+impl<'a> Staged<'a> {
     fn stage(&mut self, edit: &'a Edit) -> Result<(), Problem> {
         let fail = |error: std::io::Error| unfit(&edit.shown, &error.to_string());
         let Some(folder) = edit.path.parent() else { return Err(unfit(&edit.shown, "it has no folder")) };
@@ -47,7 +55,7 @@ impl<'a> Work<'a> {
         }
         let temp = beside(&edit.path);
         let mut file = OpenOptions::new().write(true).create_new(true).open(&temp).map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => unfit(&edit.shown, &format!("`{}` is there: another program is writing it", temp.display())),
+            ErrorKind::AlreadyExists => taken(edit, &temp),
             _ => fail(error),
         })?;
         self.staged.push((edit, temp.clone()));
@@ -70,14 +78,17 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    fn place(&mut self) -> Result<(), Problem> {
+    /// Gives every file its name.
+    pub fn place(mut self) -> Result<Made, Problem> {
         for (edit, _) in &self.staged {
             // Read once more, as late as can be: what somebody wrote meanwhile is not ours to lose.
             if fs::read(&edit.path).ok().as_deref() != edit.before.as_deref().map(str::as_bytes) {
                 return Err(unfit(&edit.shown, "it changed while we looked at it").with_hint("run it again"));
             }
         }
-        for (edit, temp) in std::mem::take(&mut self.staged) {
+        // In their order; what is left of them on the way is undone.
+        self.staged.reverse();
+        while let Some((edit, temp)) = self.staged.pop() {
             let done = match &edit.after {
                 Some(_) => fs::rename(&temp, &edit.path),
                 None => fs::remove_file(&edit.path).and_then(|()| fs::remove_file(&temp)),
@@ -88,7 +99,8 @@ impl<'a> Work<'a> {
             }
             self.placed.push(edit);
         }
-        Ok(())
+        self.placed.clear();
+        Ok(std::mem::take(&mut self.made))
     }
 
     /// Puts back what was there. If that fails too, the first failure is what is told.
@@ -102,6 +114,16 @@ impl<'a> Work<'a> {
         }
         remove_empty(&self.made);
     }
+}
+
+/// What stands where a file is to be staged, and how to go on.
+fn taken(edit: &Edit, temp: &Path) -> Problem {
+    let problem = unfit(&edit.shown, &format!("`{}` is there: another program is writing it", temp.display()));
+    if temp.extension().is_some_and(|ending| ending == "lock") {
+        let hint = format!("it is git's lock; if no git command runs here, one was interrupted: rm {}", for_shell(&temp.to_string_lossy()));
+        return problem.with_hint(hint);
+    }
+    problem
 }
 
 /// The name a file has until it is whole. Git's own settings have a lock of this

@@ -28,6 +28,7 @@ use std::path::{Path, PathBuf};
 
 use twining_store::SCAFFOLD;
 
+use self::apply::Staged;
 pub use self::git::projects;
 pub use self::hosts::{Ground, Host, Reach};
 pub use self::jsonc::Settings;
@@ -124,10 +125,12 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     if !agreed(wish, &outcome, "Write these?", Silence::Agrees)? {
         return Err(Problem::unavailable("DECLINED", "nothing was written"));
     }
+    // What cannot be written is known before anything is.
+    let staged = apply::stage(&outcome.edits)?;
     // The memory first: the receipt lies in it.
     project.engine.store().prepare().map_err(twining_engine::Failure::from)?;
     project.engine.create_knowledge()?;
-    carry_out(&project, &outcome.edits)?;
+    carry_out(&project, &outcome.edits, staged)?;
     // From now on it is known who changes a record; if not, from the first session on.
     let _ = project.engine.store().audit();
     Ok(tell(wish, &outcome))
@@ -271,10 +274,10 @@ fn missing_memory(project: &Project) -> Result<Vec<String>, Problem> {
     Ok(missing)
 }
 
-fn carry_out(project: &Project, edits: &[Edit]) -> Result<(), Problem> {
+fn carry_out(project: &Project, edits: &[Edit], staged: Staged<'_>) -> Result<(), Problem> {
     let store = project.engine.store();
     let mut receipt = Receipt::read(store.receipt().map_err(twining_engine::Failure::from)?.as_deref());
-    let made = apply::write(edits)?;
+    let made = staged.place()?;
     for edit in edits {
         // Written a second time, a file is still to become what it was before the first.
         let original = match edit.before.as_deref().map(|now| receipt.original(&edit.path, now)) {
