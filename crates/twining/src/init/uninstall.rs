@@ -9,7 +9,7 @@ use super::receipt::Receipt;
 use super::sheet::Sheet;
 use super::telling::{Outcome, Silence, agreed, tell};
 use super::worktree::Worktree;
-use super::{Host, Reach, Wish, apply, git_ground, ground, home};
+use super::{Host, Reach, Wish, apply, git_ground, ground, home, sweep};
 use crate::allowed::Allowed;
 use crate::desk::Project;
 use crate::hook;
@@ -27,6 +27,9 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     let store = project.engine.store();
     let receipt = Receipt::read(store.receipt().map_err(twining_engine::Failure::from)?.as_deref());
     let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
+    if !wish.dry_run && person::host_of_shell().is_none() {
+        sheet.notes.extend(sweep::told(&sweep::sweep(&project)));
+    }
     for reach in [Reach::Team, Reach::Stealth] {
         let ground = ground(&project, reach);
         for host in Host::ALL {
