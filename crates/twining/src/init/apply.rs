@@ -6,6 +6,7 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use super::git_hooks::stepped_aside;
 use super::sheet::{Edit, unfit};
 use crate::installed::for_shell;
 use crate::problem::Problem;
@@ -37,7 +38,8 @@ pub fn remove_empty(folders: &[PathBuf]) {
 pub struct Staged<'a> {
     made: Made,
     staged: Vec<(&'a Edit, PathBuf)>,
-    placed: Vec<&'a Edit>,
+    /// What got its name, and the mode it had before.
+    placed: Vec<(&'a Edit, Option<u32>)>,
 }
 
 impl Drop for Staged<'_> {
@@ -61,11 +63,9 @@ impl<'a> Staged<'a> {
         self.staged.push((edit, temp.clone()));
         let Some(after) = &edit.after else { return Ok(()) };
         file.write_all(after.as_bytes()).and_then(|()| file.sync_all()).map_err(fail)?;
-        let mode = fs::metadata(&edit.path).ok().map(|found| found.permissions().mode());
-        let mode = match (mode, edit.executable) {
-            (mode, true) => Some(mode.unwrap_or(0o755) | 0o111),
-            (mode, false) => mode,
-        };
+        // A program that steps aside is started by the same people as before.
+        let like = mode_of(&edit.path).or_else(|| stepped_aside(&edit.path).and_then(|hook| mode_of(&hook)));
+        let mode = if edit.executable { Some(like.map_or(0o755, started)) } else { like };
         mode.map_or(Ok(()), |mode| fs::set_permissions(&temp, Permissions::from_mode(mode))).map_err(fail)
     }
 
@@ -89,6 +89,7 @@ impl<'a> Staged<'a> {
         // In their order; what is left of them on the way is undone.
         self.staged.reverse();
         while let Some((edit, temp)) = self.staged.pop() {
+            let mode = mode_of(&edit.path);
             let done = match &edit.after {
                 Some(_) => fs::rename(&temp, &edit.path),
                 None => fs::remove_file(&edit.path).and_then(|()| fs::remove_file(&temp)),
@@ -97,7 +98,7 @@ impl<'a> Staged<'a> {
                 self.staged.push((edit, temp));
                 return Err(unfit(&edit.shown, &error.to_string()));
             }
-            self.placed.push(edit);
+            self.placed.push((edit, mode));
         }
         self.placed.clear();
         Ok(std::mem::take(&mut self.made))
@@ -106,14 +107,32 @@ impl<'a> Staged<'a> {
     /// Puts back what was there. If that fails too, the first failure is what is told.
     fn undo(&mut self) {
         self.staged.iter().for_each(|(_, temp)| drop(fs::remove_file(temp)));
-        for edit in self.placed.iter().rev() {
+        for (edit, mode) in self.placed.iter().rev() {
             match &edit.before {
-                Some(before) => drop(fs::write(&edit.path, before)),
+                Some(before) => {
+                    let _ = fs::write(&edit.path, before);
+                    mode.iter().for_each(|mode| set_mode(&edit.path, *mode));
+                }
                 None => drop(fs::remove_file(&edit.path)),
             }
         }
         remove_empty(&self.made);
     }
+}
+
+/// Who may do what with a file, if it is there.
+pub fn mode_of(file: &Path) -> Option<u32> {
+    fs::metadata(file).ok().map(|found| found.permissions().mode() & 0o7777)
+}
+
+/// Sets it. Where that fails the file stays as it is, which harms nobody.
+pub fn set_mode(file: &Path, mode: u32) {
+    let _ = fs::set_permissions(file, Permissions::from_mode(mode));
+}
+
+/// A mode with which a program is started: as it is, or by everybody who may read it.
+fn started(mode: u32) -> u32 {
+    if mode & 0o111 == 0 { mode | (mode & 0o444) >> 2 } else { mode }
 }
 
 /// What stands where a file is to be staged, and how to go on.
@@ -166,6 +185,12 @@ mod tests {
         let mut left: Vec<_> = fs::read_dir(dir.path()).expect("lists").flatten().map(|entry| entry.file_name()).collect();
         left.sort();
         assert_eq!(left, ["a", "c"], "no folder and no half file stays");
+    }
+
+    #[test]
+    fn a_program_is_started_by_those_who_could_read_it() {
+        let modes = [(0o700, 0o700), (0o750, 0o750), (0o744, 0o744), (0o644, 0o755), (0o640, 0o750), (0o600, 0o700)];
+        modes.iter().for_each(|(before, after)| assert_eq!(started(*before), *after, "{before:o}"));
     }
 
     #[test]

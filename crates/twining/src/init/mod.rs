@@ -282,8 +282,9 @@ fn missing_memory(project: &Project) -> Result<Vec<String>, Problem> {
 fn carry_out(project: &Project, edits: &[Edit], staged: Staged<'_>) -> Result<(), Problem> {
     let store = project.engine.store();
     let mut receipt = Receipt::read(store.receipt().map_err(twining_engine::Failure::from)?.as_deref());
+    let modes: Vec<Option<u32>> = edits.iter().map(|edit| apply::mode_of(&edit.path)).collect();
     let made = staged.place()?;
-    for edit in edits {
+    for (edit, mode) in edits.iter().zip(modes) {
         // Written a second time, a file is still to become what it was before the first.
         let original = match edit.before.as_deref().map(|now| receipt.original(&edit.path, now)) {
             Some(Original::Text(text)) => Some(text),
@@ -291,6 +292,7 @@ fn carry_out(project: &Project, edits: &[Edit], staged: Staged<'_>) -> Result<()
             Some(Original::Unknown) | None => edit.before.clone(),
         };
         receipt.keep(edit, original.as_deref());
+        receipt.keep_modes(&edit.path, mode, apply::mode_of(&edit.path));
     }
     receipt.folders.extend(made);
     receipt.folders.dedup();

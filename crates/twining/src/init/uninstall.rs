@@ -88,6 +88,11 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
         return Err(Problem::unavailable("DECLINED", "nothing was removed"));
     }
     apply::write(&outcome.edits)?;
+    for edit in &outcome.edits {
+        // What somebody else made of it since stays.
+        let ours = receipt.modes(&edit.path).filter(|(_, after)| apply::mode_of(&edit.path) == Some(*after));
+        ours.into_iter().for_each(|(before, _)| apply::set_mode(&edit.path, before));
+    }
     let is_concerned = |folder: &&PathBuf| guest.is_none() || folder.starts_with(&project.located.checkout);
     apply::remove_empty(&receipt.folders.iter().filter(is_concerned).cloned().collect::<Vec<_>>());
     if guest.is_none() {
