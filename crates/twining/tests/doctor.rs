@@ -423,7 +423,8 @@ fn a_lock_of_git_that_nobody_holds_any_more_is_named() {
     shop.write(".git/config.lock", "");
     let is_named = || examined(&shop, &[])["checks"].to_string().contains("config.lock");
     assert!(!is_named(), "git may be at work");
-    let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    let made = fs::metadata(shop.file(".git/config.lock")).and_then(|found| found.modified()).expect("is there");
+    let hour_ago = made - std::time::Duration::from_secs(3600);
     fs::File::options().write(true).open(shop.file(".git/config.lock")).and_then(|file| file.set_modified(hour_ago)).expect("ages");
     let (finding, words) = said(&examined(&shop, &[]), "git", "config.lock");
     assert!(finding == "warn" && words.contains("60 minutes"), "{words}");

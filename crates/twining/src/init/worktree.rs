@@ -24,7 +24,8 @@ pub struct Worktree {
 impl Worktree {
     /// The one a project lies in, if it is one.
     pub fn of(project: &Project) -> Option<Self> {
-        let main = project.located.main.clone()?;
+        // Without the slash that a join with nothing leaves.
+        let main: PathBuf = project.located.main.as_deref()?.components().collect();
         let shares_memory = project.located.place.project == main;
         Some(Self { main, shares_memory })
     }
@@ -65,6 +66,6 @@ impl Worktree {
         let main = self.main.display();
         let why = format!("this is a linked worktree of {main}, where the memory lies; nothing was removed");
         Problem::unavailable("LINKED_WORKTREE", why)
-            .with_hint("run it there to take Twining out of the repository; without --purge it leaves this worktree only")
+            .with_hint("run it there to take Twining out of the repository; without --purge, only what lies in this worktree is taken out")
     }
 }
