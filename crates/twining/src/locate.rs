@@ -38,6 +38,8 @@ pub struct Located {
     pub place: Place,
     /// The working tree the caller stands in, for questions to git.
     pub checkout: PathBuf,
+    /// The project in the main worktree, if the caller stands in a linked one.
+    pub main: Option<PathBuf>,
 }
 
 /// A project that cannot be used.
@@ -102,7 +104,8 @@ pub fn locate(clues: &Clues) -> Result<Located, LocateError> {
     aliases.retain(|alias| *alias != project);
     aliases.dedup();
     let git_dir = git.as_ref().map(|git| if shared.is_some() { git.common.clone() } else { git.own.clone() });
-    Ok(Located { place: Place { project, aliases, git_dir, scratch: Some(std::env::temp_dir()) }, checkout })
+    let main = git.and_then(|git| git.main);
+    Ok(Located { place: Place { project, aliases, git_dir, scratch: Some(std::env::temp_dir()) }, checkout, main })
 }
 
 /// The nearest parent with a memory, else the git top level, else `here`.

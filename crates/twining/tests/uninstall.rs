@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use common::repository::{Repository, changed};
 use serde_json::{Value, json};
@@ -311,4 +312,68 @@ fn purging_is_not_done_behind_a_persons_back() {
     let ran = shop.run(&["uninstall", "--purge"]);
     assert!(ran.code == 2 && ran.stderr.contains("--yes"), "{ran:?}");
     assert!(shop.file(".twining/config.yml").exists());
+}
+
+#[test]
+fn a_linked_worktree_leaves_by_itself_and_the_main_checkout_stays_whole() {
+    let shop = Repository::new();
+    shop.told(&["init", "--agent", "claude"]);
+    shop.commit("with twining");
+    shop.git(&["worktree", "add", "-q", "../fix", "-b", "fix"]);
+    shop.told(&["post", "finding", "precious"]);
+    let whole = shop.tree();
+    let only_git = |names: Vec<String>| names.into_iter().filter(|name| !name.contains(".twining/local")).collect::<Vec<_>>();
+
+    let ran = shop.run_in(&shop.path("fix"), &["uninstall", "--purge", "--yes"]);
+    assert!(ran.code == 1 && ran.stderr.contains("linked worktree of") && ran.stderr.contains("run it there"), "{ran:?}");
+    assert_eq!(only_git(changed(&whole, &shop.tree())), [""; 0]);
+    assert!(shop.path("fix/.mcp.json").exists(), "a refusal removes nothing");
+
+    let ran = shop.run_in(&shop.path("fix"), &["uninstall", "--yes"]);
+    assert!(ran.code == 0 && ran.stdout.contains("linked worktree of") && ran.stdout.contains("run it there"), "{ran:?}");
+    assert!(!shop.path("fix/.mcp.json").exists());
+    assert_eq!(only_git(changed(&whole, &shop.tree())), [""; 0], "drivers, hooks, attributes, settings and records");
+    assert!(shop.read(".twining/blackboard.jsonl").contains("precious"));
+    let again = shop.run_in(&shop.path("fix"), &["uninstall"]);
+    assert!(again.code == 0 && again.stdout.contains("Nothing of ours was found in this worktree"), "{again:?}");
+
+    shop.told(&["uninstall", "--purge", "--yes"]);
+    assert!(!shop.file(".twining").exists() && !shop.read(".git/config").contains("twining"));
+}
+
+#[test]
+fn a_hook_is_started_by_the_same_people_as_before() {
+    let shell = "#!/bin/sh\nexit 0\n";
+    let other = "#!/usr/bin/env python3\nprint('hello')\n";
+    for (script, mode) in [(shell, 0o700), (shell, 0o750), (shell, 0o744), (other, 0o700), (other, 0o755)] {
+        let shop = Repository::new();
+        let mode_of = |name: &str| fs::metadata(shop.file(name)).expect("is there").permissions().mode() & 0o7777;
+        let set = |mode: u32| fs::set_permissions(shop.file(".git/hooks/pre-commit"), fs::Permissions::from_mode(mode)).expect("sets");
+        shop.write(".git/hooks/pre-commit", script);
+        set(mode);
+        shop.told(&["init", "--agent", "none"]);
+        assert_eq!(mode_of(".git/hooks/pre-commit"), mode, "{mode:o} with ours in it");
+        if script == other {
+            assert_eq!(mode_of(".git/hooks/pre-commit.twining-chained"), mode, "{mode:o} beside ours");
+        }
+        // Put to sleep, woken by the next init, and left as it was found.
+        set(0o640);
+        shop.told(&["init", "--agent", "none"]);
+        assert_eq!(mode_of(".git/hooks/pre-commit"), 0o750);
+        shop.told(&["uninstall", "--yes"]);
+        assert_eq!((mode_of(".git/hooks/pre-commit"), shop.read(".git/hooks/pre-commit").as_str()), (0o640, script));
+    }
+}
+
+#[test]
+fn a_hook_of_any_mode_has_it_back() {
+    for mode in [0o700, 0o750, 0o711, 0o755] {
+        let shop = Repository::new();
+        shop.write(".git/hooks/post-commit", "#!/bin/sh\nexit 0\n");
+        fs::set_permissions(shop.file(".git/hooks/post-commit"), fs::Permissions::from_mode(mode)).expect("sets");
+        shop.told(&["init", "--agent", "none"]);
+        shop.told(&["uninstall", "--yes"]);
+        let found = fs::metadata(shop.file(".git/hooks/post-commit")).expect("is there").permissions().mode() & 0o7777;
+        assert_eq!(found, mode, "{found:o}");
+    }
 }

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::memory::STALE;
 use super::program::{this_version, version_of};
 use super::{Check, Finding};
 use crate::desk::Project;
@@ -105,6 +106,15 @@ pub fn checks(project: &Project) -> Vec<Check> {
         Err(why) => Check::new("git", Finding::NotChecked, format!("no trial merge could be made: {why}")),
     });
     checks
+}
+
+/// A lock of git's settings that is older than any command takes.
+pub fn lock(project: &Project) -> Option<Check> {
+    let lock = project.history.shape()?.common.join("config.lock");
+    let age = fs::symlink_metadata(&lock).and_then(|found| found.modified()).ok()?.elapsed().ok().filter(|age| *age > STALE)?;
+    let words = format!("{} is {} minutes old: nobody can change git's settings while it is there", lock.display(), age.as_secs() / 60);
+    let hint = format!("if no git command runs here, one was interrupted: rm {}", installed::for_shell(&lock.to_string_lossy()));
+    Some(Check::new("git", Finding::Warn, words).hinted(hint))
 }
 
 /// What mends git's part.

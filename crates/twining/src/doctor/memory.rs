@@ -28,7 +28,7 @@ use crate::user_policy;
 const UNWELL: &str = "Needs attention";
 /// A lock folder this old belongs to no living writer: the TypeScript server
 /// takes one over after ten seconds.
-const STALE: Duration = Duration::from_secs(600);
+pub const STALE: Duration = Duration::from_secs(600);
 /// What rules stopped.
 const TRACES: &str = "traces.jsonl";
 /// Lines that are compared; a board is archived long before.

@@ -35,7 +35,7 @@ pub struct Workspace {
 impl Workspace {
     /// The working tree of a project.
     pub fn of(project: &Project) -> Self {
-        let Located { place, checkout } = &project.located;
+        let Located { place, checkout, .. } = &project.located;
         let (root, project) = (checkout.display().to_string(), place.project.display().to_string());
         Self { root, project, git: place.git_dir.clone(), folders: RefCell::default() }
     }

@@ -6,7 +6,9 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use super::git_hooks::stepped_aside;
 use super::sheet::{Edit, unfit};
+use crate::installed::for_shell;
 use crate::problem::Problem;
 
 /// Folders that were made on the way, the outer before the inner.
@@ -14,15 +16,15 @@ pub type Made = Vec<PathBuf>;
 
 /// Writes every edit, or none.
 pub fn write(edits: &[Edit]) -> Result<Made, Problem> {
-    let mut work = Work::default();
-    let written = edits.iter().try_for_each(|edit| work.stage(edit)).and_then(|()| work.place());
-    match written {
-        Ok(()) => Ok(work.made),
-        Err(problem) => {
-            work.undo();
-            Err(problem)
-        }
-    }
+    stage(edits)?.place()
+}
+
+/// Writes every edit beside its place. Whatever can be refused is refused here; what is
+/// dropped instead of placed was never there.
+pub fn stage(edits: &[Edit]) -> Result<Staged<'_>, Problem> {
+    let mut work = Staged::default();
+    edits.iter().try_for_each(|edit| work.stage(edit))?;
+    Ok(work)
 }
 
 /// Removes folders of ours that nothing is in, the inner before the outer.
@@ -31,14 +33,22 @@ pub fn remove_empty(folders: &[PathBuf]) {
     folders.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
 }
 
+/// Edits that wait beside their places.
 #[derive(Default)]
-struct Work<'a> {
+pub struct Staged<'a> {
     made: Made,
     staged: Vec<(&'a Edit, PathBuf)>,
-    placed: Vec<&'a Edit>,
+    /// What got its name, and the mode it had before.
+    placed: Vec<(&'a Edit, Option<u32>)>,
 }
 
-impl<'a> Work<'a> {
+impl Drop for Staged<'_> {
+    fn drop(&mut self) {
+        self.undo();
+    }
+}
+
+impl<'a> Staged<'a> {
     fn stage(&mut self, edit: &'a Edit) -> Result<(), Problem> {
         let fail = |error: std::io::Error| unfit(&edit.shown, &error.to_string());
         let Some(folder) = edit.path.parent() else { return Err(unfit(&edit.shown, "it has no folder")) };
@@ -47,17 +57,15 @@ impl<'a> Work<'a> {
         }
         let temp = beside(&edit.path);
         let mut file = OpenOptions::new().write(true).create_new(true).open(&temp).map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => unfit(&edit.shown, &format!("`{}` is there: another program is writing it", temp.display())),
+            ErrorKind::AlreadyExists => taken(edit, &temp),
             _ => fail(error),
         })?;
         self.staged.push((edit, temp.clone()));
         let Some(after) = &edit.after else { return Ok(()) };
         file.write_all(after.as_bytes()).and_then(|()| file.sync_all()).map_err(fail)?;
-        let mode = fs::metadata(&edit.path).ok().map(|found| found.permissions().mode());
-        let mode = match (mode, edit.executable) {
-            (mode, true) => Some(mode.unwrap_or(0o755) | 0o111),
-            (mode, false) => mode,
-        };
+        // A program that steps aside is started by the same people as before.
+        let like = mode_of(&edit.path).or_else(|| stepped_aside(&edit.path).and_then(|hook| mode_of(&hook)));
+        let mode = if edit.executable { Some(like.map_or(0o755, started)) } else { like };
         mode.map_or(Ok(()), |mode| fs::set_permissions(&temp, Permissions::from_mode(mode))).map_err(fail)
     }
 
@@ -70,14 +78,18 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    fn place(&mut self) -> Result<(), Problem> {
+    /// Gives every file its name.
+    pub fn place(mut self) -> Result<Made, Problem> {
         for (edit, _) in &self.staged {
             // Read once more, as late as can be: what somebody wrote meanwhile is not ours to lose.
             if fs::read(&edit.path).ok().as_deref() != edit.before.as_deref().map(str::as_bytes) {
                 return Err(unfit(&edit.shown, "it changed while we looked at it").with_hint("run it again"));
             }
         }
-        for (edit, temp) in std::mem::take(&mut self.staged) {
+        // In their order; what is left of them on the way is undone.
+        self.staged.reverse();
+        while let Some((edit, temp)) = self.staged.pop() {
+            let mode = mode_of(&edit.path);
             let done = match &edit.after {
                 Some(_) => fs::rename(&temp, &edit.path),
                 None => fs::remove_file(&edit.path).and_then(|()| fs::remove_file(&temp)),
@@ -86,22 +98,51 @@ impl<'a> Work<'a> {
                 self.staged.push((edit, temp));
                 return Err(unfit(&edit.shown, &error.to_string()));
             }
-            self.placed.push(edit);
+            self.placed.push((edit, mode));
         }
-        Ok(())
+        self.placed.clear();
+        Ok(std::mem::take(&mut self.made))
     }
 
     /// Puts back what was there. If that fails too, the first failure is what is told.
     fn undo(&mut self) {
         self.staged.iter().for_each(|(_, temp)| drop(fs::remove_file(temp)));
-        for edit in self.placed.iter().rev() {
+        for (edit, mode) in self.placed.iter().rev() {
             match &edit.before {
-                Some(before) => drop(fs::write(&edit.path, before)),
+                Some(before) => {
+                    let _ = fs::write(&edit.path, before);
+                    mode.iter().for_each(|mode| set_mode(&edit.path, *mode));
+                }
                 None => drop(fs::remove_file(&edit.path)),
             }
         }
         remove_empty(&self.made);
     }
+}
+
+/// Who may do what with a file, if it is there.
+pub fn mode_of(file: &Path) -> Option<u32> {
+    fs::metadata(file).ok().map(|found| found.permissions().mode() & 0o7777)
+}
+
+/// Sets it. Where that fails the file stays as it is, which harms nobody.
+pub fn set_mode(file: &Path, mode: u32) {
+    let _ = fs::set_permissions(file, Permissions::from_mode(mode));
+}
+
+/// A mode with which a program is started: as it is, or by everybody who may read it.
+fn started(mode: u32) -> u32 {
+    if mode & 0o111 == 0 { mode | (mode & 0o444) >> 2 } else { mode }
+}
+
+/// What stands where a file is to be staged, and how to go on.
+fn taken(edit: &Edit, temp: &Path) -> Problem {
+    let problem = unfit(&edit.shown, &format!("`{}` is there: another program is writing it", temp.display()));
+    if temp.extension().is_some_and(|ending| ending == "lock") {
+        let hint = format!("it is git's lock; if no git command runs here, one was interrupted: rm {}", for_shell(&temp.to_string_lossy()));
+        return problem.with_hint(hint);
+    }
+    problem
 }
 
 /// The name a file has until it is whole. Git's own settings have a lock of this
@@ -110,6 +151,13 @@ fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_gits = name == "config" && path.with_file_name("HEAD").exists();
     path.with_file_name(if is_gits { format!("{name}.lock") } else { format!(".{name}.twining-{}", std::process::id()) })
+}
+
+/// The process that gave a file its name until it is whole, if it is such a name.
+pub fn staged_by(name: &str) -> Option<u32> {
+    let (name, process) = name.strip_prefix('.')?.rsplit_once(".twining-")?;
+    let is_number = process.bytes().all(|byte| byte.is_ascii_digit()) && !process.starts_with('0');
+    if name.is_empty() || !is_number { None } else { process.parse().ok() }
 }
 
 #[cfg(test)]
@@ -140,6 +188,12 @@ mod tests {
     }
 
     #[test]
+    fn a_program_is_started_by_those_who_could_read_it() {
+        let modes = [(0o700, 0o700), (0o750, 0o750), (0o744, 0o744), (0o644, 0o755), (0o640, 0o750), (0o600, 0o700)];
+        modes.iter().for_each(|(before, after)| assert_eq!(started(*before), *after, "{before:o}"));
+    }
+
+    #[test]
     fn git_writing_its_settings_is_not_disturbed() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         for name in ["HEAD", "config", "config.lock"] {
@@ -147,5 +201,23 @@ mod tests {
         }
         assert!(write(&[edit(dir.path().join("config"), Some(""), Some("x"))]).is_err());
         assert!(dir.path().join("config.lock").exists());
+    }
+
+    #[test]
+    fn a_staged_file_is_known_by_its_name_and_no_other_is() {
+        let staged = beside(Path::new("a/settings.json"));
+        let name = staged.file_name().expect("a name").to_string_lossy().into_owned();
+        assert_eq!(staged_by(&name), Some(std::process::id()));
+        for other in [
+            "settings.json.twining-12",
+            ".twining-12",
+            ".a.twining-",
+            ".a.twining-1x",
+            ".a.twining-+1",
+            ".a.twining-chained",
+            ".a.twining-012",
+        ] {
+            assert_eq!(staged_by(other), None, "{other}");
+        }
     }
 }

@@ -136,10 +136,12 @@ impl GitGround {
         for file in ["config", "info/attributes", "info/exclude"] {
             take_block(sheet, &common.join(file), common)?;
         }
-        for (name, _) in HOOKS {
-            self.take_hook(sheet, name)?;
-        }
-        Ok(())
+        self.take_hooks(sheet)
+    }
+
+    /// Takes our lines out of the hooks.
+    pub fn take_hooks(&self, sheet: &mut Sheet) -> Result<(), Problem> {
+        HOOKS.iter().try_for_each(|(name, _)| self.take_hook(sheet, name))
     }
 
     /// Tells git to overlook these, which lie in the working tree.

@@ -114,6 +114,11 @@ fn chained(hook: &Path) -> PathBuf {
     hook.with_file_name(format!("{name}.{CHAINED}"))
 }
 
+/// The hook that a program was before ours took its place, if that is what a file is.
+pub fn stepped_aside(file: &Path) -> Option<PathBuf> {
+    (file.extension()? == CHAINED).then(|| file.with_extension(""))
+}
+
 /// A script that reads our block as it is meant. Without a first line git hands
 /// it to a shell.
 fn is_shell(script: &str) -> bool {

@@ -19,33 +19,34 @@ mod shared;
 mod sheet;
 mod state;
 mod suggest;
+mod sweep;
 mod telling;
+mod uninstall;
+mod worktree;
 
 use std::ffi::OsStr;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use twining_store::SCAFFOLD;
 
-use self::back::{prove_back, restore, take_back};
+use self::apply::Staged;
 pub use self::git::projects;
 pub use self::hosts::{Ground, Host, Reach};
 pub use self::jsonc::Settings;
 use self::piece::Piece;
 pub use self::state::{Server, Wired, git_told, mend, wired};
+pub use self::sweep::{leftovers, sweep};
+pub use self::uninstall::uninstall;
 
 use self::git::GitGround;
 use self::receipt::{Original, Receipt};
 use self::shared::Shared;
 use self::sheet::{Edit, Sheet};
-use self::telling::{Outcome, agreed, tell};
-use crate::allowed::Allowed;
+use self::telling::{Outcome, Silence, agreed, tell};
 use crate::desk::Project;
-use crate::hook;
 use crate::installed;
 use crate::locate::{Clues, FOLDER};
 use crate::out::Style;
-use crate::person;
 use crate::problem::{Ending, Problem};
 
 /// What is asked for.
@@ -71,10 +72,13 @@ pub struct Wish {
 pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     let project = Project::open(wish.project.clone())?;
     refuse_bare(&project)?;
+    // A folder that was made for such a file would be taken for a host's.
+    let swept = if wish.dry_run { Vec::new() } else { sweep(&project) };
     let ground = ground(&project, wish.reach);
     let hosts = wish.hosts.clone().unwrap_or_else(|| Host::ALL.into_iter().filter(|host| host.is_here(&ground)).collect());
     let mut sheet = Sheet::new(&ground.checkout, ground.home.as_deref());
     let shared = if wish.reach == Reach::Stealth { Shared::of(&project) } else { Shared::default() };
+    sheet.notes.extend(sweep::told(&swept));
     tell_whereabouts(&project, wish, &mut sheet);
     shared.tell(&mut sheet, &hosts);
     // What the team shares works already: beside it, hooks would run twice.
@@ -123,92 +127,17 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     if nothing || wish.dry_run {
         return Ok(tell(wish, &outcome));
     }
-    if !agreed(wish, &outcome, "Write these?")? {
+    if !agreed(wish, &outcome, "Write these?", Silence::Agrees)? {
         return Err(Problem::unavailable("DECLINED", "nothing was written"));
     }
+    // What cannot be written is known before anything is.
+    let staged = apply::stage(&outcome.edits)?;
     // The memory first: the receipt lies in it.
     project.engine.store().prepare().map_err(twining_engine::Failure::from)?;
     project.engine.create_knowledge()?;
-    carry_out(&project, &outcome.edits)?;
+    carry_out(&project, &outcome.edits, staged)?;
     // From now on it is known who changes a record; if not, from the first session on.
     let _ = project.engine.store().audit();
-    Ok(tell(wish, &outcome))
-}
-
-/// Takes everything back that `install` wrote, for every host.
-pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
-    let project = Project::open(wish.project.clone())?;
-    let store = project.engine.store();
-    let receipt = Receipt::read(store.receipt().map_err(twining_engine::Failure::from)?.as_deref());
-    let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
-    for reach in [Reach::Team, Reach::Stealth] {
-        let ground = ground(&project, reach);
-        for host in Host::ALL {
-            prove_back(&mut sheet, &receipt, &project, &host.pieces(&ground))?;
-        }
-        for piece in Host::ALL.into_iter().flat_map(|host| host.pieces(&ground)).rev() {
-            take_back(&mut sheet, &receipt, &piece)?;
-        }
-    }
-    let git = git_ground(&project, &mut Sheet::new(Path::new("."), None));
-    let hidden = git.as_ref().is_some_and(|git| git.hides_memory(&mut sheet));
-    let needed = git.as_ref().map(|git| git.needed_by_others(&mut sheet)).unwrap_or_default();
-    if let Some(git) = &git {
-        git.take(&mut sheet)?;
-    }
-    if !needed.is_empty() {
-        sheet.note("another project in this repository uses Twining too: git's drivers and hooks stay for it");
-    }
-    restore(&mut sheet, &receipt, &needed)?;
-    if let Some(git) = git.filter(|_| hidden && !wish.purge) {
-        // What stays of the memory stays hidden.
-        git.overlook(&mut sheet, &[format!("{}{FOLDER}/", git.prefix)])?;
-    }
-    let edits = sheet.edits()?;
-    let purged = wish.purge && store.exists().unwrap_or(false);
-    let memory = if purged { vec![format!("{FOLDER}/")] } else { Vec::new() };
-    let nothing = edits.is_empty() && !purged;
-    let close = match (nothing, wish.dry_run, wish.purge) {
-        (true, ..) => "Nothing of ours was found.".to_owned(),
-        (_, true, _) => "Nothing was removed; without --dry-run it is.".to_owned(),
-        (.., true) => "Gone, with everything that was recorded.".to_owned(),
-        _ => format!("Done. What was recorded stays in {FOLDER}/; `twining uninstall --purge` removes that too."),
-    };
-    let outcome = Outcome { edits, memory, hosts: Vec::new(), notes: sheet.notes, advice: Vec::new(), close };
-    if nothing && !wish.dry_run && person::host_of_shell().is_none() {
-        // Taken away by hand before, perhaps: nobody is asked about that any more.
-        store.forget_marks().map_err(twining_engine::Failure::from)?;
-    }
-    if nothing || wish.dry_run {
-        return Ok(tell(wish, &outcome));
-    }
-    if let Some(host) = person::host_of_shell() {
-        let why = format!("taking Twining away is a person's to do: this shell belongs to an agent ({host} is set)");
-        return Err(Problem::unavailable("NEEDS_PERSON", why).with_hint("a person types the command at their own terminal"));
-    }
-    if wish.purge && !wish.yes && !std::io::stdin().is_terminal() {
-        let problem = Problem::misuse("--purge removes every record, and nobody is there to be asked");
-        return Err(problem.with_hint("add --yes if that is what you want"));
-    }
-    let question = if purged { "Remove these, and everything that was recorded?" } else { "Change these back?" };
-    if !agreed(wish, &outcome, question)? {
-        return Err(Problem::unavailable("DECLINED", "nothing was removed"));
-    }
-    apply::write(&outcome.edits)?;
-    apply::remove_empty(&receipt.folders);
-    // A person took it away: nobody is asked about it later.
-    store.forget_marks().map_err(twining_engine::Failure::from)?;
-    if purged {
-        store.purge().map_err(twining_engine::Failure::from)?;
-        hook::forget_project(&project.located.place.project);
-        Allowed::forget(store);
-    } else {
-        let mut left = receipt;
-        outcome.edits.iter().for_each(|edit| left.forget(&edit.path));
-        left.forget_strangers();
-        left.folders.retain(|folder| folder.is_dir());
-        store.keep_receipt(left.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
-    }
     Ok(tell(wish, &outcome))
 }
 
@@ -350,11 +279,12 @@ fn missing_memory(project: &Project) -> Result<Vec<String>, Problem> {
     Ok(missing)
 }
 
-fn carry_out(project: &Project, edits: &[Edit]) -> Result<(), Problem> {
+fn carry_out(project: &Project, edits: &[Edit], staged: Staged<'_>) -> Result<(), Problem> {
     let store = project.engine.store();
     let mut receipt = Receipt::read(store.receipt().map_err(twining_engine::Failure::from)?.as_deref());
-    let made = apply::write(edits)?;
-    for edit in edits {
+    let modes: Vec<Option<u32>> = edits.iter().map(|edit| apply::mode_of(&edit.path)).collect();
+    let made = staged.place()?;
+    for (edit, mode) in edits.iter().zip(modes) {
         // Written a second time, a file is still to become what it was before the first.
         let original = match edit.before.as_deref().map(|now| receipt.original(&edit.path, now)) {
             Some(Original::Text(text)) => Some(text),
@@ -362,6 +292,7 @@ fn carry_out(project: &Project, edits: &[Edit]) -> Result<(), Problem> {
             Some(Original::Unknown) | None => edit.before.clone(),
         };
         receipt.keep(edit, original.as_deref());
+        receipt.keep_modes(&edit.path, mode, apply::mode_of(&edit.path));
     }
     receipt.folders.extend(made);
     receipt.folders.dedup();

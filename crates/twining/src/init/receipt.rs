@@ -25,6 +25,9 @@ struct Item {
     /// Tells what we wrote from anything else.
     after: String,
     undo: Undo,
+    /// Its mode before us and after, if that changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    modes: Option<(u32, u32)>,
 }
 
 /// How a file becomes what it was.
@@ -85,6 +88,11 @@ impl Receipt {
         self.files.iter().any(|item| item.path == path)
     }
 
+    /// Every file we wrote.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(|item| item.path.as_path())
+    }
+
     /// Whether the file was there before us.
     pub fn was_there(&self, path: &Path) -> bool {
         self.files.iter().any(|item| item.path == path && item.undo != Undo::Remove)
@@ -92,10 +100,23 @@ impl Receipt {
 
     /// Remembers an edit. `original` is what the file was before we ever came.
     pub fn keep(&mut self, edit: &Edit, original: Option<&str>) {
+        let modes = self.modes(&edit.path);
         self.forget(&edit.path);
         let Some(after) = &edit.after else { return };
         let undo = original.map_or(Undo::Remove, |original| splice(after, original));
-        self.files.push(Item { path: edit.path.clone(), after: seal(after), undo });
+        self.files.push(Item { path: edit.path.clone(), after: seal(after), undo, modes });
+    }
+
+    /// Remembers the mode a file had when it was written, and the one it has now.
+    pub fn keep_modes(&mut self, path: &Path, was: Option<u32>, now: Option<u32>) {
+        let Some(item) = self.files.iter_mut().find(|item| item.path == path) else { return };
+        let first = item.modes.filter(|(_, after)| was == Some(*after)).map(|(before, _)| before);
+        item.modes = first.or(was).zip(now).filter(|(before, after)| before != after);
+    }
+
+    /// The mode a file had before us and the one we gave it, if they differ.
+    pub fn modes(&self, path: &Path) -> Option<(u32, u32)> {
+        self.files.iter().find(|item| item.path == path).and_then(|item| item.modes)
     }
 
     /// Forgets files that are gone, or in which nothing speaks of us any more.

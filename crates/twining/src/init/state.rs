@@ -11,7 +11,7 @@ use super::jsonc::Settings;
 use super::piece::{Part, Piece};
 use super::receipt::Receipt;
 use super::sheet::Sheet;
-use super::{Ground, Host, Reach, carry_out, codex_toml, git_ground, ground, home};
+use super::{Ground, Host, Reach, apply, carry_out, codex_toml, git_ground, ground, home};
 use crate::desk::Project;
 use crate::problem::Problem;
 use crate::wiring::{Wire, wires};
@@ -133,7 +133,7 @@ pub fn mend(project: &Project) -> Result<Vec<String>, Problem> {
         put_git(&git, &mut sheet)?;
     }
     let edits = sheet.edits()?;
-    carry_out(project, &edits)?;
+    carry_out(project, &edits, apply::stage(&edits)?)?;
     Ok(edits.into_iter().map(|edit| edit.shown).collect())
 }
 

@@ -30,9 +30,42 @@ pub struct Outcome {
     pub close: String,
 }
 
+/// What it means that a person only pressed Enter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Silence {
+    /// Yes: what is done can be taken back.
+    Agrees,
+    /// No: what is lost is lost.
+    Declines,
+}
+
+/// What a person answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reply {
+    Yes,
+    No,
+    Diff,
+}
+
+impl Silence {
+    fn choices(self) -> &'static str {
+        if self == Self::Agrees { "[Y/n, d for the diff]" } else { "[y/N, d for the diff]" }
+    }
+
+    /// Reads a line; an end without one is a no.
+    fn reply(self, line: &str) -> Reply {
+        match line.trim().to_lowercase().as_str() {
+            "y" | "yes" => Reply::Yes,
+            "d" | "diff" => Reply::Diff,
+            "" if !line.is_empty() && self == Self::Agrees => Reply::Yes,
+            _ => Reply::No,
+        }
+    }
+}
+
 /// Whether a person at a terminal agrees. Where there is none, the command itself
 /// is the answer.
-pub fn agreed(wish: &Wish, outcome: &Outcome, question: &str) -> Result<bool, Problem> {
+pub fn agreed(wish: &Wish, outcome: &Outcome, question: &str, silence: Silence) -> Result<bool, Problem> {
     if wish.yes || wish.style == Style::Json || !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
         return Ok(true);
     }
@@ -41,14 +74,13 @@ pub fn agreed(wish: &Wish, outcome: &Outcome, question: &str) -> Result<bool, Pr
     let fail = |error: std::io::Error| Problem::of_error("OUTPUT", &error);
     anstream::stdout().write_all(page.as_str().as_bytes()).map_err(fail)?;
     loop {
-        write!(anstream::stdout(), "{question} [Y/n, d for the diff] ").and_then(|()| std::io::stdout().flush()).map_err(fail)?;
+        write!(anstream::stdout(), "{question} {} ", silence.choices()).and_then(|()| std::io::stdout().flush()).map_err(fail)?;
         let mut answer = String::new();
         std::io::stdin().lock().read_line(&mut answer).map_err(fail)?;
-        match answer.trim().to_lowercase().as_str() {
-            "" if answer.is_empty() => return Ok(false),
-            "" | "y" | "yes" => return Ok(true),
-            "d" | "diff" => anstream::stdout().write_all(diff(outcome).as_bytes()).map_err(fail)?,
-            _ => return Ok(false),
+        match silence.reply(&answer) {
+            Reply::Yes => return Ok(true),
+            Reply::No => return Ok(false),
+            Reply::Diff => anstream::stdout().write_all(diff(outcome).as_bytes()).map_err(fail)?,
         }
     }
 }
@@ -99,4 +131,22 @@ pub fn tell(wish: &Wish, outcome: &Outcome) -> Ending {
         page.line([strong(&outcome.close)]);
     };
     out::answer(wish.style, to_json, show, Ending::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn enter_never_removes_what_was_recorded() {
+        assert_eq!(Silence::Declines.reply("\n"), Reply::No);
+        assert!(Silence::Declines.choices().contains("y/N"));
+        assert_eq!(Silence::Agrees.reply("\n"), Reply::Yes);
+        for silence in [Silence::Agrees, Silence::Declines] {
+            assert_eq!(silence.reply(""), Reply::No, "a terminal that closed says nothing");
+            assert_eq!(silence.reply("Yes\n"), Reply::Yes);
+            assert_eq!(silence.reply("d\n"), Reply::Diff);
+            assert_eq!(silence.reply("what?\n"), Reply::No);
+        }
+    }
 }

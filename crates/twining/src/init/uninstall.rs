@@ -1,0 +1,132 @@
+//! `uninstall`: how a project stops to use Twining.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use super::back::{prove_back, restore, take_back};
+use super::git::GitGround;
+use super::receipt::Receipt;
+use super::sheet::Sheet;
+use super::telling::{Outcome, Silence, agreed, tell};
+use super::worktree::Worktree;
+use super::{Host, Reach, Wish, apply, git_ground, ground, home, sweep};
+use crate::allowed::Allowed;
+use crate::desk::Project;
+use crate::hook;
+use crate::locate::FOLDER;
+use crate::person;
+use crate::problem::{Ending, Problem};
+
+/// Takes everything back that `install` wrote, for every host.
+pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
+    let project = Project::open(wish.project.clone())?;
+    let worktree = Worktree::of(&project);
+    if let Some(worktree) = worktree.as_ref().filter(|worktree| wish.purge && worktree.shares_memory) {
+        return Err(worktree.refusal());
+    }
+    let store = project.engine.store();
+    let receipt = Receipt::read(store.receipt().map_err(twining_engine::Failure::from)?.as_deref());
+    let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
+    if !wish.dry_run && person::host_of_shell().is_none() {
+        sheet.notes.extend(sweep::told(&sweep::sweep(&project)));
+    }
+    for reach in [Reach::Team, Reach::Stealth] {
+        let ground = ground(&project, reach);
+        for host in Host::ALL {
+            prove_back(&mut sheet, &receipt, &project, &host.pieces(&ground))?;
+        }
+        for piece in Host::ALL.into_iter().flat_map(|host| host.pieces(&ground)).rev() {
+            take_back(&mut sheet, &receipt, &piece)?;
+        }
+    }
+    let git = git_ground(&project, &mut Sheet::new(Path::new("."), None));
+    let guest = worktree.filter(|worktree| !worktree.is_alone(&project, &receipt, git.as_ref()));
+    match &guest {
+        Some(worktree) => {
+            if let Some(git) = git.as_ref().filter(|git| git.hooks_are_tracked()) {
+                git.take_hooks(&mut sheet)?;
+            }
+            restore(&mut sheet, &receipt, &[])?;
+            sheet.note(worktree.what_stays());
+        }
+        None => take_shared(&mut sheet, &receipt, git.as_ref(), wish)?,
+    }
+    let edits = sheet.edits()?;
+    let purged = wish.purge && store.exists().unwrap_or(false);
+    let memory = if purged { vec![format!("{FOLDER}/")] } else { Vec::new() };
+    let nothing = edits.is_empty() && !purged;
+    let close = match (nothing, wish.dry_run, wish.purge) {
+        (true, ..) if guest.is_some() => "Nothing of ours was found in this worktree.".to_owned(),
+        (true, ..) => "Nothing of ours was found.".to_owned(),
+        (_, true, _) => "Nothing was removed; without --dry-run it is.".to_owned(),
+        (.., true) => "Gone, with everything that was recorded.".to_owned(),
+        _ if guest.is_some() => "Done, in this worktree.".to_owned(),
+        _ => format!("Done. What was recorded stays in {FOLDER}/; `twining uninstall --purge` removes that too."),
+    };
+    let outcome = Outcome { edits, memory, hosts: Vec::new(), notes: sheet.notes, advice: Vec::new(), close };
+    if nothing && !wish.dry_run && guest.is_none() && person::host_of_shell().is_none() {
+        // Taken away by hand before, perhaps: nobody is asked about that any more.
+        store.forget_marks().map_err(twining_engine::Failure::from)?;
+    }
+    if nothing || wish.dry_run {
+        return Ok(tell(wish, &outcome));
+    }
+    if let Some(host) = person::host_of_shell() {
+        let why = format!("taking Twining away is a person's to do: this shell belongs to an agent ({host} is set)");
+        return Err(Problem::unavailable("NEEDS_PERSON", why).with_hint("a person types the command at their own terminal"));
+    }
+    if wish.purge && !wish.yes && !std::io::stdin().is_terminal() {
+        let problem = Problem::misuse("--purge removes every record, and nobody is there to be asked");
+        return Err(problem.with_hint("add --yes if that is what you want"));
+    }
+    let (question, silence) = if purged {
+        ("Remove these, and everything that was recorded?", Silence::Declines)
+    } else {
+        ("Change these back?", Silence::Agrees)
+    };
+    if !agreed(wish, &outcome, question, silence)? {
+        return Err(Problem::unavailable("DECLINED", "nothing was removed"));
+    }
+    apply::write(&outcome.edits)?;
+    for edit in &outcome.edits {
+        // What somebody else made of it since stays.
+        let ours = receipt.modes(&edit.path).filter(|(_, after)| apply::mode_of(&edit.path) == Some(*after));
+        ours.into_iter().for_each(|(before, _)| apply::set_mode(&edit.path, before));
+    }
+    let is_concerned = |folder: &&PathBuf| guest.is_none() || folder.starts_with(&project.located.checkout);
+    apply::remove_empty(&receipt.folders.iter().filter(is_concerned).cloned().collect::<Vec<_>>());
+    if guest.is_none() {
+        // A person took it away: nobody is asked about it later.
+        store.forget_marks().map_err(twining_engine::Failure::from)?;
+    }
+    if purged {
+        store.purge().map_err(twining_engine::Failure::from)?;
+        hook::forget_project(&project.located.place.project);
+        Allowed::forget(store);
+    } else {
+        let mut left = receipt;
+        outcome.edits.iter().for_each(|edit| left.forget(&edit.path));
+        left.forget_strangers();
+        left.folders.retain(|folder| folder.is_dir());
+        store.keep_receipt(left.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
+    }
+    Ok(tell(wish, &outcome))
+}
+
+/// Takes out what all working trees of the repository share.
+fn take_shared(sheet: &mut Sheet, receipt: &Receipt, git: Option<&GitGround>, wish: &Wish) -> Result<(), Problem> {
+    let hidden = git.is_some_and(|git| git.hides_memory(sheet));
+    let needed = git.map(|git| git.needed_by_others(sheet)).unwrap_or_default();
+    if let Some(git) = git {
+        git.take(sheet)?;
+    }
+    if !needed.is_empty() {
+        sheet.note("another project in this repository uses Twining too: git's drivers and hooks stay for it");
+    }
+    restore(sheet, receipt, &needed)?;
+    if let Some(git) = git.filter(|_| hidden && !wish.purge) {
+        // What stays of the memory stays hidden.
+        git.overlook(sheet, &[format!("{}{FOLDER}/", git.prefix)])?;
+    }
+    Ok(())
+}
