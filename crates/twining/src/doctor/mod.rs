@@ -102,9 +102,14 @@ fn secrets(project: &Project) -> Check {
         return Check::new("secrets", Finding::Ok, format!("no secret in {} records", scan.records));
     };
     let place = format!("{}, record {}, {}", first.file, first.id, first.field);
-    let message = format!("{} in {} records; the first is a {} in {place}", counted(scan.secrets), scan.records, first.kind);
-    Check::new("secrets", Finding::Warn, message)
+    let message = format!("{} in {} records; the first is {} in {place}", counted(scan.secrets), scan.records, with_article(&first.kind));
+    Check::new("secrets", Finding::Fail, message)
         .hinted("have each replaced where it is valid, then take it out of the file; git keeps its history")
+}
+
+fn with_article(kind: &str) -> String {
+    let is_vowel = kind.starts_with(['A', 'E', 'I', 'O', 'a', 'e', 'i', 'o']);
+    format!("{} {kind}", if is_vowel { "an" } else { "a" })
 }
 
 fn counted(secrets: u64) -> String {
