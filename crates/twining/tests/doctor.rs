@@ -214,6 +214,42 @@ fn a_host_without_hooks_is_told() {
 }
 
 #[test]
+fn a_plugin_that_is_gone_or_another_is_told_and_put_back() {
+    let shop = wired("opencode");
+    let plugin = ".opencode/plugin/twining.js";
+    let before = shop.read(plugin);
+    for harm in ["gone", "another"] {
+        match harm {
+            "gone" => fs::remove_file(shop.file(plugin)).expect("removes"),
+            _ => shop.write(plugin, "export const Other = async () => ({});\n"),
+        }
+        assert_eq!(said(&examined(&shop, &[]), "hook", "twining.js").0, "fail", "{harm}");
+        let told = examined(&shop, &["--fix"]);
+        assert!(told["fixed"].to_string().contains("twining.js"), "{harm}: {told}");
+        assert_eq!((said(&told, "hook", "opencode").0.as_str(), shop.read(plugin)), ("not_checked", before.clone()), "{harm}");
+    }
+}
+
+#[test]
+fn a_hook_that_is_not_called_for_writes_stops_none() {
+    let shop = wired("claude");
+    let mut settings: Value = serde_json::from_str(&shop.read(".claude/settings.json")).expect("is JSON");
+    settings["hooks"]["PreToolUse"][0]["matcher"] = "Bash".into();
+    shop.write(".claude/settings.json", &settings.to_string());
+    let (finding, words) = said(&examined(&shop, &[]), "hook", "claude");
+    assert!(finding == "fail" && words.contains("`Bash` only"), "{words}");
+    assert_eq!(said(&examined(&shop, &["--fix"]), "hook", "claude").0, "ok");
+}
+
+#[test]
+fn one_driver_whose_program_is_gone_is_a_failure() {
+    let shop = wired("none");
+    shop.git(&["config", "merge.twining-lines.driver", "/nonexistent/twining merge-driver lines %O %A %B %P"]);
+    assert_eq!(said(&examined(&shop, &[]), "git", "twining-lines").0, "fail");
+    assert_eq!(said(&examined(&shop, &["--fix"]), "git", "trial merge").0, "ok");
+}
+
+#[test]
 fn what_only_looks_ours_is_never_started() {
     let shop = wired("claude");
     let trap = shop.file("trapped");
@@ -371,7 +407,7 @@ fn a_secret_that_came_with_the_files_is_told_by_its_place_and_never_by_itself() 
     fs::write(&board, text.replace("the vault", &secret)).expect("writes");
     let told = examined(&shop, &[]);
     let (finding, words) = said(&told, "secrets", "blackboard.jsonl");
-    assert_eq!(finding, "warn");
+    assert_eq!(finding, "fail");
     assert!(words.contains("GitHub") && !told.to_string().contains(&secret), "{words}");
 }
 

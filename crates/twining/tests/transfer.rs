@@ -45,6 +45,17 @@ fn what_is_not_there_or_not_meant_is_said() {
     assert_eq!(told["unread"][0], json!({"file": "latin.jsonl", "why": "not UTF-8"}));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_record_that_is_a_link_is_named_and_not_followed() {
+    let project = Project::new();
+    write(&project, "docs/adr/0001-use-rest.md", ADR);
+    write(&project, "elsewhere.md", ADR);
+    std::os::unix::fs::symlink(project.path().join("elsewhere.md"), project.path().join("docs/adr/0002-link.md")).expect("links");
+    let told = project.json(&["import", "adr", "docs/adr"]);
+    assert_eq!((&told["decisions"]["new"], &told["unread"][0]["file"]), (&json!(1), &json!("0002-link.md")), "{told}");
+}
+
 #[test]
 fn rules_for_agents_are_counted() {
     let project = Project::new();

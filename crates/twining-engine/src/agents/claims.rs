@@ -53,9 +53,12 @@ pub struct ClaimOutcome {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ClaimDraft {
     List,
-    Take { paths: Vec<Scope>, feature: Option<String>, ttl_ms: i64, reason: String },
+    Take { paths: Vec<Scope>, feature: Option<String>, ttl_ms: i64, reason: Option<String> },
     Release { paths: Vec<Scope>, feature: Option<String>, lost_after_ms: u64 },
 }
+
+/// What a claim says that nobody gave a reason for.
+const NO_REASON: &str = "work in progress";
 
 /// Signs of a pattern.
 const PATTERNS: [char; 4] = ['*', '?', '{', '}'];
@@ -99,7 +102,7 @@ impl ClaimDraft {
                 if paths.is_empty() && feature.is_none() {
                     return Err(Refused::new("paths", "must name a path, or `feature` a feature"));
                 }
-                let reason = text::summary("reason", input.reason.as_deref().unwrap_or("work in progress"))?;
+                let reason = input.reason.as_deref().map(|reason| text::summary("reason", reason)).transpose()?;
                 let default = config.agents.claim_seconds.clamp(1, limits::CLAIM_SECONDS as u64);
                 let seconds = input.ttl.as_deref().map_or(Ok(default), seconds)?;
                 Ok(Self::Take { paths, feature, ttl_ms: i64::try_from(seconds).unwrap_or(0) * 1000, reason })
@@ -204,7 +207,12 @@ pub(crate) fn plan_claim(
                     && old.paths.iter().all(|path| covers(path))
                     && (old.feature.is_none() || old.feature == *feature)
             };
-            claims.retain(|old| !renews(old));
+            let renewed: Vec<Claim> = claims.extract_if(.., |old| renews(old)).collect();
+            // Whoever asks again wants to go on: neither the end comes nearer nor is the reason forgotten.
+            let ends = renewed.iter().filter_map(|old| Time::read(&old.until));
+            let until = ends.chain([Time::from_ms(stamp.at.as_ms() + ttl_ms)]).max().unwrap_or(stamp.at);
+            let before = renewed.last().map(|old| old.reason.clone());
+            let reason = reason.clone().or(before).unwrap_or_else(|| NO_REASON.to_owned());
             if claims.len() >= limits::CLAIMS {
                 return Err(Refused::new("paths", format!("would be claim number {}", limits::CLAIMS + 1))
                     .because(format!("at most {} hold at one time", limits::CLAIMS))
@@ -216,9 +224,9 @@ pub(crate) fn plan_claim(
                 session_id: stamp.caller.origin.session.clone(),
                 paths: paths.iter().map(|path| path.as_str().trim_end_matches('/').to_owned()).collect(),
                 feature: feature.clone(),
-                reason: reason.clone(),
+                reason,
                 since: stamp.at.to_string(),
-                until: Time::from_ms(stamp.at.as_ms() + ttl_ms).to_string(),
+                until: until.to_string(),
             };
             claims.push(claim.clone());
             ClaimOutcome { claim: Some(claim), released: Vec::new(), claims, redacted: Vec::new() }

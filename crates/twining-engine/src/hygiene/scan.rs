@@ -3,14 +3,18 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Decision, Entry, Handoff};
+use serde_json::Value;
+use twining_model::{Decision, Entity, Entry, Handoff};
 
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::hygiene::secrets::secrets_in;
+use crate::words;
 
 /// Records read at a time.
 const BATCH: usize = 500;
+/// Entities that are looked at.
+const ENTITIES: usize = 100_000;
 /// Finds that are named.
 const NAMED: usize = 100;
 
@@ -76,6 +80,11 @@ impl SecretsScan {
         self.look(&format!("decisions/{}.json", decision.id), decision.id.as_str(), &texts);
     }
 
+    fn entity(&mut self, entity: &Entity) {
+        let properties: Vec<String> = entity.properties.iter().map(|(key, value)| format!("{key}: {value}")).collect();
+        self.look("graph/entities.json", &entity.id, &[("name", &entity.name), ("properties", &properties.join("\n"))]);
+    }
+
     fn handoff(&mut self, handoff: &Handoff) {
         let results = serde_json::to_string(&handoff.results).unwrap_or_default();
         self.look(&format!("handoffs/{}.json", handoff.id), &handoff.id, &[("summary", &handoff.summary), ("results", &results)]);
@@ -83,7 +92,7 @@ impl SecretsScan {
 }
 
 impl Engine {
-    /// Looks through entries, decisions and handoffs for secrets, whoever wrote them.
+    /// Looks through entries, decisions, entities, agents, handoffs and knowledge for secrets, whoever wrote them.
     pub fn scan_secrets(&self) -> Result<SecretsScan, Failure> {
         let mut scan = SecretsScan::default();
         self.store().view(|view| {
@@ -105,9 +114,22 @@ impl Engine {
                     scan.decision(&view.decisions().at_row(row)?);
                 }
             }
+            view.graph().page(ENTITIES)?.items.iter().for_each(|entity| scan.entity(entity));
             Ok::<_, Failure>(())
         })?;
         let shelf = self.store().agents()?;
+        for (_, agent) in shelf.registered().elements {
+            let id = serde_json::from_str::<Value>(&agent).ok().and_then(|agent| agent["agent_id"].as_str().map(str::to_owned));
+            scan.look("agents/registry.json", &words::clip(&id.unwrap_or_default(), 80), &[("agent", &agent)]);
+        }
+        // A file elsewhere that only a person can mend is told by other checks.
+        if let Some((path, bytes)) = self.store().knowledge().ok().and_then(|file| Some((file.path, file.bytes?))) {
+            for (number, line) in (1..).zip(String::from_utf8_lossy(&bytes).lines()) {
+                if !secrets_in(line).is_empty() {
+                    scan.look(&path, &format!("line {number}"), &[("text", line)]);
+                }
+            }
+        }
         for id in shelf.handoff_ids()? {
             if let Some(handoff) = shelf.handoff(&id).ok().flatten().and_then(|bytes| serde_json::from_slice::<Handoff>(&bytes).ok()) {
                 scan.handoff(&handoff);

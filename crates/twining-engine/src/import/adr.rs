@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use twining_model::{Alternative, Authority, Decision, Id, Status, Time, limits};
 
 use super::markdown::{self, Document, Section, plain, points, unquoted};
-use super::{Found, Source, SourceFile, clean, date, decision, madr, slug};
+use super::{Found, Source, SourceFile, clean, date, decision, madr, rest, slug};
 use crate::words;
 
 /// Reads every file; those that name each other are linked.
@@ -56,7 +56,8 @@ fn record(file: &SourceFile, document: &Document, now: Time, found: &mut Found) 
         _ => name,
     };
     let fact = |keys: &[&str]| fact(document, keys);
-    let at = fact(&["date"]).or_else(|| about(&["date"]).map(|section| section.body.trim().to_owned())).and_then(|word| date(&word));
+    let dated = fact(&["date"]).or_else(|| about(&["date"]).map(|section| section.body.trim().to_owned()));
+    let at = dated.as_deref().and_then(date);
     let own = fact(&["id"]).and_then(|id| Id::read(id.trim()));
     let mut made = decision(Source::Adr, at, now, &base_name(&file.name), &summary);
     if let Some(id) = own {
@@ -79,11 +80,15 @@ fn record(file: &SourceFile, document: &Document, now: Time, found: &mut Found) 
     let context = about(&["context", "problem", "issue", "motivation"]).map(|section| unquoted(&section.body)).unwrap_or_default();
     let because = chosen.map_or_else(|| unquoted(&outcome.body), |(_, because)| because);
     made.rationale = parts.long(&with_parts(&because, document, outcome), outcome.line);
-    made.context = parts.long(&with_rest(&context, document), title.line);
     if let Some(drivers) = about(&["decision drivers", "drivers", "constraints"]) {
-        made.constraints = parts.list(&points(&drivers.body).0, drivers.line);
+        made.constraints = list(&points(&drivers.body).0);
     }
     made.alternatives = alternatives(document, &made.summary, &outcome.body);
+    made.context = clean(&context);
+    // A date with a remark behind it is more than the day that was read.
+    let day = dated.filter(|word| at.is_some() && (Time::read(word.trim()).is_some() || plain(word).chars().count() <= 10));
+    let untold = rest::untold(document, &made, &summary, day.as_deref());
+    made.context = parts.long(&format!("{context}\n\n{untold}"), title.line);
     Ok(made)
 }
 
@@ -101,51 +106,12 @@ impl Parts<'_> {
         }
         words::clip(&text, limits::TEXT_BYTES)
     }
-
-    fn list(&mut self, items: &[String], line: u64) -> Vec<String> {
-        if items.len() > limits::LIST || items.iter().any(|item| item.len() > limits::ELEMENT_BYTES) {
-            self.found.unread(self.file, line, "a list longer than we keep; the end of it was left out");
-        }
-        items
-            .iter()
-            .map(|item| words::clip(&clean(item), limits::ELEMENT_BYTES))
-            .filter(|item| !item.is_empty())
-            .take(limits::LIST)
-            .collect()
-    }
 }
 
-/// Parts that have no field of their own belong to the context.
-fn with_rest(context: &str, document: &Document) -> String {
-    const KNOWN: [&str; 15] = [
-        "status",
-        "date",
-        "context",
-        "problem",
-        "issue",
-        "motivation",
-        "decision",
-        "resolution",
-        "what we decided",
-        "drivers",
-        "constraints",
-        "considered options",
-        "pros and cons",
-        "consequences",
-        "alternatives",
-    ];
-    let mut text = context.to_owned();
-    let mut in_options = false;
-    for section in document.sections.iter().filter(|section| section.level >= 2) {
-        if section.level == 2 {
-            in_options = section.is(&["pros and cons", "considered options", "decision outcome", "alternatives"]);
-        }
-        if section.is(&KNOWN) || (in_options && section.level > 2) || section.body.trim().is_empty() {
-            continue;
-        }
-        text.push_str(&format!("\n\n{}:\n{}", section.title, section.body.trim()));
-    }
-    text
+/// What of a list has a place; the rest of it is told in the context.
+fn list(items: &[String]) -> Vec<String> {
+    let items = items.iter().map(|item| words::clip(&clean(item), limits::ELEMENT_BYTES));
+    items.filter(|item| !item.is_empty()).take(limits::LIST).collect()
 }
 
 /// What follows from it is told with the reasons.

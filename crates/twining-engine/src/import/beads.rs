@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use twining_model::{Time, limits};
 
-use super::{Found, Source, SourceFile, date, entry, id_of, json_lines, word};
+use super::{Found, Source, SourceFile, date, entry, id_of, is_cut, json_lines, word};
 use crate::words;
 
 /// Fields that have a place of their own.
@@ -31,11 +31,15 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut Found) {
         }
         let status = word(object, "status").unwrap_or("open");
         let kind = if matches!(status, "closed" | "done" | "tombstone") { "finding" } else { "need" };
-        let detail = detail(object, status);
+        let summary = format!("{id}: {title}");
+        let mut detail = detail(object, status);
+        if is_cut(&summary) {
+            detail = format!("{title}\n\n{detail}");
+        }
         if detail.len() > limits::TEXT_BYTES {
             found.unread(&file.name, *number, "an issue longer than we keep; the end of it was left out");
         }
-        let mut made = entry(Source::Beads, kind, created(object), now, id, &format!("{id}: {title}"), &detail);
+        let mut made = entry(Source::Beads, kind, created(object), now, id, &summary, &detail);
         let labels = object.get("labels").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         let tags = labels.chain(word(object, "issue_type")).chain([status]);
         for tag in tags.map(|tag| words::clip(tag.trim(), limits::TAG_BYTES)).filter(|tag| !tag.is_empty()) {
@@ -73,6 +77,14 @@ fn detail(object: &BTreeMap<String, Value>, status: &str) -> String {
         if !value.is_empty() {
             text.push_str(&format!("\n{key}: {value}"));
         }
+    }
+    // Labels that do not become tags as they are.
+    let labels = object.get("labels").filter(|labels| !labels.is_null());
+    let fits = |label: &Value| label.as_str().is_some_and(|label| label.len() <= limits::TAG_BYTES);
+    if let Some(labels) =
+        labels.filter(|labels| !labels.as_array().is_some_and(|all| all.len() + 3 <= limits::TAGS && all.iter().all(fits)))
+    {
+        text.push_str(&format!("\nlabels: {labels}"));
     }
     for one in object.get("dependencies").and_then(Value::as_array).into_iter().flatten() {
         if let (Some(on), Some(kind)) = (one.get("depends_on_id").and_then(Value::as_str), one.get("type").and_then(Value::as_str)) {

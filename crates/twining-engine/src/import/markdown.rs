@@ -26,6 +26,8 @@ impl Section {
 pub(super) struct Document {
     /// `key: value` between the first two lines of dashes.
     pub front: Vec<(String, String)>,
+    /// The same lines as they are, and those that are no `key: value`.
+    pub head: Vec<String>,
     /// The parts.
     pub sections: Vec<Section>,
 }
@@ -41,6 +43,7 @@ pub(super) fn parse(text: &str) -> Document {
             if line.trim_end() == "---" {
                 break;
             }
+            document.head.push(line.to_owned());
             if let Some((key, value)) = line.split_once(':') {
                 document.front.push((key.trim().to_lowercase(), value.trim().trim_matches(['"', '\'']).to_owned()));
             }

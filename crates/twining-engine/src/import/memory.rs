@@ -22,7 +22,11 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut Found) {
         };
         let given = word(object, "entityType").unwrap_or("concept");
         let (kind, mut properties) = kind_of(given);
-        let observations = object.get("observations").and_then(Value::as_array).cloned().unwrap_or_default();
+        let observations = match object.get("observations") {
+            Some(Value::Array(all)) => all.clone(),
+            None | Some(Value::Null) => Vec::new(),
+            Some(one) => vec![one.clone()],
+        };
         let mut more = Vec::new();
         for (at, observation) in observations.iter().enumerate() {
             let text = clean(&observation.as_str().map_or_else(|| observation.to_string(), str::to_owned));
@@ -32,7 +36,19 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut Found) {
                 more.push(text);
             }
         }
-        let name = words::clip(&words::fold(&clean(name)), limits::NAME_BYTES);
+        for (key, text) in unknown(object, &["type", "name", "entityType", "observations"]) {
+            let fits = key.len() <= limits::TAG_BYTES && text.len() <= limits::PROPERTY_BYTES && properties.len() < limits::PROPERTIES;
+            if fits && !properties.contains_key(&key) {
+                properties.insert(key, text);
+            } else {
+                more.push(format!("{key}: {text}"));
+            }
+        }
+        let whole = words::fold(&clean(name));
+        if whole.len() > limits::NAME_BYTES {
+            found.unread(&file.name, *number, format!("a name longer than {} bytes; the end of it was left out", limits::NAME_BYTES));
+        }
+        let name = words::clip(&whole, limits::NAME_BYTES);
         if !more.is_empty() {
             let detail = more.join("\n");
             if detail.len() > limits::TEXT_BYTES {
@@ -62,16 +78,27 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut Found) {
     for (number, object, _) in &lines {
         match word(object, "type") {
             Some("entity") => {}
-            Some("relation") => match relation(object, &ids, now) {
-                Ok(relation) => found.relations.push(relation),
-                Err(why) => found.unread(&file.name, *number, why),
-            },
+            Some("relation") => {
+                let mut lost = Vec::new();
+                match relation(object, &ids, now, &mut lost) {
+                    Ok(relation) => found.relations.push(relation),
+                    Err(why) => found.unread(&file.name, *number, why),
+                }
+                for key in lost {
+                    found.unread(&file.name, *number, format!("`{key}` of a relation is longer than we keep"));
+                }
+            }
             _ => found.unread(&file.name, *number, "neither an entity nor a relation"),
         }
     }
 }
 
-fn relation(object: &BTreeMap<String, Value>, ids: &HashMap<String, String>, now: Time) -> Result<Relation, String> {
+fn relation(
+    object: &BTreeMap<String, Value>,
+    ids: &HashMap<String, String>,
+    now: Time,
+    lost: &mut Vec<String>,
+) -> Result<Relation, String> {
     let end = |key: &str| {
         let name = word(object, key).ok_or_else(|| format!("a relation without `{key}`"))?;
         let name = words::clip(&words::fold(&clean(name)), limits::NAME_BYTES);
@@ -84,10 +111,23 @@ fn relation(object: &BTreeMap<String, Value>, ids: &HashMap<String, String>, now
     if known.is_none() {
         properties.insert("relation_type".to_owned(), words::clip(&clean(given), limits::PROPERTY_BYTES));
     }
+    for (key, text) in unknown(object, &["type", "from", "to", "relationType"]) {
+        if key.len() > limits::TAG_BYTES || text.len() > limits::PROPERTY_BYTES || properties.len() >= limits::PROPERTIES {
+            lost.push(key);
+        } else {
+            properties.entry(key).or_insert(text);
+        }
+    }
     let kind = known.map_or(RelationType::RelatedTo, |kind| *kind).as_str().to_owned();
     let id = id_of(Source::MemoryJsonl, None, &format!("relation\u{0}{from}\u{0}{given}\u{0}{to}")).to_string();
     let agent_id = Some(Source::MemoryJsonl.as_str().to_owned());
     Ok(Relation { id, source, target, kind, properties, created_at: now.to_string(), agent_id, origin: Some(origin()), extra: Map::new() })
+}
+
+/// Fields that have no place of their own, as texts.
+fn unknown<'o>(object: &'o BTreeMap<String, Value>, known: &'o [&str]) -> impl Iterator<Item = (String, String)> + 'o {
+    let others = object.iter().filter(|(key, value)| !known.contains(&key.as_str()) && !value.is_null());
+    others.map(|(key, value)| (clean(key), clean(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))))
 }
 
 fn kind_of(given: &str) -> (EntityType, BTreeMap<String, String>) {

@@ -14,6 +14,7 @@ mod markdown;
 mod memory;
 mod parcel;
 mod proposed;
+mod rest;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -193,6 +194,11 @@ fn decision(source: Source, at: Option<Time>, now: Time, key: &str, summary: &st
 /// Text that may be stored: without secrets, as any other that is told to us.
 fn clean(text: &str) -> String {
     crate::hygiene::redact(&text.replace('\0', "")).0.trim().to_owned()
+}
+
+/// Whether a text is longer than a summary may be.
+fn is_cut(summary: &str) -> bool {
+    words::fold(&clean(summary)).chars().count() > limits::SUMMARY_CHARS
 }
 
 /// A few words of a text, as a name.

@@ -40,7 +40,8 @@ pub fn checks(project: &Project) -> Vec<Check> {
         checks.extend(overlooked(wiring));
         checks.extend(unread(wiring));
         checks.push(match (&wiring.gate, wiring.host) {
-            (Some(words), host) => hook(project, host, words),
+            (Some(words), host) => narrowed(wiring).unwrap_or_else(|| hook(project, host, words)),
+            (None, Host::OpenCode) if wiring.ousted.is_some() => ousted(wiring),
             (None, Host::OpenCode) => Check::new("hook", Finding::NotChecked, "opencode: its plugin runs inside of it and was not tried"),
             (None, host) => {
                 Check::new("hook", Finding::Fail, format!("{}: nothing asks us before a tool runs, so no rule holds", host.name()))
@@ -87,6 +88,21 @@ fn unread(wiring: &Wired) -> Option<Check> {
     let message = format!("{name} takes plain JSON only and reads nothing of {files}");
     let hint = "take comments and trailing commas out of it";
     (!wiring.unread.is_empty()).then(|| Check::new("agents", Finding::Fail, message).hinted(hint))
+}
+
+/// A hook that is not called for writes stops none, however well it works.
+fn narrowed(wiring: &Wired) -> Option<Check> {
+    let matcher = twining_model::text::excerpt(wiring.narrowed.as_deref()?, 80);
+    let message = format!("{}: the hook before a tool is called for `{matcher}` only, so no rule holds for files", wiring.host.name());
+    Some(Check::new("hook", Finding::Fail, message).hinted("twining doctor --fix, or twining init, writes the hook anew"))
+}
+
+/// A plugin that is not ours asks nobody.
+fn ousted(wiring: &Wired) -> Check {
+    let file = wiring.ousted.as_deref().unwrap_or_default();
+    let message = format!("{}: {file} is gone or not ours: nothing asks us before a tool runs, so no rule holds", wiring.host.name());
+    let hint = "twining doctor --fix puts back what twining init wrote; where it did not, move the file away and run twining init";
+    Check::new("hook", Finding::Fail, message).hinted(hint)
 }
 
 /// Runs the configured hook with a call that must be stopped, and one that must not.

@@ -104,8 +104,8 @@ fn secrets(project: &Project) -> Check {
         return Check::new("secrets", Finding::Ok, format!("no secret in {} records", scan.records));
     };
     let place = format!("{}, record {}, {}", first.file, first.id, first.field);
-    let message = format!("{} in {} records; the first is a {} in {place}", counted(scan.secrets), scan.records, first.kind);
-    Check::new("secrets", Finding::Warn, message)
+    let message = format!("{} in {} records; the first is {} in {place}", counted(scan.secrets), scan.records, with_article(&first.kind));
+    Check::new("secrets", Finding::Fail, message)
         .hinted("have each replaced where it is valid, then take it out of the file; git keeps its history")
 }
 
@@ -114,6 +114,11 @@ fn leftovers(project: &Project) -> Option<Check> {
     let files = init::leftovers(project);
     let message = || format!("an interrupted run left {}", files.join(", "));
     (!files.is_empty()).then(|| Check::new("remains", Finding::Warn, message()).hinted("twining doctor --fix removes it"))
+}
+
+fn with_article(kind: &str) -> String {
+    let is_vowel = kind.starts_with(['A', 'E', 'I', 'O', 'a', 'e', 'i', 'o']);
+    format!("{} {kind}", if is_vowel { "an" } else { "a" })
 }
 
 fn counted(secrets: u64) -> String {

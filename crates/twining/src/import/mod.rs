@@ -58,6 +58,8 @@ fn read(source: Source, from: &Path) -> Result<(Vec<SourceFile>, PassedOver), Pr
     let mut passed_over = Vec::new();
     let mut files = Vec::new();
     let mut take = |path: &Path, name: String| match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_symlink() => passed_over.push(pass(&name, "a link, which may lead anywhere; name the file itself")),
+        Ok(meta) if meta.is_dir() => passed_over.push(pass(&name, "a folder deeper than we look")),
         Ok(meta) if !meta.is_file() => passed_over.push(pass(&name, "not a file")),
         Ok(meta) if meta.len() > MOST_BYTES => passed_over.push(pass(&name, "larger than anything we import")),
         Err(error) => passed_over.push(pass(&name, &error.to_string())),
@@ -74,7 +76,10 @@ fn read(source: Source, from: &Path) -> Result<(Vec<SourceFile>, PassedOver), Pr
             let mut found = Vec::new();
             markdown_below(from, Path::new(""), DEPTH, &mut found);
             found.sort();
-            found.iter().for_each(|name| take(&from.join(name), name.to_string_lossy().replace('\\', "/")));
+            found.iter().take(MOST_FILES).for_each(|name| take(&from.join(name), name.to_string_lossy().replace('\\', "/")));
+            if found.len() > MOST_FILES {
+                passed_over.push(pass("…", &format!("{} more files than are imported at once", found.len() - MOST_FILES)));
+            }
         }
         Source::Twining => {
             let folder = if from.join(FOLDER).is_dir() { from.join(FOLDER) } else { from.to_path_buf() };
@@ -126,14 +131,11 @@ fn turns_in(folder: &Path) -> Vec<PathBuf> {
 fn markdown_below(top: &Path, below: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(top.join(below)).into_iter().flatten().flatten() {
         let name = below.join(entry.file_name());
-        // A link leads out of what was given, or round in a circle.
+        let is_record = || name.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("md"));
+        // A link leads out of what was given, or round in a circle; whoever takes it says so.
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && depth > 0 => markdown_below(top, &name, depth - 1, found),
-            Ok(kind)
-                if kind.is_file() && name.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("md")) && found.len() < MOST_FILES =>
-            {
-                found.push(name);
-            }
+            Ok(kind) if (!kind.is_dir() || depth == 0) && (is_record() || kind.is_dir()) => found.push(name),
             _ => {}
         }
     }

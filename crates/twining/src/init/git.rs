@@ -184,6 +184,11 @@ impl GitGround {
         if !wrong.is_empty() && was_told(&settings) {
             faults.push(format!("the merge driver of {} is gone or another", wrong.join(", ")));
         }
+        // Where all of them start one program, whether it is there is looked at with it.
+        let started = DRIVERS.iter().filter_map(|driver| Some((driver, driver.program_in(&driver_in(&config, &driver.name())?)?)));
+        for (driver, program) in started.filter(|(_, program)| *program != self.program && !can_start(program)) {
+            faults.push(format!("the merge driver {} starts `{program}`, which is gone, so those merges fail", driver.name()));
+        }
         let attributes = text(&places, common);
         let missing = self.attributes().lines().filter(|line| !attributes.lines().any(|there| there.trim_end() == *line)).count();
         if missing > 0 && was_told(&places) {

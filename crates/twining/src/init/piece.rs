@@ -50,6 +50,20 @@ pub enum Part {
 }
 
 impl Piece {
+    /// Whether it is a whole file of ours, and another stands in its place or none.
+    pub fn is_ousted(&self) -> bool {
+        let Part::Whole { mark, .. } = &self.part else { return false };
+        !std::fs::read_to_string(&self.file).is_ok_and(|text| text.contains(mark))
+    }
+
+    /// Puts a whole file of ours back, whatever stands in its place.
+    pub fn put_back(&self, sheet: &mut Sheet) -> Result<(), Problem> {
+        match &self.part {
+            Part::Whole { text, .. } => sheet.edit(&self.file, &self.within, |_| Ok(Some((*text).to_owned()))),
+            _ => self.put(sheet),
+        }
+    }
+
     /// Puts it into the sheet.
     pub fn put(&self, sheet: &mut Sheet) -> Result<(), Problem> {
         let shown = sheet.shown(&self.file);

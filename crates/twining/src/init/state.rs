@@ -14,7 +14,7 @@ use super::sheet::Sheet;
 use super::{Ground, Host, Reach, apply, carry_out, codex_toml, git_ground, ground, home};
 use crate::desk::Project;
 use crate::problem::Problem;
-use crate::wiring::{Wire, wires};
+use crate::wiring::{Wire, matches_tool, wires};
 
 /// A host that calls us.
 #[derive(Clone, Debug)]
@@ -25,6 +25,10 @@ pub struct Wired {
     pub drift: Vec<String>,
     /// The words it runs before a tool does, if it runs any.
     pub gate: Option<Vec<String>>,
+    /// Its hook before a tool is called for these tools only, and for none that writes.
+    pub narrowed: Option<String>,
+    /// Our plugin, where it is gone or another stands in its place.
+    pub ousted: Option<String>,
     /// Files with hooks of ours that stand where the host does not look.
     pub overlooked: Vec<String>,
     /// Files of which the host reads nothing, each with the reason.
@@ -66,7 +70,10 @@ pub fn wired(project: &Project) -> Result<Vec<Wired>, Problem> {
         if there.is_empty() && !was_here && !matches!(server, Server::Started(_)) {
             continue;
         }
-        let gate = there.iter().find_map(|piece| gate_in(&text(piece), host));
+        let gates: Vec<Wire> = there.iter().flat_map(|piece| gates_in(&text(piece), host)).collect();
+        let wide = gates.iter().find(|gate| host.writers().iter().all(|tool| matches_tool(&gate.matcher, tool)));
+        let narrowed = gates.first().filter(|_| wide.is_none()).map(|gate| gate.matcher.clone());
+        let gate = wide.or(gates.first()).and_then(|gate| gate.words.clone().ok());
         let overlooks = |piece: &&&Piece| hooks_in(&text(piece), host).iter().any(|hook| hook.is_stray);
         let overlooked: Vec<PathBuf> = there.iter().filter(overlooks).map(|piece| piece.file.clone()).collect();
         let mut sheet = Sheet::new(&ground.checkout, ground.home.as_deref());
@@ -80,7 +87,8 @@ pub fn wired(project: &Project) -> Result<Vec<Wired>, Problem> {
         overlooked.dedup();
         let mut unread: Vec<String> = unread.iter().map(|(file, why)| format!("{} ({why})", sheet.shown(file))).collect();
         unread.dedup();
-        found.push(Wired { host, drift, gate, overlooked, unread, server, unfit, pieces });
+        let ousted = pieces.iter().find(|piece| piece.is_ousted()).map(|piece| sheet.shown(&piece.file));
+        found.push(Wired { host, drift, gate, narrowed, ousted, overlooked, unread, server, unfit, pieces });
     }
     Ok(found)
 }
@@ -125,9 +133,13 @@ fn was_written(receipt: &Receipt, file: &Path) -> bool {
 
 /// Brings every host that is wired up, and git, up to date; the files that changed.
 pub fn mend(project: &Project) -> Result<Vec<String>, Problem> {
+    let receipt = Receipt::read(project.engine.store().receipt().ok().flatten().as_deref());
     let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
     for wired in wired(project)?.into_iter().filter(|wired| wired.unfit.is_none()) {
-        wired.pieces.iter().try_for_each(|piece| piece.put(&mut sheet))?;
+        for piece in &wired.pieces {
+            // What took the place of a file that `init` wrote here is put right; others' stays.
+            if piece.is_ousted() && was_written(&receipt, &piece.file) { piece.put_back(&mut sheet)? } else { piece.put(&mut sheet)? }
+        }
     }
     if let Some(git) = git_ground(project, &mut sheet) {
         put_git(&git, &mut sheet)?;
@@ -158,13 +170,14 @@ fn put_git(git: &GitGround, sheet: &mut Sheet) -> Result<(), Problem> {
     if git.hooks_are_tracked() && git.hides_memory(sheet) { git.put_drivers(sheet) } else { git.put(sheet) }
 }
 
-fn gate_in(text: &str, host: Host) -> Option<Vec<String>> {
+/// What is called before a tool runs.
+fn gates_in(text: &str, host: Host) -> Vec<Wire> {
     let event = match host {
         Host::Gemini => "BeforeTool",
         Host::Cursor => "preToolUse",
         Host::Claude | Host::Codex | Host::OpenCode => "PreToolUse",
     };
-    hooks_in(text, host).into_iter().filter(|hook| hook.event == event).find_map(|hook| hook.words.ok())
+    hooks_in(text, host).into_iter().filter(|hook| hook.event == event && hook.words.is_ok()).collect()
 }
 
 /// What a file says of hooks, read as this host does.

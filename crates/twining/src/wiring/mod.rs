@@ -17,8 +17,8 @@ use twining_engine::guards::{Guard, Guards, Level, Moment, Standing};
 
 use crate::desk::Project;
 use crate::hook::{HOSTS, Host};
-use settings::{Settings, matches_tool};
-pub use settings::{Wire, wires};
+use settings::Settings;
+pub use settings::{Wire, matches_tool, wires};
 use trial::{Throwaway, run};
 
 /// Calls that are tried through one host.

@@ -231,7 +231,7 @@ fn split(line: &str) -> Result<Vec<String>, String> {
 }
 
 /// Whether a host would call a hook with this matcher for a tool.
-pub(super) fn matches_tool(matcher: &str, tool: &str) -> bool {
+pub fn matches_tool(matcher: &str, tool: &str) -> bool {
     if matcher.is_empty() || matcher == "*" {
         return true;
     }

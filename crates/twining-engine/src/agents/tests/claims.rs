@@ -37,6 +37,23 @@ fn a_directory_that_is_held_keeps_others_from_its_files_and_not_from_its_namesak
 }
 
 #[test]
+fn claiming_again_neither_shortens_nor_forgets() {
+    let project = Project::new();
+    let long = ClaimInput { ttl: Some("2h".into()), reason: Some("big rewrite".into()), ..paths(&["src/x"]) };
+    let first = project.engine.claim(&caller("ada"), &long).expect("claims").claim.expect("is held");
+    let again = |reason: Option<&str>, ttl: Option<&str>| {
+        let input = ClaimInput { reason: reason.map(str::to_owned), ttl: ttl.map(str::to_owned), ..paths(&["src/x"]) };
+        project.engine.claim(&caller("ada"), &input).expect("claims again").claim.expect("is held")
+    };
+    let second = again(None, None);
+    assert_eq!((&second.until, second.reason.as_str()), (&first.until, "big rewrite"));
+    let third = again(Some("nearly done"), Some("5m"));
+    assert_eq!((&third.until, third.reason.as_str()), (&first.until, "nearly done"));
+    assert!(again(None, Some("3h")).until > first.until, "a longer time counts");
+    assert_eq!(held(&project), 1);
+}
+
+#[test]
 fn a_claim_names_places_and_no_patterns() {
     let project = Project::new();
     project.engine.claim(&caller("ada"), &paths(&["src/auth"])).expect("claims");

@@ -207,6 +207,26 @@ fn secrets_that_came_from_elsewhere_are_found_by_a_scan() {
 }
 
 #[test]
+fn secrets_in_graph_agents_and_knowledge_are_found_too() {
+    let project = Project::new();
+    project.add_entity("auth", "module");
+    project.engine.store().housekeep().expect("keeps house");
+    let secret = github();
+    let folder = project.path().join(".twining");
+    let graph = std::fs::read_to_string(folder.join("graph/entities.json")).expect("is there");
+    std::fs::write(folder.join("graph/entities.json"), graph.replace("\"auth\"", &format!("\"auth {secret}\""))).expect("writes");
+    std::fs::create_dir_all(folder.join("agents")).expect("makes a folder");
+    let agents = format!("[\n {{\"agent_id\":\"ada\",\"description\":\"{secret}\"}}\n]\n");
+    std::fs::write(folder.join("agents/registry.json"), agents).expect("writes");
+    let knowledge = format!("digraph k {{\n  a [type=\"component\", description=\"{secret}\"];\n}}\n");
+    std::fs::write(folder.join("knowledge.dot"), knowledge).expect("writes");
+    let scan = project.engine.scan_secrets().expect("scans");
+    let mut files: Vec<&str> = scan.found.iter().map(|found| found.file.rsplit('/').next().unwrap_or_default()).collect();
+    files.sort_unstable();
+    assert_eq!(files, ["entities.json", "knowledge.dot", "registry.json"], "{scan:?}");
+}
+
+#[test]
 fn a_secret_in_base_64_is_found_too() {
     // "password=Tr0ub4dor-and-3-more" in base 64.
     let (clean, kinds) = redact("auth: cGFzc3dvcmQ9VHIwdWI0ZG9yLWFuZC0zLW1vcmU= done");

@@ -101,6 +101,50 @@ fn madr_records_bring_their_options() {
 }
 
 #[test]
+fn nothing_of_a_record_is_lost() {
+    let project = Project::new();
+    let nygard = "# 7. Short\n\nPREAMBLE text\n\n## Status\n\nAccepted, only until Q3 REASON\n\n## Context\n\nc\n\n## Decision\n\nd\n";
+    let madr = "---\ntags:\n  - FRONT\n---\n# Base\n\n* Status: accepted\n* Tags: TAGGED, two\n* Date: 2024-05-06\n\n## Considered Options\n\n\
+        * One\n* Two\n\n## Decision Outcome\n\nChosen option: \"One\", because simple.\n\n## Pros and Cons of the Options\n\n### One\n\n\
+        * Good, because CHOSENPRO\n\n### Two\n\nUNDER the option.\n\n* Good, because fast\n* Bad, because old\n\n## Status quo\n\nQUO\n";
+    let title = format!("# {} TAIL\n\n## Decision\n\nd\n", "word ".repeat(60).trim());
+    let files = [file("0007.md", nygard), file("0008.md", madr), file("0009.md", &title)];
+    let outcome = twice(&project, Source::Adr, &files);
+    assert_eq!((outcome.decisions, outcome.unread.len()), (new(3), 0));
+    let all = project.decisions();
+    let context = |summary: &str| {
+        let found = all.iter().find(|decision| decision.summary.starts_with(summary));
+        found.map(|decision| decision.context.clone()).unwrap_or_else(|| panic!("{summary} is there: {all:?}"))
+    };
+    assert_eq!(context("Short"), "c\n\nPREAMBLE text\n\nStatus:\nAccepted, only until Q3 REASON");
+    assert_eq!(
+        context("Base"),
+        "tags:\n  - FRONT\n\n* Tags: TAGGED, two\n\nOne:\n* Good, because CHOSENPRO\n\nTwo:\nUNDER the option.\n\nStatus quo:\nQUO",
+        "and what has a field is not told again"
+    );
+    assert!(context("word").ends_with("word TAIL"), "a title that was cut is told whole");
+}
+
+#[test]
+fn what_is_too_long_or_unknown_is_kept_or_named() {
+    let project = Project::new();
+    let issue = format!(r#"{{"id":"bd-9","title":"{}END","labels":["{}"]}}"#, "t".repeat(220), "l".repeat(90));
+    assert_eq!(twice(&project, Source::Beads, &[file("issues.jsonl", &issue)]).unread, []);
+    let detail = project.board().into_iter().find(|entry| entry.summary.starts_with("bd-9")).expect("is there").detail;
+    assert!(detail.contains("tEND") && detail.contains(&"l".repeat(90)), "{detail}");
+
+    let lines = format!(
+        "{}\n{}\n",
+        r#"{"type":"entity","name":"Ada","entityType":"person","observations":["x"],"mood":"glad","since":1999}"#,
+        format_args!(r#"{{"type":"entity","name":"{}","entityType":"person","observations":[]}}"#, "n".repeat(1100))
+    );
+    let outcome = twice(&project, Source::MemoryJsonl, &[file("memory.jsonl", &lines)]);
+    assert_eq!(outcome.unread.iter().map(|unread| unread.line).collect::<Vec<_>>(), [Some(2)], "{:?}", outcome.unread);
+    let ada = project.entities().into_iter().find(|entity| entity.name == "Ada").expect("is there");
+    assert_eq!((ada.properties["mood"].as_str(), ada.properties["since"].as_str()), ("glad", "1999"));
+}
+
+#[test]
 fn what_we_export_as_madr_comes_back_as_the_same_decisions() {
     let project = Project::new();
     let alternative = Alternative { option: "a --> <b>".into(), pros: vec!["x".into()], cons: vec![], reason_rejected: "y".into() };
