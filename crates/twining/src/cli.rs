@@ -58,7 +58,7 @@ pub fn main() -> ExitCode {
             Some(("merge-driver", _)) => merge(&matches),
             _ => run(&matches).into(),
         },
-        Err(error) => misuse::tell(error, style_of(&words)).into(),
+        Err(error) => misuse::tell(error, &words, style_of(&words)).into(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! A command line that makes no sense: what the parser says of it, for a person
 //! or for a program.
 
+use std::ffi::OsString;
+
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use twining_engine::hygiene;
@@ -13,7 +15,8 @@ use crate::problem::{Ending, Problem};
 const MOST_REPEATED: usize = 80;
 
 /// Prints what the parser has to say: help that was asked for, or what is wrong.
-pub fn tell(mut error: Error, style: Style) -> Ending {
+pub fn tell(mut error: Error, words: &[OsString], style: Style) -> Ending {
+    name_whole(&mut error, words);
     withhold(&mut error);
     if error.use_stderr() && style == Style::Json {
         return out::problem(style, &problem(&error));
@@ -22,6 +25,20 @@ pub fn tell(mut error: Error, style: Style) -> Ending {
     // A reader that has gone away is no error.
     let _ = error.print();
     if error.use_stderr() { Ending::Misused } else { Ending::Done }
+}
+
+/// Of a word that begins with a dash the parser names one letter; whoever meant the
+/// word is told how to say it.
+fn name_whole(error: &mut Error, words: &[OsString]) {
+    let Some(ContextValue::String(letter)) = error.get(ContextKind::InvalidArg) else { return };
+    if error.kind() != ErrorKind::UnknownArgument || letter.starts_with("--") || error.get(ContextKind::Suggested).is_none() {
+        return;
+    }
+    let mut words = words.iter().filter_map(|word| word.to_str());
+    let Some(word) = words.find(|word| word.len() > letter.len() && word.starts_with(letter.as_str())) else { return };
+    let tip = format!("to pass '{word}' as a value, use '-- \"{word}\"'");
+    error.insert(ContextKind::InvalidArg, ContextValue::String(word.to_owned()));
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
 }
 
 /// What was typed is repeated only where it is short and no secret: this goes to

@@ -186,6 +186,21 @@ fn a_repeated_post_is_answered_with_the_entry_that_is_there() {
 }
 
 #[test]
+fn a_word_that_begins_with_a_dash_is_named_whole_with_how_to_say_it() {
+    let project = Project::new();
+    let ran = project.run(&["query", "-foo"]);
+    assert!(ran.code == 2 && ran.stderr.contains("'-foo'") && ran.stderr.contains("use '-- \"-foo\"'"), "{ran:?}");
+    assert_eq!(project.run(&["query", "--", "-foo"]).code, 0);
+}
+
+#[test]
+fn a_commit_that_no_decision_is_linked_with_is_told_as_such() {
+    let project = Project::new();
+    let ran = project.run(&["why", "--commit", "deadbeef"]);
+    assert_eq!((ran.code, ran.stdout.trim()), (0, "no decision is linked with commit deadbeef"));
+}
+
+#[test]
 fn a_value_may_begin_with_a_dash_and_a_flag_stays_a_flag() {
     let project = Project::new();
     let posted = project.json(&["post", "finding", "flags", "--detail", "-Wall breaks the build", "--scope", "src/"]);

@@ -57,6 +57,19 @@ fn a_record_that_is_a_link_is_named_and_not_followed() {
 }
 
 #[test]
+fn a_secret_that_was_taken_out_is_told_with_its_file() {
+    let project = Project::new();
+    // Put together here, so that nobody takes this file for a leak.
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    write(&project, "docs/adr/0001-use-rest.md", &ADR.replace("Clients.", &format!("Clients use {secret}.")));
+    let text = project.run(&["import", "adr", "docs/adr", "--dry-run"]).stdout;
+    assert!(text.contains("redacted before writing: GitHub") && text.contains("0001-use-rest.md"), "{text}");
+    let told = project.json(&["import", "adr", "docs/adr"]);
+    assert_eq!(told["redacted"][0]["field"], "0001-use-rest.md", "{told}");
+    assert!(!told.to_string().contains(&secret));
+}
+
+#[test]
 fn rules_for_agents_are_counted() {
     let project = Project::new();
     write(&project, "CLAUDE.md", "# Shop\n\n- Use pnpm instead of npm\n- Never force-push\n- Ask Ada\n");

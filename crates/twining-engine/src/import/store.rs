@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use twining_model::{Amendment, Change, Decision, Entity, Entry, EntryType, Relation, limits};
+use twining_model::{Amendment, Change, Decision, Entity, Entry, EntryType, Relation, limits, text};
 use twining_store::merge::{Versions, merge_decision};
 use twining_store::{Durability, StoreError, View};
 
@@ -15,6 +15,7 @@ use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
 use crate::engine::Engine;
 use crate::failure::Failure;
+use crate::hygiene::{Redaction, redact};
 use crate::{graph, words};
 
 /// Records that one write takes in.
@@ -65,6 +66,9 @@ pub struct ImportOutcome {
     pub proposed: Vec<String>,
     /// Of the entries, advice.
     pub advice: u64,
+    /// Secrets that were not taken over; `field` names the file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
     /// What could not be read, or not whole.
     pub unread: Vec<Unread>,
     /// Further parts that could not be read.
@@ -91,6 +95,7 @@ impl Engine {
             guards_to_review,
             advice,
             unread,
+            redacted: secrets_of(files),
             ..ImportOutcome::default()
         };
         // What another tool or folder wrote was looked at by nobody here.
@@ -144,6 +149,22 @@ impl Engine {
             Intent::Try => self.store().view(|view| plan(view).map(|(_, told)| told)),
         }
     }
+}
+
+/// The kinds of secrets in each file.
+fn secrets_of(files: &[SourceFile]) -> Vec<Redaction> {
+    let mut found: Vec<Redaction> = Vec::new();
+    for file in files {
+        // In JSON the end of a line is spelled, and a key goes over several.
+        let kinds = redact(&file.text).1.into_iter().chain(redact(&file.text.replace("\\n", "\n")).1);
+        for kind in kinds {
+            let one = Redaction { field: text::visible(&redact(&file.name).0), kind: kind.to_owned() };
+            if found.len() < LISTED && !found.contains(&one) {
+                found.push(one);
+            }
+        }
+    }
+    found
 }
 
 impl ImportOutcome {

@@ -39,6 +39,8 @@ pub struct Explained {
     outcome: WhyOutcome,
     #[serde(skip)]
     asked: String,
+    #[serde(skip)]
+    is_commit: bool,
 }
 
 impl Verb for Why {
@@ -60,18 +62,22 @@ impl Verb for Why {
                 return Err(Refused::new("commit", "cannot be given beside scope: ask for one of them").into());
             }
             let outcome = desk.engine.why_commit(&commit, limit, desk.history.commit(&commit).as_ref())?;
-            return Ok(Explained { outcome, asked: commit });
+            return Ok(Explained { outcome, asked: commit, is_commit: true });
         }
         let scope = scope.ok_or_else(|| Refused::new("scope", "is required, or a commit in its place"))?;
         let moves = moved::up_to_now(desk);
         let outcome = desk.engine.why_through(&WhyInput { scope: scope.clone(), limit, include_retired }, &moves)?;
-        Ok(Explained { outcome, asked: scope })
+        Ok(Explained { outcome, asked: scope, is_commit: false })
     }
 
     fn show(explained: &Explained, page: &mut Page) {
         let outcome = &explained.outcome;
         for file in &outcome.unreadable {
             page.line([warn("cannot be read:"), place(file), dim("`twining status` says why")]);
+        }
+        if outcome.total_count == 0 && explained.is_commit {
+            page.line([dim("no decision is linked with commit"), place(&explained.asked)]);
+            return;
         }
         if outcome.total_count == 0 {
             page.line([dim("no decision bears on"), place(&explained.asked), dim("yet")]);

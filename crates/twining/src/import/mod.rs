@@ -179,6 +179,9 @@ fn show(outcome: &ImportOutcome, page: &mut Page) {
     if outcome.advice > 0 {
         page.line([plain(format!("{} pieces of advice:", outcome.advice)), dim("twining read --tag advice")]);
     }
+    for taken in &outcome.redacted {
+        page.line([warn("redacted before writing:"), plain(&taken.kind), dim("in"), place(&taken.field)]);
+    }
     for unread in &outcome.unread {
         let at = unread.line.map_or_else(|| unread.file.clone(), |line| format!("{}:{line}", unread.file));
         page.line([warn("not read:"), place(at), plain(&unread.why)]);
