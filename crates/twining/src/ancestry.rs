@@ -12,8 +12,8 @@ pub fn session_named(id: &str) -> String {
     format!("{id}@{}", parent_id())
 }
 
-/// The processes we descend from, the nearest first; none where the system does not
-/// tell.
+/// The processes we descend from, the nearest first; only that one where the system
+/// tells no more.
 pub fn processes() -> Vec<u32> {
     std::iter::successors(Some(parent_id()), |process| parent_of(*process)).take(GENERATIONS).collect()
 }

@@ -4,10 +4,9 @@ mod common;
 
 use std::fs;
 
+use common::hooked::{LIST, answer, hook, write};
 use common::{Project, Ran};
 use serde_json::{Value, json};
-
-const LIST: &str = ".claude/progress/feature-list.json";
 
 fn project() -> Project {
     let project = Project::new();
@@ -15,23 +14,6 @@ fn project() -> Project {
     write(&project, LIST, r#"{"features":[{"id":"F1","status":"completed","tested":false,"files":["src/a.rs"]}]}"#);
     write(&project, "src/a.rs", "fn a() {}\n");
     project
-}
-
-fn write(project: &Project, path: &str, text: &str) {
-    let path = project.path().join(path);
-    fs::create_dir_all(path.parent().expect("a folder")).expect("makes a folder");
-    fs::write(path, text).expect("writes");
-}
-
-fn hook(project: &Project, event: &str, mut told: Value) -> Ran {
-    told["session_id"] = json!("s-1");
-    told["cwd"] = json!(project.path());
-    project.run_with(&["hook", event], &told.to_string())
-}
-
-fn answer(ran: &Ran) -> Value {
-    assert_eq!(ran.code, 0, "{ran:?}");
-    if ran.stdout.is_empty() { Value::Null } else { serde_json::from_str(&ran.stdout).expect("answers in JSON") }
 }
 
 /// A command as a host runs it: asked about, then told of. What the host gives the agent to read.

@@ -5,6 +5,7 @@ mod common;
 
 use std::fs;
 
+use common::hooked::{answer, hook};
 use common::{Project, Ran};
 use serde_json::{Value, json};
 
@@ -12,17 +13,6 @@ fn project() -> Project {
     let project = Project::new();
     fs::create_dir_all(project.path().join(".twining")).expect("makes a folder");
     project
-}
-
-fn hook(project: &Project, event: &str, mut told: Value) -> Ran {
-    told["session_id"] = json!("s-1");
-    told["cwd"] = json!(project.path());
-    project.run_with(&["hook", event], &told.to_string())
-}
-
-fn answer(ran: &Ran) -> Value {
-    assert_eq!(ran.code, 0, "{ran:?}");
-    if ran.stdout.is_empty() { Value::Null } else { serde_json::from_str(&ran.stdout).expect("answers in JSON") }
 }
 
 fn brief(project: &Project) -> String {

@@ -7,11 +7,12 @@
 //! by this looks at the files of what it tells, and what it does not tell may have
 //! been changed by hand in place, until somebody looks through all.
 
+use twining_model::scope::Folding;
+
 use super::side;
 use crate::disk::{Fingerprint, Kind};
 use crate::error::StoreError;
 use crate::files::Files;
-use twining_model::scope::Folding;
 
 const LOOKED: &str = "index.looked";
 const LOOKED_BYTES: usize = 4096;

@@ -81,7 +81,9 @@ impl Scene {
         let store = self.project.engine.store();
         // A file of claims that cannot be read claims nothing.
         let Some(bytes) = store.claims_file().ok().flatten() else { return ClaimsOfOthers::default() };
-        let actor = Actor { session: self.heard.session.clone(), names, processes: ancestry::processes() };
+        // Asked only where a claim names a process: a tool waits.
+        let processes = if bytes.contains(&b'@') { ancestry::processes() } else { Vec::new() };
+        let actor = Actor { session: self.heard.session.clone(), names, processes };
         ClaimsOfOthers::read(&bytes, &actor, store.ids().now())
     }
 
