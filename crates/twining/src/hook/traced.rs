@@ -200,10 +200,10 @@ pub fn still_holding(project: &Project, heard: &Heard, reasons: Vec<String>) -> 
     holding
 }
 
-/// Notes what was told and held nobody.
+/// Notes what was told and held nobody: others' work that was taken as it is breaks no rule.
 pub fn told(project: &Project, heard: &Heard, said: Option<&str>) {
     let Some(said) = said else { return };
-    let seen = at_end(heard, "[protect-twining-state]", TraceType::Violation, HOOK, said, String::new());
+    let seen = at_end(heard, "[protect-twining-state]", TraceType::Decision, HOOK, said, String::new());
     leave(project, heard, vec![Seen { what_happened: said.to_owned(), ..seen }], Trust::Tool);
 }
 
