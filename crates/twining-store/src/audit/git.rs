@@ -237,6 +237,15 @@ impl<'p> Moves<'p> {
         wanted.map(|(_, told)| told.to_owned()).take(MOST_NAMED).collect()
     }
 
+    /// The newest commits since that changed a file of the project, each with whoever made it.
+    pub(crate) fn that_changed(&self, path: &str) -> Vec<String> {
+        if !is_commit(&self.anchor.head) || !is_commit(&self.now.head) {
+            return Vec::new();
+        }
+        let (range, path) = (format!("{}..{}", self.anchor.head, self.now.head), format!(":(literal){path}"));
+        lines(self.project, &["log", "-n", &MOST_NAMED.to_string(), "--format=%h (%an)", "--no-merges", &range, "--", &path])
+    }
+
     /// Files that git left with both sides in them, for somebody to settle.
     pub(crate) fn unsettled(&self) -> BTreeSet<String> {
         if self.merging.is_empty() {

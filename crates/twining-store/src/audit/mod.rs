@@ -274,6 +274,13 @@ impl Store {
         Ok(versions.into_iter().map(version).collect())
     }
 
+    /// The newest commits since a place that changed a file of the project, each with
+    /// whoever made it.
+    pub fn commits_since(&self, since: &Anchor, path: &str) -> Result<Vec<String>, StoreError> {
+        let Some(room) = self.audited_room()? else { return Ok(Vec::new()) };
+        Ok(self.git_moves(&room, &Said::default(), since).that_changed(path))
+    }
+
     /// The room, if a ledger may be kept there.
     fn audited_room(&self) -> Result<Option<std::sync::Arc<Room>>, StoreError> {
         Ok(self.reading_room()?.filter(|room| room.layout.stand_in.is_none()))

@@ -207,6 +207,15 @@ pub fn told(project: &Project, heard: &Heard, said: Option<&str>) {
     leave(project, heard, vec![Seen { what_happened: said.to_owned(), ..seen }], Trust::Tool);
 }
 
+/// Notes what was found that nobody is held for: whoever did it is not here any more.
+pub fn found(project: &Project, heard: &Heard, reasons: &[String]) {
+    let seen = reasons.iter().take(MOST_FINDINGS).map(|reason| {
+        let seen = at_end(heard, reason, TraceType::Violation, HOOK, "found when a session began", reason.clone());
+        Seen { action: "between two sessions".to_owned(), ..seen }
+    });
+    leave(project, heard, seen.collect(), Trust::Tool);
+}
+
 /// Notes that an agent was held at its end, or let go after it.
 pub fn held(project: &Project, heard: &Heard, reasons: &str, held: Held) {
     let seen = reasons.lines().filter(|line| line.starts_with('[')).take(MOST_FINDINGS).map(|reason| {
