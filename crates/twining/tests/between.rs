@@ -44,7 +44,8 @@ fn accept(project: &Project) -> String {
             None => terminal.env_remove(name),
         };
     }
-    for host in ["CLAUDECODE", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_AGENT"] {
+    for host in ["CLAUDECODE", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_AGENT"]
+    {
         terminal.env_remove(host);
     }
     let mut child = terminal.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a terminal");

@@ -77,9 +77,10 @@ fn way_past(run: &[String]) -> Option<(Level, String)> {
     }
     match command {
         "config" if sets_folder(&words) => Some((Level::Block, "git would look for its hooks elsewhere".to_owned())),
-        "commit" if words.iter().take_while(|word| **word != "--").any(|word| is_unasked(word)) => {
-            Some((Level::Warn, "this commit passes by what is looked at before one; what slips in so is told at the end of the turn".to_owned()))
-        }
+        "commit" if words.iter().take_while(|word| **word != "--").any(|word| is_unasked(word)) => Some((
+            Level::Warn,
+            "this commit passes by what is looked at before one; what slips in so is told at the end of the turn".to_owned(),
+        )),
         _ => None,
     }
 }

@@ -92,7 +92,12 @@ impl<'p> Moves<'p> {
         let recorded = self.reflog().recorded.iter().cloned().collect();
         let branches = origins::branches(self.project, &self.known);
         let pushes = |name: &str| Some((name.to_owned(), reflog::pushes(self.git?, name)));
-        let pushed = branches.iter().filter(|branch| !branch.name.is_empty()).filter_map(|branch| pushes(&branch.name)).filter(|(_, pushes)| !pushes.is_empty()).collect();
+        let pushed = branches
+            .iter()
+            .filter(|branch| !branch.name.is_empty())
+            .filter_map(|branch| pushes(&branch.name))
+            .filter(|(_, pushes)| !pushes.is_empty())
+            .collect();
         let heads: Vec<String> = [&self.now.head].into_iter().chain(&self.merging).filter(|head| is_commit(head)).cloned().collect();
         let against = Against { recorded, pushed };
         let origins = Origins::of(self.project, &heads, &self.anchor.head, &self.known, &branches, &against);

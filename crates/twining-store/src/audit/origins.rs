@@ -61,7 +61,8 @@ pub(crate) fn branches(project: &Path, known: &Known) -> Vec<Branch> {
     let names: Vec<String> = known.remotes_now(project).iter().map(|name| format!("refs/remotes/{name}/")).collect();
     ask.extend(names.iter().map(String::as_str));
     let told = if names.is_empty() { Vec::new() } else { lines(project, &ask) };
-    let named = told.iter().filter_map(|line| line.split_once(' ')).map(|(commit, name)| Branch { commit: commit.into(), name: name.into() });
+    let named =
+        told.iter().filter_map(|line| line.split_once(' ')).map(|(commit, name)| Branch { commit: commit.into(), name: name.into() });
     let fetched = known.fetched.iter().map(|commit| Branch { commit: commit.clone(), name: String::new() });
     named.chain(fetched).collect()
 }

@@ -4,8 +4,8 @@
 use twining_engine::guards::{Accepted, Guards};
 use twining_store::Version;
 
-use super::{between, by_hand};
 use super::scene::Scene;
+use super::{between, by_hand};
 
 /// Takes what came from others, and says what it changed. Before the records are
 /// compared: from then on all that git has is known.
