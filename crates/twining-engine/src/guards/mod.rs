@@ -15,6 +15,7 @@ mod compiled;
 mod edited_list;
 mod event;
 mod features;
+mod git_wiring;
 mod host;
 mod imports;
 mod judge;

@@ -61,6 +61,9 @@ pub struct Accepted {
     /// The user's own policy, empty where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// The hook by which git asked before a commit, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit_hook: Option<String>,
 }
 
 /// What was in a feature list.

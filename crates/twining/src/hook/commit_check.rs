@@ -10,7 +10,7 @@ use twining_store::{Lost, Staged};
 use super::evidence::Recorded;
 use super::lists::Lists;
 use super::workspace::Workspace;
-use super::{by_hand, rules};
+use super::{between, by_hand, rules};
 use crate::desk::Project;
 
 /// Refuses a commit that calls a feature tested without a run, or takes guards or
@@ -45,6 +45,9 @@ pub fn commit_check(project: &Project) -> Vec<String> {
     let lists = Lists::of(project, &work);
     let mut slipped = Vec::new();
     for path in staged.iter().filter(|path| guards.compares(path)) {
+        if between::is_taken(project, path, project.history.staged_text(path).as_deref()) {
+            continue;
+        }
         let before = project.history.committed_text(path).unwrap_or_default();
         let after = project.history.staged_text(path);
         let lost = || lists.lost_in_commit(&guards, path, after.as_deref(), &before);

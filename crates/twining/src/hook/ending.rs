@@ -9,7 +9,7 @@ use super::reply::Reply;
 use super::rules::{self, Checked};
 use super::scene::Scene;
 use super::traced::{self, Held};
-use super::{auto_loop, by_hand, changed, from_others, running, whereabouts};
+use super::{auto_loop, between, by_hand, changed, from_others, git_wiring, running, whereabouts};
 
 /// The guard of coders that return with nothing done.
 const RETURNS: &str = "return-needs-changes";
@@ -122,9 +122,14 @@ fn reason(scene: &Scene, guards: &Guards, odd: Vec<String>, lists: Vec<String>, 
     if accepted.user.as_ref().is_some_and(|user| now.user.as_ref() != Some(user)) {
         slipped.push(USERS_POLICY.to_owned());
     }
-    if slipped.is_empty() && now != accepted {
-        // What became stricter is held from now on: it must not be taken away again.
-        scene.keep_accepted(&now);
+    let hook = accepted.commit_hook.as_deref().filter(|_| now.commit_hook.is_none() && rules::holds_wiring(guards));
+    slipped.extend(hook.and_then(|was| git_wiring::unasked(&scene.project, was)));
+    if slipped.is_empty() {
+        if now != accepted {
+            // What became stricter is held from now on: it must not be taken away again.
+            scene.keep_accepted(&now);
+        }
+        between::remember(&scene.project, &now);
     }
     if lists.is_empty() {
         // Every run that was needed is there now; the files may change later.

@@ -74,6 +74,11 @@ fn known(project: &Project, read: impl Fn(&[u8], &UserPolicy) -> Option<Guards>)
     complete(guards, project, &texts, &clauses(project, &kept))
 }
 
+/// Whether a guard watches that hosts and git go on asking.
+pub fn holds_wiring(guards: &Guards) -> bool {
+    guards.compares(".claude/settings.json")
+}
+
 /// The guards as their files say, with everything that is wrong with them.
 pub fn guards_as_written(project: &Project) -> Guards {
     let texts = Texts::of(project);

@@ -11,7 +11,7 @@ use twining_model::{Channel, Origin, Trust, text};
 use super::evidence::Recorded;
 use super::lists::Lists;
 use super::workspace::Workspace;
-use super::{ending, rules};
+use super::{ending, git_wiring, rules};
 use crate::ancestry;
 use crate::desk::Project;
 use crate::problem::Problem;
@@ -126,7 +126,8 @@ impl Scene {
 
     /// Policy and settings as they are now.
     pub fn as_it_is(&self) -> Accepted {
-        Accepted { user: Some(user_policy::text()), ..Accepted::of_texts(&|path| self.work.text(path)) }
+        let commit_hook = git_wiring::asking(&self.project);
+        Accepted { user: Some(user_policy::text()), commit_hook, ..Accepted::of_texts(&|path| self.work.text(path)) }
     }
 
     /// Whether there is something to compare with.
