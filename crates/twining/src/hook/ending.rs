@@ -1,11 +1,12 @@
 //! When an agent wants to stop: what slipped through is told, and nobody is held
 //! for the same reason more than twice.
 
-use twining_engine::guards::{Guards, Judgement, Level, Moment, Notes, Returned};
+use twining_engine::guards::{Accepted, Guards, Judgement, Level, Moment, Notes, Returned};
 
 use twining_store::{Audit, Lost};
 
 use super::reply::Reply;
+use super::ruled::{self, Slipped};
 use super::rules::{self, Checked};
 use super::scene::Scene;
 use super::traced::{self, Held};
@@ -38,10 +39,13 @@ pub fn reply(scene: &Scene) -> Reply {
     let audit = store.audit().unwrap_or_default();
     let odd = forged.into_iter().chain(audit.lost.map(by_hand::lost).or(taken)).collect();
     let lists = scene.lists().changed(&guards, &scene.recorded_so_far());
+    let used = used(scene, &guards, &notes);
     let told: Vec<String> = [rules, by_hand::brought(&audit), by_hand::brought_lists(&lists.brought)].into_iter().flatten().collect();
+    traced::told(&scene.project, &scene.heard, (!told.is_empty()).then(|| told.join("\n")).as_deref());
+    // A warning is told once a session.
+    let told: Vec<String> = told.into_iter().chain(used.told.into_iter().filter(|line| notes.told.insert(line.clone()))).collect();
     let told = (!told.is_empty()).then(|| told.join("\n"));
-    traced::told(&scene.project, &scene.heard, told.as_deref());
-    let reply = match reason(scene, &guards, odd, lists.slipped, &audit, &notes) {
+    let reply = match reason(scene, &guards, odd, Found { lists: lists.slipped, used: used.holding, audit: &audit }, &notes) {
         Some(reason) => held(scene, &mut notes, &audit, &reason),
         None if scene.heard.event.moment == Moment::Stop => auto_loop::at_stop(scene, &mut notes),
         None => Reply::Silence,
@@ -95,10 +99,12 @@ pub fn foreseen(scene: &Scene, guards: &Guards, mut judged: Judgement) -> Judgem
     } else {
         ("the session is not known, so there is nothing to compare with", Vec::new())
     };
+    let mut ruled = if scene.has_accepted() { scene.accepted().ruled } else { None };
+    let used = ruled.as_mut().map(|ruled| ruled::slipped(scene, guards, ruled, ruled::since(scene, &notes.started))).unwrap_or_default();
     for guard in COMPARED {
         judged = judged.knowing(guard, Level::Off, why);
     }
-    for reason in slipped {
+    for reason in slipped.into_iter().chain(used.holding) {
         judged = judged.knowing(traced::guard_of(&reason), Level::Block, &reason);
     }
     judged
@@ -115,10 +121,33 @@ pub fn of_session(scene: &Scene) -> Reply {
     Reply::Silence
 }
 
-fn reason(scene: &Scene, guards: &Guards, odd: Vec<String>, lists: Vec<String>, audit: &Audit, notes: &Notes) -> Option<String> {
+/// What was found when all was compared.
+struct Found<'a> {
+    /// Feature lists that slipped.
+    lists: Vec<String>,
+    /// What is ruled out and was brought in.
+    used: Vec<String>,
+    /// The records.
+    audit: &'a Audit,
+}
+
+/// What was brought in that decisions and knowledge rule out.
+fn used(scene: &Scene, guards: &Guards, notes: &Notes) -> Slipped {
+    let mut accepted = scene.accepted();
+    let known = accepted.ruled.clone();
+    let Some(ruled) = &mut accepted.ruled else { return Slipped::default() };
+    let slipped = ruled::slipped(scene, guards, ruled, ruled::since(scene, &notes.started));
+    if accepted.ruled != known {
+        scene.keep_accepted(&accepted);
+    }
+    slipped
+}
+
+fn reason(scene: &Scene, guards: &Guards, odd: Vec<String>, found: Found<'_>, notes: &Notes) -> Option<String> {
+    let Found { lists, used, audit } = found;
     let accepted = scene.accepted();
     let mut slipped = accepted.slipped_texts(guards, &|path| scene.work.text(path));
-    let now = scene.as_it_is();
+    let now = Accepted { ruled: accepted.ruled.clone(), ..scene.as_it_is() };
     if accepted.user.as_ref().is_some_and(|user| now.user.as_ref() != Some(user)) {
         slipped.push(USERS_POLICY.to_owned());
     }
@@ -136,6 +165,7 @@ fn reason(scene: &Scene, guards: &Guards, odd: Vec<String>, lists: Vec<String>, 
         scene.lists().accept();
     }
     slipped.extend(scene.lists().holding(lists));
+    slipped.extend(used);
     // Told often enough, it is a question that a person answers, not a reason to hold the next session.
     let by_hand = if audit.is_settled { Vec::new() } else { by_hand::reasons(audit) };
     let mut reasons: Vec<String> = odd.into_iter().chain(slipped).chain(by_hand).collect();
