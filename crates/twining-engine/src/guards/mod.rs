@@ -50,7 +50,7 @@ pub(crate) use pretence::pretends;
 pub use rule::{Example, Guard, Level, Standing};
 pub use seams::{Claim, Claims, Clause, Clauses, Evidence, NoClaims, NoClauses, NoEvidence, Proof};
 pub use shell::{Certainty, Loses, Patience, Place, Script, TestCommand, TestRun, Unreadable, test_command};
-pub use stop::{Accepted, KnownList, Notes, Returned};
+pub use stop::{Accepted, KnownList, Notes, Reach, Returned, is_coder};
 
 /// Why the guards of a project's policy cannot be read, if they cannot.
 pub(crate) fn unread(file: &twining_store::PolicyFile) -> Option<crate::governance::policy::Mistake> {

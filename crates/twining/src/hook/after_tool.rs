@@ -13,7 +13,7 @@ use super::traced;
 pub fn reply(scene: &Scene) -> Reply {
     let mut notes = scene.notes();
     if scene.heard.event.moment == Moment::PostToolUse {
-        notes.tool_ran(&scene.heard.event);
+        notes.tool_ran(&scene.heard.event, path_of(scene));
     } else {
         notes.tool_failed(&scene.heard.event);
     }
