@@ -120,7 +120,7 @@ fn files_that_are_gone_taken_back_or_committed_are_changes() {
 
     let coder = Coder::begins(&project, "commits-nothing");
     coder.runs("git commit -q --allow-empty -m x", || {
-        assert!(git(&project, &["commit", "-q", "--allow-empty", "-m", "x"]).status.success())
+        assert!(git(&project, &["commit", "-q", "--allow-empty", "-m", "x"]).status.success());
     });
     assert!(coder.is_held());
 }

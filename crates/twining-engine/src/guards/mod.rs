@@ -29,6 +29,7 @@ mod reader;
 mod recipes;
 mod rule;
 mod seams;
+mod shadow;
 mod shell;
 mod stop;
 #[cfg(test)]
