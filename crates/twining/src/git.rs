@@ -128,6 +128,29 @@ impl Git {
     }
 }
 
+impl Git {
+    /// Files whose bytes are not as in a commit, from the working tree's own folder:
+    /// changed, gone, new, staged or not. What is ignored is not among them.
+    pub fn differing_from(&self, commit: &str) -> Option<Vec<String>> {
+        let words = [
+            "diff",
+            "--name-only",
+            "-z",
+            "--relative",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--ignore-submodules=dirty",
+            commit,
+            "--",
+        ];
+        let known = self.printed_unfiltered(&words)?;
+        let new = self.printed(&["ls-files", "-z", "--others", "--exclude-standard"])?;
+        let names = |printed: &[u8]| String::from_utf8_lossy(printed).split('\0').map(str::to_owned).collect::<Vec<_>>();
+        Some(names(&known).into_iter().chain(names(&new)).filter(|name| !name.is_empty()).collect())
+    }
+}
+
 /// Files of one commit that are looked at.
 const STAGED: usize = 10_000;
 /// Bytes of one of them.

@@ -31,6 +31,7 @@ mod recipes;
 mod rule;
 mod ruled;
 mod seams;
+mod shadow;
 mod shell;
 mod stop;
 #[cfg(test)]
@@ -53,7 +54,7 @@ pub use rule::{Example, Guard, Level, Standing};
 pub use ruled::Use;
 pub use seams::{Claim, Claims, Clause, Clauses, Evidence, NoClaims, NoClauses, NoEvidence, Proof};
 pub use shell::{Certainty, Loses, Patience, Place, Script, TestCommand, TestRun, Unreadable, test_command};
-pub use stop::{Accepted, KnownList, Notes, Returned, Ruled};
+pub use stop::{Accepted, KnownList, Notes, Reach, Returned, Ruled, is_coder};
 
 /// Why the guards of a project's policy cannot be read, if they cannot.
 pub(crate) fn unread(file: &twining_store::PolicyFile) -> Option<crate::governance::policy::Mistake> {

@@ -1,7 +1,7 @@
 //! When an agent wants to stop: what slipped through is told, and nobody is held
 //! for the same reason more than twice.
 
-use twining_engine::guards::{Accepted, Guards, Judgement, Level, Moment, Notes, Returned};
+use twining_engine::guards::{Accepted, Guards, Judgement, Level, Moment, Notes, Reach, Returned};
 
 use twining_store::{Audit, Lost};
 
@@ -91,7 +91,8 @@ pub fn foreseen(scene: &Scene, guards: &Guards, mut judged: Judgement) -> Judgem
         let on = guards.guards.iter().filter(|guard| guard.id == RETURNS).map(|guard| guard.action).max().unwrap_or_default();
         judged = match (notes.returns_empty(event), returns_empty(scene, &notes)) {
             (Some(_), None) => judged.knowing(RETURNS, Level::Off, "it ran commands, and files changed since it began"),
-            (_, empty) => judged.knowing(RETURNS, if empty.is_some() { on } else { Level::Off }, &notes.known_of(event)),
+            (_, Some(why)) => judged.knowing(RETURNS, on, &why),
+            (None, None) => judged.knowing(RETURNS, Level::Off, &notes.known_of(event)),
         };
     }
     let (why, slipped) = if scene.has_accepted() {
@@ -178,17 +179,28 @@ fn reason(scene: &Scene, guards: &Guards, odd: Vec<String>, found: Found<'_>, no
     (!reasons.is_empty()).then(|| reasons.join("\n"))
 }
 
-/// Whether a coding agent returns with nothing done. Where it ran commands, the files
-/// are asked: no line tells what a script, a patch or a generator wrote.
+/// Whether a coding agent returns with nothing done. Its calls tell what it may have
+/// changed; the files tell whether it did: a file that was only touched, or one that
+/// lies elsewhere, is none, and one that is gone or as it was before is.
 fn returns_empty(scene: &Scene, notes: &Notes) -> Option<String> {
     let event = &scene.heard.event;
-    let has_changed =
-        || notes.may_have_changed_since(event).is_some_and(|since| changed::any_since(&scene.project.located.checkout, since));
-    notes.returns_empty(event).filter(|_| !has_changed())
+    let why = notes.owes_changes(event)?;
+    let reach = notes.reach_of(event);
+    let has_changed = match changed::since_it_began(scene, &reach) {
+        Some(has_changed) => has_changed,
+        // Nobody told when it began: its calls have to do, and the dates of files.
+        None if notes.returns_empty(event).is_some() => {
+            notes.may_have_changed_since(event).is_some_and(|since| changed::any_since(&scene.project.located.checkout, since))
+        }
+        None => !matches!(&reach, Reach::Files(files) if files.iter().all(|file| file.starts_with('/'))),
+    };
+    (!has_changed).then_some(why)
 }
 
 fn held(scene: &Scene, notes: &mut Notes, audit: &Audit, reason: &str) -> Reply {
-    match notes.hold(reason, scene.heard.stop_hook_active) {
+    // Each coder answers for itself; what is wrong with the project is everybody's.
+    let whose = scene.heard.event.agent_id.as_deref().filter(|_| traced::guard_of(reason) == RETURNS);
+    match notes.hold(reason, whose, scene.heard.stop_hook_active) {
         Returned::Freely => Reply::Silence,
         Returned::Held(reason) => {
             traced::held(&scene.project, &scene.heard, &reason, Held::Back);
