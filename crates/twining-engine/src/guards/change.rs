@@ -16,8 +16,10 @@ use crate::guards::shell::{self, Certainty, Effects, Loses, Patience, Piece, Sta
 const MOST_PLACES: usize = 4_096;
 /// Files a command line may give a whole new content that are compared.
 const MOST_CONTENTS: usize = 32;
-/// Bytes that edits may go through, each the whole file once.
+/// Bytes that the edits of one file may make, each the whole file once.
 const MOST_EDITED: usize = 64 * 1024 * 1024;
+/// Places where all of them together may replace something everywhere.
+const MOST_REPLACED: usize = 100_000;
 
 /// The files as they are. The rim reads them; tests hold them.
 pub trait Files {
@@ -297,34 +299,56 @@ fn replaced(files: &dyn Files, path: &str, edit: impl FnOnce(Option<&str>) -> Op
 /// The same for replacements, unless they are more than anybody makes.
 fn all_edited(files: &dyn Files, path: &str, replacements: &[Replacement]) -> Becomes {
     match files.read(path) {
-        Ok(before) if before.as_deref().map_or(0, str::len).saturating_mul(replacements.len()) > MOST_EDITED => {
-            Becomes::Unknown(format!("{} edits of one file are not carried out here", replacements.len()))
-        }
-        Ok(before) => {
-            let after = edited(before.as_deref().unwrap_or_default(), replacements).or_else(|| before.clone());
-            Becomes::Text { before, after }
-        }
+        Ok(before) => match edited(before.as_deref().unwrap_or_default(), replacements) {
+            Ok(after) => Becomes::Text { after: after.or_else(|| before.clone()), before },
+            Err(TooMuch) => Becomes::Unknown(format!("{} edits of one file come to more than is carried out here", replacements.len())),
+        },
         Err(why) => Becomes::Unknown(why),
     }
 }
 
+/// Edits that nobody makes: to carry them out would take all the time there is.
+#[derive(Debug, PartialEq, Eq)]
+struct TooMuch;
+
 /// The text with replacements made one after another; none where one of them
 /// finds nothing, as the tool itself will say.
-fn edited(before: &str, replacements: &[Replacement]) -> Option<String> {
+fn edited(before: &str, replacements: &[Replacement]) -> Result<Option<String>, TooMuch> {
+    if before.len().saturating_mul(replacements.len()) > MOST_EDITED {
+        return Err(TooMuch);
+    }
+    let mut room = Room { bytes: MOST_EDITED, places: MOST_REPLACED };
     let mut text = Cow::Borrowed(before);
     for Replacement { old, new, everywhere } in replacements {
         let found = memmem::find(text.as_bytes(), old.as_bytes());
-        let edited = match (old.is_empty(), found, everywhere) {
+        let made = match (old.is_empty(), found, everywhere) {
             (true, ..) => new.clone(),
-            // Hosts take straight quotes for curly ones, and ends of lines for each other.
-            (_, None, _) if plain(&text).contains(&plain(old)) => plain(&text).replace(&plain(old), new),
-            (_, None, _) => return None,
-            (_, Some(_), true) => text.replace(old.as_str(), new),
             (_, Some(at), false) => [&text[..at], new, &text[at + old.len()..]].concat(),
+            (_, Some(_), true) => room.replaced(&text, old, new)?,
+            // Hosts take straight quotes for curly ones, and ends of lines for each other.
+            (_, None, _) if plain(&text).contains(&plain(old)) => room.replaced(&plain(&text), &plain(old), new)?,
+            (_, None, _) => return Ok(None),
         };
-        text = Cow::Owned(edited);
+        room.bytes = room.bytes.checked_sub(made.len()).ok_or(TooMuch)?;
+        text = Cow::Owned(made);
     }
-    Some(text.into_owned())
+    Ok(Some(text.into_owned()))
+}
+
+/// What edits may still take.
+struct Room {
+    bytes: usize,
+    places: usize,
+}
+
+impl Room {
+    /// Replaces everywhere, once it is known what that comes to.
+    fn replaced(&mut self, text: &str, old: &str, new: &str) -> Result<String, TooMuch> {
+        let places = memmem::find_iter(text.as_bytes(), old.as_bytes()).take(self.places + 1).count();
+        self.places = self.places.checked_sub(places).ok_or(TooMuch)?;
+        let most = places.checked_mul(new.len()).and_then(|made| made.checked_add(text.len()));
+        if most.is_none_or(|most| most > self.bytes) { Err(TooMuch) } else { Ok(text.replace(old, new)) }
+    }
 }
 
 fn plain(text: &str) -> String {

@@ -10,6 +10,7 @@ use twining_store::{Lost, Staged};
 use super::evidence::Recorded;
 use super::lists::Lists;
 use super::ruled::{self, Slipped};
+use super::scene::PATIENCE;
 use super::workspace::Workspace;
 use super::{between, by_hand, rules};
 use crate::desk::Project;
@@ -18,6 +19,7 @@ use crate::desk::Project;
 /// hooks away. A person who means it says `--no-verify`. Whether it may be made.
 pub fn run(project: Option<PathBuf>) -> bool {
     let Ok(project) = Project::open(project) else { return true };
+    project.engine.store().hurry(PATIENCE);
     let Slipped { holding, told } = commit_check(&project);
     let mut err = std::io::stderr().lock();
     for why in told.iter().chain(&holding) {

@@ -2,6 +2,7 @@
 //! remember of the session.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use twining_engine::guards::{Accepted, Actor, ClaimsOfOthers, Facts, Guards, Heard, Judgement, Look, Notes};
 use twining_engine::hygiene::redact_name;
@@ -17,6 +18,9 @@ use crate::desk::Project;
 use crate::problem::Problem;
 use crate::user_policy;
 
+/// How long a hook waits for another process that has the index; hosts give it five seconds.
+pub const PATIENCE: Duration = Duration::from_millis(700);
+
 /// An event, and all that answers to it may ask.
 pub struct Scene {
     /// The memory.
@@ -31,6 +35,7 @@ impl Scene {
     /// Opens the project that an event happens in.
     pub fn open(project: Option<PathBuf>, heard: Heard) -> Result<Self, String> {
         let project = Project::open_from(project, &heard.event.cwd).map_err(|problem| told(&problem))?;
+        project.engine.store().hurry(PATIENCE);
         Ok(Self::of(project, heard))
     }
 
