@@ -164,6 +164,14 @@ impl Guards {
         Self { guards, mistakes: Vec::new(), user }
     }
 
+    /// Only what decisions and knowledge rule out.
+    #[must_use]
+    pub fn of_clauses(clauses: &dyn Clauses) -> Self {
+        let mut all = Self::of(Vec::new(), UserPolicy::default());
+        all.bind(clauses);
+        all
+    }
+
     /// Adds what decisions and knowledge rule out.
     pub fn bind(&mut self, clauses: &dyn Clauses) {
         for clause in clauses.clauses() {

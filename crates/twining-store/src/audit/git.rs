@@ -75,6 +75,13 @@ impl<'p> Moves<'p> {
         }
     }
 
+    /// The same in a linked working tree, whose own list of places nobody asks for.
+    pub(crate) fn elsewhere(checkout: &'p Path, anchor: &Anchor, known: &Known) -> Self {
+        let head = |name: &str| lines(checkout, &["rev-parse", "--verify", "--quiet", name]).into_iter().next();
+        let now = Anchor { head: head("HEAD").unwrap_or_default(), ..Anchor::default() };
+        Self { now, merging: head("MERGE_HEAD").into_iter().collect(), ..Self::since(checkout, None, anchor, known, 0) }
+    }
+
     /// Whether HEAD is another.
     pub(crate) fn is_elsewhere(&self, anchor: &Anchor) -> bool {
         !self.is_busy && self.now.head != anchor.head

@@ -17,6 +17,8 @@ mod origins;
 mod records;
 mod reflog;
 
+use std::path::Path;
+
 use xxhash_rust::xxh3::xxh3_64;
 
 use self::comparing::{Found, Odd, compare, differing};
@@ -279,6 +281,28 @@ impl Store {
     pub fn commits_since(&self, since: &Anchor, path: &str) -> Result<Vec<String>, StoreError> {
         let Some(room) = self.audited_room()? else { return Ok(Vec::new()) };
         Ok(self.git_moves(&room, &Said::default(), since).that_changed(path))
+    }
+
+    /// The same of several files of a working tree of the project, which may be another
+    /// than the memory's own: there nothing tells which commits were pushed from here.
+    /// `tips` are known besides: branches that were there then.
+    pub fn versions_in(&self, checkout: &Path, since: &str, tips: &[String], paths: &[String]) -> Result<Vec<Vec<Version>>, StoreError> {
+        let Some(room) = self.audited_room()? else { return Ok(Vec::new()) };
+        let mut said = Ledger::open(&room.layout)?.read()?;
+        let since = Anchor { head: since.to_owned(), ..Anchor::default() };
+        let mut known = said.known.take().unwrap_or_default();
+        known.tips.extend(tips.iter().filter(|tip| git::is_commit(tip)).cloned());
+        said.known = Some(known.clone());
+        let mut moves = if checkout == self.place().project {
+            self.git_moves(&room, &said, &since)
+        } else {
+            Moves::elsewhere(checkout, &since, &known)
+        };
+        let version = |(place, bytes, whence): (String, Option<Vec<u8>>, Whence)| {
+            let is_others = whence == Whence::Remote;
+            Version { bytes, is_others, is_of_another_branch: !is_others && place != since.head }
+        };
+        Ok(paths.iter().map(|path| moves.versions(path).into_iter().map(version).collect()).collect())
     }
 
     /// The room, if a ledger may be kept there.

@@ -8,7 +8,7 @@ use twining_model::text;
 
 use super::reply::Reply;
 use super::scene::Scene;
-use super::{auto_loop, between, brief, by_hand, lists, rules, running, snapshot, traced, whereabouts};
+use super::{auto_loop, between, brief, by_hand, changed, lists, rules, running, snapshot, traced, whereabouts};
 use crate::user_policy;
 
 /// Items of a role's list that are told.
@@ -66,6 +66,7 @@ pub fn of_subagent(scene: &Scene) -> Reply {
     let mut notes = scene.notes();
     notes.subagent_began(&scene.heard.event, scene.project.engine.store().ids().now());
     scene.keep_notes(&notes);
+    changed::remember(scene);
     let parts = [
         role_of(kind).and_then(|role| role_told(scene, role)),
         brief::of_session(&scene.project.engine, &scene.caller(), &mut BTreeSet::new()),

@@ -9,6 +9,7 @@ use twining_store::{Lost, Staged};
 
 use super::evidence::Recorded;
 use super::lists::Lists;
+use super::ruled::{self, Slipped};
 use super::workspace::Workspace;
 use super::{between, by_hand, rules};
 use crate::desk::Project;
@@ -17,27 +18,27 @@ use crate::desk::Project;
 /// hooks away. A person who means it says `--no-verify`. Whether it may be made.
 pub fn run(project: Option<PathBuf>) -> bool {
     let Ok(project) = Project::open(project) else { return true };
-    let slipped = commit_check(&project);
-    if slipped.is_empty() {
-        return true;
-    }
+    let Slipped { holding, told } = commit_check(&project);
     let mut err = std::io::stderr().lock();
-    for why in &slipped {
+    for why in told.iter().chain(&holding) {
         let _ = writeln!(err, "twining: {}", twining_model::text::visible(why));
+    }
+    if holding.is_empty() {
+        return true;
     }
     let _ = writeln!(err, "twining: nothing was committed; a person who means it commits with --no-verify");
     false
 }
 
-/// What is staged that should not be, and how to undo it.
-pub fn commit_check(project: &Project) -> Vec<String> {
+/// What is staged that should not be, and how to undo it; and what is only told.
+pub fn commit_check(project: &Project) -> Slipped {
     let lost = project.engine.store().lost();
     if let Some(gone @ (Lost::Folder | Lost::Local)) = lost {
-        return vec![by_hand::lost(gone)];
+        return Slipped { holding: vec![by_hand::lost(gone)], ..Slipped::default() };
     }
     let staged = project.history.staged();
     if staged.is_empty() {
-        return Vec::new();
+        return Slipped::default();
     }
     let guards = rules::guards_as_written(project);
     let evidence = Recorded::so_far(&project.engine, &project.located.checkout);
@@ -56,7 +57,9 @@ pub fn commit_check(project: &Project) -> Vec<String> {
         }
     }
     slipped.extend(records(project, &staged, lost));
-    slipped
+    let used = ruled::in_commit(project, &guards, &staged);
+    slipped.extend(used.holding);
+    Slipped { holding: slipped, told: used.told }
 }
 
 /// Records that another hand than Twining's would have recorded for everybody. In

@@ -24,6 +24,7 @@ mod host;
 mod kept;
 mod lists;
 mod reply;
+mod ruled;
 mod rules;
 mod running;
 mod scene;

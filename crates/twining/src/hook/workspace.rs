@@ -77,6 +77,11 @@ impl Workspace {
     }
 }
 
+/// Bytes of a file; none where there is none.
+pub fn size_of(path: &Path) -> Option<u64> {
+    fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|found| found.len())
+}
+
 /// Time of the processor that reading a call may take. Not of the wall: on a busy
 /// machine an honest line would be refused for what others do.
 const MOST_MICROSECONDS: i64 = 25_000;
