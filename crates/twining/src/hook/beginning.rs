@@ -9,7 +9,7 @@ use twining_model::text;
 use super::reply::Reply;
 use super::scene::Scene;
 use super::{auto_loop, brief, by_hand, lists, rules, running, snapshot, traced, whereabouts};
-use crate::user_policy;
+use crate::{hosts, user_policy};
 
 /// Items of a role's list that are told.
 const MOST_ITEMS: usize = 12;
@@ -18,6 +18,7 @@ const MOST_ITEMS: usize = 12;
 pub fn of_session(scene: &Scene) -> Reply {
     // An old note in the way is no reason to begin without a brief.
     let _ = scene.project.engine.store().clear_notes();
+    hosts::heard(&scene.project, &scene.heard.session);
     scene.accept_what_is_there();
     let taken = whereabouts::taken_away(scene);
     let mut notes = scene.notes();

@@ -12,10 +12,9 @@ use super::evidence::Recorded;
 use super::lists::Lists;
 use super::workspace::Workspace;
 use super::{ending, rules};
-use crate::ancestry;
 use crate::desk::Project;
 use crate::problem::Problem;
-use crate::user_policy;
+use crate::{ancestry, hosts, user_policy};
 
 /// An event, and all that answers to it may ask.
 pub struct Scene {
@@ -140,6 +139,7 @@ impl Scene {
         let store = self.project.engine.store();
         // Where there is no memory, nothing can be remembered.
         if store.exists().unwrap_or(false) && !store.has_note(&self.accepted_name()).unwrap_or(true) {
+            hosts::heard(&self.project, &self.heard.session);
             self.accepted();
         }
         self.lists().begin();
