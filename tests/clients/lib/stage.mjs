@@ -91,7 +91,7 @@ export class Stage {
     const call = { ...base, tool_name: "Bash", tool_input: { command: "node --test a.test.mjs" } };
     const response = { stdout: "# tests 1\n# pass 1\n# fail 0\n", stderr: "", interrupted: false };
     const events = { SessionStart: { ...base, source: "startup" }, PreToolUse: call, PostToolUse: { ...call, tool_response: response } };
-    const lines = Object.entries(events).map(([event, told]) => `echo '${JSON.stringify(told).replaceAll("\\", "\\\\")}' | twining hook --agent ${agent} ${event}`);
+    const lines = Object.entries(events).map(([event, told]) => `echo '${JSON.stringify(told).replaceAll("\\", "\\\\")}' | ${this.twining} hook --agent ${agent} ${event}`);
     this.write("forge.sh", `${lines.join("\n")}\n`);
   }
 
