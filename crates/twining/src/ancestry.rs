@@ -31,6 +31,11 @@ impl Process {
         read(&std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?)
     }
 
+    /// We, by the number that others see: in a namespace we have another for ourselves.
+    fn own() -> Option<Self> {
+        read(&std::fs::read_to_string("/proc/self/stat").ok()?)
+    }
+
     /// The words it was started with.
     pub fn words(&self) -> Vec<String> {
         let told = std::fs::read(format!("/proc/{}/cmdline", self.id)).unwrap_or_default();
@@ -62,7 +67,7 @@ pub fn processes() -> Vec<u32> {
 /// does not tell.
 pub fn lineage() -> Vec<Process> {
     let parent_of = |process: &Process| Process::of(process.parent);
-    std::iter::successors(Process::of(std::process::id()), parent_of).take(MOST_GENERATIONS).collect()
+    std::iter::successors(Process::own(), parent_of).take(MOST_GENERATIONS).collect()
 }
 
 /// The name of a program stands in brackets and may hold anything.

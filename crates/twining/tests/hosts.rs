@@ -277,6 +277,37 @@ fn a_run_that_an_agent_s_script_makes_up_is_no_evidence() {
 }
 
 #[test]
+fn an_agent_in_a_sandbox_is_no_person_and_no_host() {
+    let project = project();
+    let sandbox = "unshare --user --map-root-user --pid --fork --mount-proc";
+    let mut host = Host::start(&project);
+    host.begins("s-1", "startup");
+    tamper(&project);
+    if host.run(&format!("{sandbox} true"), "").code != 0 {
+        eprintln!("this system gives nobody a sandbox");
+        return;
+    }
+    let mut terminal = Terminal::open();
+    terminal.types("accept");
+    let ran = host.run(&format!("{sandbox} sh -c '{PROGRAM} guard accept; exit $?' < {0} 2> {0}", terminal.name), "");
+    let seen = terminal.shows();
+    assert!(ran.code == 1 && seen.contains("this is a sandbox, and session s-1 was begun outside"), "{ran:?} {seen}");
+    let [before, after] = run_of_tests(json!({})).map(|told| of_session(&project, "s-2", told));
+    for (name, told) in [("before", before), ("after", after)] {
+        write(&project, &format!("{name}.json"), &told.to_string());
+    }
+    for exec in ["", "exec"] {
+        let forge = format!("{PROGRAM} hook PreToolUse < before.json; {exec} {PROGRAM} hook PostToolUse < after.json; exit");
+        let told = answer(&host.run(&format!("{sandbox} sh -c '{forge}'"), ""));
+        assert!(context(&told).contains("a sandbox, and session s-1 was begun outside"), "{exec}: {told}");
+        assert!(host.denied("s-1").contains("no run of"), "{exec}");
+    }
+    // The host outside of it goes on as before.
+    assert_eq!(host.tests("s-1"), "");
+    assert_eq!(host.denied("s-1"), "");
+}
+
+#[test]
 fn a_session_that_goes_on_in_another_process_is_believed() {
     let project = project();
     let mut first = Host::start(&project);

@@ -6,6 +6,7 @@
 //! unless it is a host itself. Where the system does not tell who started whom,
 //! nothing is known, and nobody is refused.
 
+mod cage;
 mod program;
 mod teller;
 
@@ -16,6 +17,7 @@ use twining_store::Store;
 use crate::ancestry::{self, Process};
 use crate::desk::Project;
 use crate::hook::{Kept, mark_of};
+use cage::Cage;
 use program::{is_injected, program_of};
 use teller::{Teller, Way, is_shell};
 
@@ -28,6 +30,9 @@ const ASIDE: &str = "hosts-";
 const MOST_HOSTS: usize = 64;
 /// Their programs.
 const MOST_PROGRAMS: usize = 16;
+/// How long a host counts as running that we could not see if it were: one outside of
+/// our namespace, in milliseconds.
+const UNSEEN_FOR: i64 = 24 * 60 * 60 * 1000;
 /// How often a note is written that another session writes at the same time.
 const TRIES: usize = 3;
 /// What takes in processes whose parent has ended, besides the first of all.
@@ -44,6 +49,10 @@ struct Known {
     session: String,
     name: String,
     way: Way,
+    /// What its hooks were shut into.
+    cage: Cage,
+    /// When it was first heard of, in milliseconds since 1970.
+    at: i64,
 }
 
 /// What is remembered.
@@ -62,6 +71,17 @@ enum Found<'h> {
     Inside(&'h Known),
     /// It began after a host, and whoever started it is gone.
     Adrift(&'h Process, &'h Known),
+    /// It is shut into a sandbox from which a host outside cannot be seen.
+    Caged(&'h Known),
+}
+
+/// What can be seen of hosts that are running.
+#[derive(Clone, Debug, Default)]
+struct Sight {
+    living: Vec<Known>,
+    /// Those that were heard of lately outside of our namespace.
+    unseen: Vec<Known>,
+    cage: Cage,
 }
 
 /// Notes the host that tells of an event.
@@ -75,11 +95,14 @@ pub fn heard(project: &Project, session: &str) {
 /// Why what an event tells is not believed; nothing if it is a host's word.
 pub fn doubt(project: &Project, session: &str) -> Option<String> {
     let lineage = ancestry::lineage();
-    let teller = Teller::of(&lineage)?;
+    let Some(teller) = Teller::of(&lineage) else {
+        // Whoever started us is outside of all we see, as with `docker exec`.
+        return opened_by_agent(project);
+    };
     let hosts = Hosts::sealed(project.engine.store());
     let process = lineage.get(teller.at)?;
     match hosts.known.iter().find(|known| known.is(process)) {
-        Some(known) if known.way == Way::Socket && teller.way == Way::Pipe => {
+        Some(known) if (known.way == Way::Socket && teller.way == Way::Pipe) || Cage::own().is_stricter_than(&known.cage) => {
             Some(format!("process {} ({}) tells its hooks in another way", process.id, shown(&process.name)))
         }
         Some(_) => None,
@@ -90,8 +113,9 @@ pub fn doubt(project: &Project, session: &str) -> Option<String> {
 /// What tells that an agent opened this shell, and not a person.
 pub fn opened_by_agent(project: &Project) -> Option<String> {
     let lineage = ancestry::lineage();
-    let living = Hosts::living(project);
-    Some(match found(&lineage, &living)? {
+    let sight = Sight::of(project);
+    Some(match found(&lineage, &sight)? {
+        Found::Caged(host) => format!("this is a sandbox, and session {} was begun outside of it", shown(&host.session)),
         Found::Inside(host) => {
             format!("process {} ({}), which runs session {}, started this one", host.process, shown(&host.name), shown(&host.session))
         }
@@ -111,9 +135,9 @@ fn admitted(project: &Project, session: &str, lineage: &[Process], teller: &Tell
     if hosts.known.iter().any(|known| known.is(process)) {
         return Ok(());
     }
-    let living = Hosts::living(project);
-    let others: Vec<Known> = living.into_iter().filter(|known| !known.is(process)).collect();
-    let found = found(lineage.get(teller.at..).unwrap_or_default(), &others);
+    let mut sight = Sight::of(project);
+    sight.living.retain(|known| !known.is(process));
+    let found = found(lineage.get(teller.at..).unwrap_or_default(), &sight);
     let program = program_of(process);
     if let Some(found) = &found {
         let is_host = program.as_ref().is_some_and(|program| hosts.programs.contains(program)) && !is_injected(process);
@@ -121,6 +145,9 @@ fn admitted(project: &Project, session: &str, lineage: &[Process], teller: &Tell
             let who = format!("process {} ({})", process.id, shown(&process.name));
             return Err(match found {
                 Found::Inside(host) => format!("{who} told of it, which was started inside session {}", shown(&host.session)),
+                Found::Caged(host) => {
+                    format!("{who} told of it, in a sandbox, and session {} was begun outside of it", shown(&host.session))
+                }
                 Found::Adrift(_, host) => {
                     format!("{who} told of it, which began after session {} did, and nothing shows who started it", shown(&host.session))
                 }
@@ -134,6 +161,8 @@ fn admitted(project: &Project, session: &str, lineage: &[Process], teller: &Tell
         session: text::excerpt(session, 80),
         name: process.name.clone(),
         way: teller.way,
+        cage: sight.cage.clone(),
+        at: project.engine.store().ids().now().as_ms(),
     };
     remember(project, &known, program.as_deref().filter(|_| found.is_none()));
     Ok(())
@@ -147,7 +176,7 @@ fn remember(project: &Project, known: &Known, program: Option<&str>) {
         if hosts.known.contains(known) {
             break;
         }
-        hosts.known.retain(Known::is_alive);
+        hosts.known.retain(|other| other.may_live(known.cage.view, known.at));
         hosts.known.push(known.clone());
         hosts.known.drain(..hosts.known.len().saturating_sub(MOST_HOSTS));
         if let Some(program) = program {
@@ -158,14 +187,16 @@ fn remember(project: &Project, known: &Known, program: Option<&str>) {
         let _ = serde_json::to_vec(&hosts).map(|bytes| store.leave_sealed(NOTE, &bytes));
     }
     if store.exists().unwrap_or(false) {
-        let mut living = Hosts::living(project);
+        let Sight { mut living, unseen, .. } = Sight::of(project);
+        living.extend(unseen);
         living.truncate(MOST_HOSTS);
         let _ = serde_json::to_vec(&living).map(|bytes| Kept::open(&project.located.place.project).put(&name_aside(project), &bytes));
     }
 }
 
 /// Whose the first of a lineage is, if it is an agent's.
-fn found<'h>(lineage: &'h [Process], living: &'h [Known]) -> Option<Found<'h>> {
+fn found<'h>(lineage: &'h [Process], sight: &'h Sight) -> Option<Found<'h>> {
+    let living = &sight.living;
     let inside = lineage.iter().find_map(|process| living.iter().find(|known| known.is(process)));
     if let Some(host) = inside {
         return Some(Found::Inside(host));
@@ -175,7 +206,8 @@ fn found<'h>(lineage: &'h [Process], living: &'h [Known]) -> Option<Found<'h>> {
     let later = adrift.filter_map(|process| Some((process, living.iter().find(|known| known.since <= process.began)?)));
     // What another user runs, such as `login` or a service, no agent of ours started.
     let mut ours = later.filter(|(process, _)| process.user() == own.user());
-    ours.next().map(|(process, host)| Found::Adrift(process, host))
+    let adrift = ours.next().map(|(process, host)| Found::Adrift(process, host));
+    adrift.or_else(|| sight.unseen.iter().find(|host| sight.cage.is_stricter_than(&host.cage)).map(Found::Caged))
 }
 
 /// Whether a process takes in those whose parent has ended. A shell that is the first
@@ -190,8 +222,28 @@ impl Known {
         (self.process, self.began) == (process.id, process.began)
     }
 
-    fn is_alive(&self) -> bool {
-        Process::of(self.process).is_some_and(|process| self.is(&process))
+    /// Whether it is running, or may be where we cannot see it.
+    fn may_live(&self, view: u64, now: i64) -> bool {
+        if self.cage.view == view { Process::of(self.process).is_some_and(|process| self.is(&process)) } else { now - self.at < UNSEEN_FOR }
+    }
+}
+
+impl Sight {
+    /// By anything that speaks of hosts: another hand can only add to those who are refused.
+    fn of(project: &Project) -> Self {
+        let store = project.engine.store();
+        let aside = Kept::if_there(&project.located.place.project).get(&name_aside(project));
+        let aside: Vec<Known> = aside.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        let mut known = Hosts::sealed(store).known;
+        for other in aside {
+            if !known.contains(&other) {
+                known.push(other);
+            }
+        }
+        let (cage, now) = (Cage::own(), store.ids().now().as_ms());
+        known.retain(|known| known.may_live(cage.view, now));
+        let (living, unseen) = known.into_iter().partition(|known| known.cage.view == cage.view);
+        Self { living, unseen, cage }
     }
 }
 
@@ -200,21 +252,6 @@ impl Hosts {
     fn sealed(store: &Store) -> Self {
         let note = store.sealed(NOTE).ok().flatten();
         note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
-    }
-
-    /// Hosts that are running, by anything that speaks of them: another hand can only
-    /// add to those who are refused.
-    fn living(project: &Project) -> Vec<Known> {
-        let aside = Kept::if_there(&project.located.place.project).get(&name_aside(project));
-        let aside: Vec<Known> = aside.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-        let mut living = Self::sealed(project.engine.store()).known;
-        for known in aside {
-            if !living.iter().any(|other| (other.process, other.began) == (known.process, known.began)) {
-                living.push(known);
-            }
-        }
-        living.retain(Known::is_alive);
-        living
     }
 }
 
