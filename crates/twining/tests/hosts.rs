@@ -30,7 +30,16 @@ struct Host<'p> {
 
 impl<'p> Host<'p> {
     fn start(project: &'p Project) -> Self {
-        let mut shell = project.command_of("sh", &[]);
+        Self::called(project, "claude")
+    }
+
+    /// A program of this name.
+    fn called(project: &'p Project, name: &str) -> Self {
+        let program = project.path().join("..").join(name);
+        if !program.exists() {
+            fs::copy("/bin/sh", &program).expect("copies a shell");
+        }
+        let mut shell = project.command_of(&program.to_string_lossy(), &[]);
         let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
         let (orders, answers) = (shell.stdin.take(), BufReader::new(shell.stdout.take().expect("a pipe")));
         Self { project, shell, orders, answers }
@@ -40,7 +49,7 @@ impl<'p> Host<'p> {
     fn run(&mut self, line: &str, input: &str) -> Ran {
         let file = |name: &str| self.project.path().join("..").join(name);
         fs::write(file("in"), input).expect("writes");
-        let orders = format!("( {line} ) < ../in > ../out 2> ../err; echo $?\n");
+        let orders = format!("{{ {line}\n}} < ../in > ../out 2> ../err; echo $?\n");
         self.orders.as_mut().expect("is open").write_all(orders.as_bytes()).expect("the shell reads");
         let mut code = String::new();
         self.answers.read_line(&mut code).expect("the shell answers");
@@ -145,6 +154,34 @@ fn a_script_of_an_agent_that_opens_a_terminal_is_no_person() {
     let taken = at_terminal(&project, &["guard", "accept"], "accept", None);
     assert_eq!(taken.code, 0, "{taken:?}");
     assert_eq!(accepted(&project), 2);
+}
+
+#[test]
+fn a_program_that_tries_hooks_may_be_one_that_a_person_works_in() {
+    let guarded = || {
+        let project = project();
+        write(&project, ".twining/policy.yml", "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: people push}\n");
+        project
+    };
+    let words = ["guard", "bypass", "no-push", "--for", "5m", "--reason", "x"];
+    // We try a hook, and lift a guard.
+    let project = guarded();
+    answer(&common::hooked::hook(&project, "SessionStart", json!({"source": "startup"})));
+    assert_eq!(at_terminal(&project, &words, "no-push", None).code, 0);
+    // So does a shell, whatever it runs; and another program, as long as it says what it runs.
+    for (name, wanted) in [("sh", 0), ("my-host", 1)] {
+        let project = guarded();
+        let mut host = Host::called(&project, name);
+        host.begins("s-1", "startup");
+        for (script, wanted) in [(false, 0), (true, wanted)] {
+            let mut terminal = Terminal::open();
+            terminal.types("no-push");
+            let line = at_its_own_terminal(&terminal, &words.join(" "));
+            write(&project, "forge.sh", &line);
+            let ran = host.run(if script { "sh forge.sh" } else { &line }, "");
+            assert_eq!(ran.code, wanted, "{name}, a script: {script}: {}", terminal.shows());
+        }
+    }
 }
 
 #[test]
@@ -284,7 +321,7 @@ fn an_agent_in_a_sandbox_is_no_person_and_no_host() {
     host.begins("s-1", "startup");
     tamper(&project);
     if host.run(&format!("{sandbox} true"), "").code != 0 {
-        eprintln!("this system gives nobody a sandbox");
+        // This system gives nobody a sandbox.
         return;
     }
     let mut terminal = Terminal::open();

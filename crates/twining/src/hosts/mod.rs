@@ -18,8 +18,8 @@ use crate::ancestry::{self, Process};
 use crate::desk::Project;
 use crate::hook::{Kept, mark_of};
 use cage::Cage;
-use program::{is_injected, program_of};
-use teller::{Teller, Way, is_shell};
+use program::{is_injected, is_named, program_of, runs_lines};
+use teller::{Teller, Way, is_shell, says};
 
 /// The note they are kept in. The store never clears it away by itself.
 const NOTE: &str = "known-hosts";
@@ -48,6 +48,9 @@ struct Known {
     /// A session of it.
     session: String,
     name: String,
+    /// Whether it goes by the name of a host for agents, and is nothing else. Any other
+    /// program that speaks to hooks may be one that a person works in, or has tests run by.
+    is_named: bool,
     way: Way,
     /// What its hooks were shut into.
     cage: Cage,
@@ -154,11 +157,16 @@ fn admitted(project: &Project, session: &str, lineage: &[Process], teller: &Tell
             });
         }
     }
+    // In a shell, a person tries a hook; no host is one.
+    if runs_lines(process) {
+        return Ok(());
+    }
     let known = Known {
         process: process.id,
         began: process.began,
         since: own.began,
         session: text::excerpt(session, 80),
+        is_named: is_named(process),
         name: process.name.clone(),
         way: teller.way,
         cage: sight.cage.clone(),
@@ -197,7 +205,16 @@ fn remember(project: &Project, known: &Known, program: Option<&str>) {
 /// Whose the first of a lineage is, if it is an agent's.
 fn found<'h>(lineage: &'h [Process], sight: &'h Sight) -> Option<Found<'h>> {
     let living = &sight.living;
-    let inside = lineage.iter().find_map(|process| living.iter().find(|known| known.is(process)));
+    // What names this very call on its way from a host is for the guards to see, which
+    // read lines; it is a script that hides it.
+    let said: Vec<String> = std::env::args().collect();
+    let mut is_said = true;
+    let inside = lineage.iter().find_map(|process| {
+        let host = living.iter().find(|known| known.is(process));
+        let inside = host.filter(|host| host.is_named || !is_said);
+        is_said &= host.is_some() || says(&process.words(), &said);
+        inside
+    });
     if let Some(host) = inside {
         return Some(Found::Inside(host));
     }

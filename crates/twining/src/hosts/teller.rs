@@ -62,6 +62,12 @@ fn wraps(words: &[String], ours: &[String]) -> bool {
     STARTERS.contains(&program) && from > 0 && words.get(from..).is_some_and(is_ours)
 }
 
+/// Whether a program was started with words that say what `said` do: ours, our own name first.
+pub fn says(words: &[String], said: &[String]) -> bool {
+    let line = words.join(" ");
+    said.iter().enumerate().all(|(at, word)| line.contains(if at == 0 { stem(word) } else { word }))
+}
+
 /// Whether a program of this name runs lines.
 pub fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name.trim_start_matches('-'))
@@ -112,5 +118,14 @@ mod tests {
         ] {
             assert!(!wraps(&words(teller), &ours), "{teller:?}");
         }
+    }
+
+    #[test]
+    fn a_script_does_not_say_what_it_does() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let said = words(&["/opt/twining", "guard", "bypass", "no-push", "--reason", "a release"]);
+        assert!(says(&said, &said));
+        assert!(says(&words(&["script", "-qec", "twining guard bypass no-push --reason 'a release'", "/dev/null"]), &said));
+        assert!(!says(&words(&["python3", "a.py"]), &said) && !says(&words(&["twining", "guard", "accept"]), &said));
     }
 }
