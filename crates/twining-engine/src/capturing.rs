@@ -4,6 +4,7 @@
 //! that it ran itself is not. Only real runs of tests are kept, failed ones as
 //! failed, and each with the state of the files that features name.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use twining_model::{limits, text};
@@ -14,8 +15,11 @@ use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::TestCounts;
 use crate::guards::{Outcome, Place, TestCommand, TestRun, pretends, test_command};
-use crate::workflow::{self, FileStates, OutputSeen, Run, RunSource, Status, Suite, counts_in};
+use crate::workflow::{self, FileStates, OutputSeen, Run, RunSource, Status, Suite, counts_in, failing_in};
 use crate::working::file_states;
+
+/// Which files features list.
+type Listed = BTreeMap<String, Vec<String>>;
 
 /// Paths whose state is kept with one run.
 const MOST_PATHS: usize = 256;
@@ -49,6 +53,7 @@ impl Engine {
         whereabouts: &dyn Fn(&str) -> Option<String>,
         command: &str,
         outcome: &Outcome,
+        hand: &str,
     ) -> Result<Option<Captured>, Failure> {
         let Some(test) = test_command(command) else { return Ok(None) };
         if outcome.is_unfinished || !self.store().exists()? {
@@ -66,10 +71,17 @@ impl Engine {
         };
         // A script that says nothing but `ok` may have done nothing else; one that failed did fail.
         let is_uncounted = test.is_script && tests.is_none() && exit_code.is_none_or(|code| code == 0);
+        let never_began =
+            exit_code.is_some_and(|code| code != 0) && tests.is_none_or(|tests| tests.run == 0) && is_misspelt(&outcome.output);
+        let (tree, listed) = self.files_at_stake(checkout)?;
         let run = Run {
-            void: test.is_elsewhere(&|folder| whereabouts(folder).is_some()).or(is_uncounted.then(|| UNCOUNTED.to_owned())).or_else(|| {
-                whereabouts("").filter(|_| exit_code.is_none_or(|code| code == 0)).and_then(|here| pretended(command, checkout, &here))
-            }),
+            void: never_began
+                .then(|| NEVER_BEGAN.to_owned())
+                .or_else(|| test.is_elsewhere(&|folder| whereabouts(folder).is_some()))
+                .or(is_uncounted.then(|| UNCOUNTED.to_owned()))
+                .or_else(|| {
+                    whereabouts("").filter(|_| exit_code.is_none_or(|code| code == 0)).and_then(|here| pretended(command, checkout, &here))
+                }),
             suites: suites_of(&test, checkout, whereabouts),
             id: self.store().ids().next().into(),
             at: self.store().ids().now(),
@@ -80,7 +92,10 @@ impl Engine {
             exit_code,
             tests,
             output: Some(OutputSeen::of(&outcome.output)),
-            tree: self.files_at_stake(checkout)?,
+            failing: failing_in(&outcome.output, tests),
+            hand: hand.to_owned(),
+            tree,
+            listed,
             ..Run::default()
         };
         self.record_run(&run)?;
@@ -88,21 +103,60 @@ impl Engine {
         Ok(Some(Captured { run, lacks }))
     }
 
-    /// How the files are of features that somebody may want to call tested.
-    fn files_at_stake(&self, checkout: &Path) -> Result<FileStates, Failure> {
+    /// How the files are of features that somebody may want to call tested, and which
+    /// files each of them lists. Those in hand come first; of the others the names do.
+    fn files_at_stake(&self, checkout: &Path) -> Result<(FileStates, Listed), Failure> {
         let shelf = self.store().features()?;
         // A list that cannot be read has no features; whoever judges by it says so.
-        let Ok(Some(list)) = workflow::list_on(&shelf) else { return Ok(FileStates::new()) };
-        let open = list.features.iter().filter(|feature| matches!(feature.status, Status::InProgress | Status::Completed));
-        let paths: Vec<String> = open.flat_map(|feature| feature.files.iter().cloned()).take(MOST_PATHS).collect();
-        file_states(checkout, &paths)
+        let Ok(Some(list)) = workflow::list_on(&shelf) else { return Ok(Default::default()) };
+        let is_open = |feature: &&workflow::Feature| matches!(feature.status, Status::InProgress | Status::Completed);
+        let (open, others): (Vec<_>, Vec<_>) = list.features.iter().filter(|feature| !feature.tested).partition(is_open);
+        let paths: Vec<String> = open.iter().flat_map(|feature| feature.files.iter().cloned()).take(MOST_PATHS).collect();
+        let mut listed = Listed::new();
+        let mut left = MOST_PATHS;
+        for feature in open.into_iter().chain(others).filter(|feature| !feature.files.is_empty()) {
+            let Some(rest) = left.checked_sub(feature.files.len()) else { break };
+            left = rest;
+            listed.insert(feature.id.clone(), feature.files.clone());
+        }
+        Ok((file_states(checkout, &paths)?, listed))
     }
+}
+
+/// Why a line that names what is not there shows nothing, and fails nothing.
+const NEVER_BEGAN: &str = "never began: it names tests, a target or an option that is not there";
+
+/// Whether a runner only says that it does not understand its line.
+fn is_misspelt(output: &str) -> bool {
+    const SAID: [&str; 18] = [
+        "file or directory not found",
+        "unrecognized arguments",
+        "no tests ran",
+        "no module named pytest",
+        "no test target named",
+        "no bin target named",
+        "no example target named",
+        "unexpected argument",
+        "did not match any packages",
+        "no such command",
+        "no tests found",
+        "no test files found",
+        "missing script",
+        "no rule to make target",
+        "unknown option",
+        "could not find `cargo.toml`",
+        "does not contain recipe",
+        "directory not found",
+    ];
+    let lower = output.to_lowercase();
+    SAID.iter().any(|said| lower.contains(said))
 }
 
 /// Why a line shows nothing though it says so: a script of the working tree that only talks.
 pub(crate) fn pretended(command: &str, checkout: &Path, folder: &str) -> Option<String> {
     let read = |path: &str| String::from_utf8(disk::read_inside(checkout, path, MOST_SCRIPT).ok()??).ok();
-    pretends(command, folder, &read)
+    let there = |path: &str| !matches!(disk::state_inside(checkout, path, 1, 0), Ok(None));
+    pretends(command, folder, &read, &there)
 }
 
 /// Which tests a line ran, as one working tree sees it.
@@ -110,7 +164,7 @@ pub(crate) fn suites_of(test: &TestCommand, checkout: &Path, whereabouts: &dyn F
     let tree = checkout.display().to_string();
     let suite = |run: &TestRun| {
         let known = run.places.iter().filter_map(|place| if let Place::Known(folder) = place { whereabouts(folder) } else { None });
-        Suite::new(&tree, run.family, known.collect(), &run.named)
+        Suite::new(&tree, run.family, known.collect(), &run.named).run_by(&run.program, run.is_script, &run.narrowed)
     };
     test.runs.iter().take(MOST_SUITES).map(suite).collect()
 }

@@ -8,7 +8,7 @@ use twining_store::{FeatureFile, FeatureShelf};
 
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::workflow::{self, Feature, FeatureList, FileStates, Remembered, Verdict, judge_evidence};
+use crate::workflow::{self, Feature, FeatureList, FileStates, Remembered, Verdict, judge_evidence, paths_at_stake};
 use crate::working::file_states;
 
 /// Features that are looked up one by one; beyond that it is quicker to read them all.
@@ -41,7 +41,7 @@ impl Proofs<'_> {
             return Ok(Some(judge_evidence(&unread, &self.remembered, &FileStates::new())));
         }
         let Some(feature) = self.named(name)? else { return Ok(None) };
-        let files = file_states(checkout, &feature.files).map_err(|failure| failure.to_string())?;
+        let files = file_states(checkout, &paths_at_stake(&feature, &self.remembered)).map_err(|failure| failure.to_string())?;
         Ok(Some(judge_evidence(&feature, &self.remembered, &files)))
     }
 

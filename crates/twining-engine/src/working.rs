@@ -27,8 +27,9 @@ impl Engine {
         let most = self.max_test_failures()?;
         let outcome = self.store().transact_features(|shelf| {
             let passes = |feature: &Feature| {
-                let files = file_states(checkout, &feature.files)?;
-                workflow::accept(feature, &Remembered::read(&shelf.runs), &files).map(|(_, told)| told)
+                let remembered = Remembered::read(&shelf.runs);
+                let files = file_states(checkout, &paths_at_stake(feature, &remembered))?;
+                workflow::accept(feature, &remembered, &files).map(|(_, told)| told)
             };
             workflow::plan_features(shelf, &draft, most, passes, &self.stamp(&caller))
         })?;
@@ -65,7 +66,7 @@ impl Engine {
         let run = self.run_of(&caller, checkout, &draft, &input.evidence)?;
         let most = self.max_test_failures()?;
         let outcome = self.store().transact_features(|shelf| {
-            let states = |feature: &Feature| file_states(checkout, &feature.files);
+            let states = |paths: &[String]| file_states(checkout, paths);
             workflow::plan_report(shelf, &draft, run, states, most, &self.stamp(&caller))
         })?;
         Ok(ReportOutcome { redacted, ..outcome })
@@ -92,6 +93,26 @@ impl Engine {
         };
         let change = twining_store::FeatureChange { lines: vec![report.to_line()], ..Default::default() };
         self.store().transact_features(|_| Ok::<_, Failure>((change, ())))
+    }
+
+    /// Remembers that a tool wrote what may be taken for a report of tests or for data:
+    /// no run wrote it, until one writes it anew.
+    pub fn remember_written(&self, checkout: &Path, path: &str) -> Result<(), Failure> {
+        const MAY_SHOW: [&str; 12] =
+            [".xml", ".trx", ".tap", ".info", ".lcov", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".log"];
+        if MAY_SHOW.iter().any(|ending| path.ends_with(ending))
+            && let Some(state) = disk::state_inside(checkout, path, 1, 0).ok().flatten()
+        {
+            self.store().add_to_note(BY_HAND, &by_hand(path, state.mtime_ns))?;
+        }
+        Ok(())
+    }
+
+    /// Whether a tool wrote a file as it is now.
+    fn is_by_hand(&self, checkout: &Path, path: &str) -> bool {
+        let Some(state) = disk::state_inside(checkout, path, 1, 0).ok().flatten() else { return false };
+        let line = by_hand(path, state.mtime_ns);
+        self.store().note_lines(BY_HAND).unwrap_or_default().contains(&line)
     }
 
     /// Everything remembered of runs and reports.
@@ -150,6 +171,7 @@ impl Engine {
             at = at.min(written_at(checkout, &path).unwrap_or(at));
             let problem = match disk::read_inside(checkout, &path, limits::EVIDENCE_BYTES) {
                 Ok(None) => Some("is not there".to_owned()),
+                Ok(Some(_)) if self.is_by_hand(checkout, &path) => Some(NO_RUN_S.to_owned()),
                 Ok(Some(bytes)) => is_hollow(&String::from_utf8_lossy(&bytes), &path).then(|| "is empty: it holds no data".to_owned()),
                 // Too large to read is not empty.
                 Err(StoreError::Damaged { .. }) => None,
@@ -188,11 +210,26 @@ impl Engine {
             void,
             suites,
             output: draft.output.as_deref().map(OutputSeen::of),
-            reports: read.into_iter().map(|report| FileSeen { path: report.path, problem: report.problem }).collect(),
+            reports: read
+                .into_iter()
+                .map(|report| {
+                    let problem = report.problem.or_else(|| self.is_by_hand(checkout, &report.path).then(|| NO_RUN_S.to_owned()));
+                    FileSeen { path: report.path, problem }
+                })
+                .collect(),
             data,
-            tree: FileStates::new(),
+            ..Run::default()
         }))
     }
+}
+
+/// The note of files that tools wrote.
+const BY_HAND: &str = "written-by-hand";
+/// Why such a file shows nothing.
+const NO_RUN_S: &str = "was written by hand, and by no run";
+
+fn by_hand(path: &str, mtime_ns: i64) -> String {
+    format!("{mtime_ns} {}", path.replace(['\n', '\t'], " "))
 }
 
 /// How the paths of a feature are now, in a working tree.

@@ -3,6 +3,7 @@
 //! A cloned repository is not trusted: no shell, no hooks, no pager, no
 //! monitor, no fetching, and every path stands behind `--`.
 
+mod blobs;
 mod history;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,6 +128,29 @@ impl Git {
     }
 }
 
+impl Git {
+    /// Files whose bytes are not as in a commit, from the working tree's own folder:
+    /// changed, gone, new, staged or not. What is ignored is not among them.
+    pub fn differing_from(&self, commit: &str) -> Option<Vec<String>> {
+        let words = [
+            "diff",
+            "--name-only",
+            "-z",
+            "--relative",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--ignore-submodules=dirty",
+            commit,
+            "--",
+        ];
+        let known = self.printed_unfiltered(&words)?;
+        let new = self.printed(&["ls-files", "-z", "--others", "--exclude-standard"])?;
+        let names = |printed: &[u8]| String::from_utf8_lossy(printed).split('\0').map(str::to_owned).collect::<Vec<_>>();
+        Some(names(&known).into_iter().chain(names(&new)).filter(|name| !name.is_empty()).collect())
+    }
+}
+
 /// Files of one commit that are looked at.
 const STAGED: usize = 10_000;
 /// Bytes of one of them.
@@ -164,12 +188,18 @@ impl Git {
     /// Asks about the index git is committing from: `git commit -a` uses one of its own.
     fn staging(&self, words: &[&str]) -> Option<Vec<u8>> {
         let mut git = self.command();
-        if let Some(index) = std::env::var_os("GIT_INDEX_FILE") {
+        if let Some(index) = index_of_commit() {
             git.env("GIT_INDEX_FILE", index);
         }
         let out = git.args(words).stdout(Stdio::piped()).output().ok()?;
         out.status.success().then_some(out.stdout)
     }
+}
+
+/// The index git is committing from, as it told this process. It is named from the top
+/// of the working tree, and a project may lie below that.
+fn index_of_commit() -> Option<PathBuf> {
+    std::env::var_os("GIT_INDEX_FILE").and_then(|index| std::path::absolute(index).ok())
 }
 
 fn in_words(bytes: &[u8]) -> Option<String> {

@@ -54,7 +54,11 @@ fn the_newest_run_of_the_tests_counts() {
     assert_eq!(denied(&project), "");
     ran(&project, "cargo test --all-features", 101, FAILED);
     let why = denied(&project);
-    assert!(why.contains("1 of 3 tests failed in `cargo test --all-features`") && why.contains("run those tests again"), "{why}");
+    assert!(
+        why.contains("1 of 3 tests failed in `cargo test --all-features`")
+            && why.contains("run `cargo test --all-features` again, alone: its last run failed (1 of 3)"),
+        "{why}"
+    );
     let refused = report(&project, "passed", &[]);
     assert!(refused.code != 0 && refused.stderr.contains("that `cargo test` passed before shows nothing"), "{refused:?}");
     // Saying that they passed changes nothing that the host saw.
@@ -102,6 +106,28 @@ fn a_script_that_only_talks_of_tests_is_no_evidence() {
     assert!(refused.code != 0 && refused.stderr.contains("count of its own"), "{refused:?}");
     assert!(ran(&project, "python -m unittest discover -s docs", 0, "Ran 0 tests in 0.000s\n\nOK").contains("no test"));
     assert!(denied(&project).contains("no test"));
+}
+
+#[test]
+fn a_file_of_the_project_in_the_runner_s_place_is_no_evidence() {
+    for (file, command) in [
+        ("pytest.py", "python3 -m pytest"),
+        ("app/pytest.py", "cd app && python -m pytest -q"),
+        ("unittest/__init__.py", "python -m unittest"),
+        ("fake/pytest.py", "PYTHONPATH=fake pytest"),
+    ] {
+        let project = project();
+        write(&project, file, &"print('3 passed in 0.01s')\n".repeat(20_000));
+        let told = ran(&project, command, 0, "3 passed in 0.01s");
+        assert!(told.contains(&format!("runs `{file}` of the project in the runner's place")), "{command}: {told}");
+        assert!(denied(&project).contains("in the runner's place"), "{command}");
+        let word = ["--command", command, "--exit-code", "0", "--tests-run", "3", "--tests-passed", "3"];
+        assert!(report(&project, "passed", &word).code != 0, "{command}");
+    }
+    let project = project();
+    write(&project, "tests/test_a.py", "def test_a(): pass\n");
+    assert_eq!(ran(&project, "python3 -m pytest", 0, "3 passed in 0.01s"), "");
+    assert_eq!(denied(&project), "");
 }
 
 #[test]

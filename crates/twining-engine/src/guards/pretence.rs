@@ -8,6 +8,7 @@ use std::cell::Cell;
 use twining_model::text;
 
 use crate::guards::recipes;
+use crate::guards::shadow::{self, Asked};
 use crate::guards::shell::{self, Spoken, scripts_of, sent_to};
 use crate::guards::{Script, normal};
 use crate::workflow::counts_in;
@@ -18,11 +19,15 @@ const MOST_NESTED: usize = 5;
 const MOST_FOLLOWED: usize = 24;
 
 /// Why a line that is run in `folder` shows nothing, as the end of a sentence that
-/// begins with it. `read` gives small files, by their path from the top.
-pub(crate) fn pretends(line: &str, folder: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-    let search = Search { read, followed: Cell::new(0) };
+/// begins with it. `read` gives small files, by their path from the top; `there` tells
+/// whether there is one, of any size.
+pub(crate) fn pretends(line: &str, folder: &str, read: &dyn Fn(&str) -> Option<String>, there: &dyn Fn(&str) -> bool) -> Option<String> {
+    let search = Search { asked: Asked { read, there }, followed: Cell::new(0) };
     let found = search.line(line, folder, 0)?;
     let told = |said: &str| text::excerpt(said.trim(), 80).replace('\n', "; ");
+    if let Some(file) = &found.shadow {
+        return Some(format!("runs `{}` of the project in the runner's place", told(file)));
+    }
     match found {
         Found { counted: Some(said), is_nested: true, .. } => {
             Some(format!("runs a script that prints a count of its own: `{}`", told(&said)))
@@ -33,7 +38,7 @@ pub(crate) fn pretends(line: &str, folder: &str, read: &dyn Fn(&str) -> Option<S
 }
 
 struct Search<'r> {
-    read: &'r dyn Fn(&str) -> Option<String>,
+    asked: Asked<'r>,
     followed: Cell<usize>,
 }
 
@@ -48,6 +53,8 @@ struct Found {
     said: String,
     /// Whether a script said so.
     is_nested: bool,
+    /// The file of the project that runs in a runner's place.
+    shadow: Option<String>,
 }
 
 impl Found {
@@ -55,6 +62,7 @@ impl Found {
         self.may_test |= other.may_test;
         self.counted = self.counted.take().or(other.counted);
         self.is_nested |= other.is_nested;
+        self.shadow = self.shadow.take().or(other.shadow);
         if !other.said.is_empty() {
             self.said = other.said;
         }
@@ -73,6 +81,8 @@ impl Search<'_> {
                 found.add(self.line(inner, folder, nested + 1).unwrap_or(Found { may_test: true, ..Found::default() }));
                 continue;
             }
+            let stood_in: Vec<String> = command.folders.iter().map(|place| inside_of(folder, place)).collect();
+            found.shadow = found.shadow.take().or_else(|| shadow::in_place_of(command, &spoken, &stood_in, &self.asked));
             let scripts = scripts_of(&words);
             if scripts.is_empty() {
                 found.may_test |= may_test(&words, command.is_known, &spoken);
@@ -95,7 +105,7 @@ impl Search<'_> {
         if nested > MOST_NESTED || self.followed.get() > MOST_FOLLOWED {
             return None;
         }
-        let read = |path: &str| (self.read)(&inside_of(folder, path));
+        let read = |path: &str| (self.asked.read)(&inside_of(folder, path));
         let recipe = recipes::find(script, &read)?;
         let mut found = self.line(&recipe.lines, folder, nested)?;
         for other in &recipe.others {
@@ -103,6 +113,7 @@ impl Search<'_> {
             if let Some(other) = self.script(other, folder, nested + 1) {
                 found.may_test |= other.may_test;
                 found.counted = found.counted.take().or(other.counted);
+                found.shadow = found.shadow.take().or(other.shadow);
             }
         }
         Some(Found { is_nested: true, ..found })
@@ -189,7 +200,7 @@ mod tests {
 
     fn of(files: &[(&str, &str)], line: &str) -> Option<String> {
         let read = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
-        pretends(line, "", &read)
+        pretends(line, "", &read, &|path| read(path).is_some())
     }
 
     fn package(test: &str) -> String {
@@ -278,6 +289,38 @@ mod tests {
         }
         assert_eq!(of(&[], "npm test"), None);
         assert_eq!(of(&[], "cargo test && echo '5 passed'"), None);
+    }
+
+    #[test]
+    fn a_file_in_the_runner_s_place_is_found_out() {
+        for (file, text, line) in [
+            ("pytest.py", "print('3 passed in 0.01s')", "python3 -m pytest"),
+            ("pytest/__init__.py", "", "python -m pytest -q"),
+            ("app/pytest.py", "", "cd app && python3.12 -m pytest"),
+            ("unittest.py", "", "uv run python -m unittest"),
+            ("pytest.py", "", "coverage run -m pytest"),
+            ("pytest.py", "", "bash -c 'python -m pytest'"),
+            ("fake/pytest.py", "", "PYTHONPATH=fake pytest"),
+            ("fake/pytest.py", "", "env PYTHONPATH=src:fake pytest"),
+            ("package.json", r#"{"bin": {"jest": "fake.js"}}"#, "npx jest"),
+        ] {
+            let found = of(&[(file, text)], line).unwrap_or_else(|| panic!("{line}"));
+            assert!(found.contains(file) && found.contains("in the runner's place"), "{line}: {found}");
+        }
+        let makefile = ("Makefile", "test:\n\tpython -m pytest\n");
+        assert!(of(&[makefile, ("pytest.py", "")], "make test").is_some());
+        for (file, line) in [
+            ("pytest.py", "pytest"),
+            ("app/pytest.py", "python -m pytest"),
+            ("tests/pytest.py", "PYTHONPATH=src python -m pytest"),
+            ("pytest.ini", "python -m pytest"),
+            ("conftest.py", "python -m pytest"),
+            ("src/pytest/__init__.py", "python -m pytest"),
+            ("jest.config.js", "npx jest"),
+        ] {
+            assert_eq!(of(&[(file, "")], line), None, "{file}; {line}");
+        }
+        assert_eq!(of(&[("package.json", r#"{"bin": {"app": "a.js"}}"#)], "npx jest"), None);
     }
 
     #[test]

@@ -19,6 +19,8 @@ const MOST_HOLDS: u32 = 2;
 const MOST_REASONS: usize = 256;
 /// Agents of a session that are followed.
 const MOST_AGENTS: usize = 256;
+/// Files an agent wrote that are remembered by name.
+const MOST_WROTE: usize = 64;
 /// Lists that are followed.
 const MOST_LISTS: usize = 16;
 /// Bytes of a text that is kept to be compared.
@@ -46,6 +48,10 @@ pub struct Notes {
     pub started: BTreeMap<String, Time>,
     /// Agents that ran commands of which nobody can tell what they changed.
     pub ran: BTreeSet<String>,
+    /// Files that agents wrote with tools that name them.
+    pub wrote: BTreeMap<String, BTreeSet<String>>,
+    /// Agents that worked in the memory, where that is their work.
+    pub worked: BTreeSet<String>,
     /// The compiled guards that were last found to be what they were made from.
     pub checked: Option<String>,
 }
@@ -61,6 +67,26 @@ pub struct Accepted {
     /// The user's own policy, empty where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// The hook by which git asked before a commit, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit_hook: Option<String>,
+    /// What files used that decisions and knowledge rule out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ruled: Option<Ruled>,
+}
+
+/// What was ruled out when a session was first heard of, and where it was used already.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ruled {
+    /// The commit that was checked out; empty where there was none.
+    pub head: String,
+    /// The newest commit of each branch.
+    pub tips: Vec<String>,
+    /// The rulings.
+    pub rulings: BTreeSet<String>,
+    /// Files that used what one rules out, and were not committed so.
+    pub used: BTreeSet<(String, String)>,
 }
 
 /// What was in a feature list.
@@ -194,9 +220,33 @@ pub enum Returned {
     LetGo(String),
 }
 
+/// What an agent may have changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Nothing: it used no tool that could.
+    Nothing,
+    /// These files.
+    Files(BTreeSet<String>),
+    /// Whatever there is: it ran commands.
+    Anything,
+}
+
+/// Whether an agent acts that is sent to change files.
+#[must_use]
+pub fn is_coder(event: &Event) -> bool {
+    let kind = event.agent_type.as_deref().unwrap_or_default().to_lowercase();
+    CODERS.iter().any(|name| kind.rsplit(':').next() == Some(name))
+}
+
 /// Whether the worker that `init` installs acts.
 fn is_worker(event: &Event) -> bool {
     event.agent_type.as_deref().is_some_and(|kind| kind.to_lowercase().rsplit(':').next() == Some("twining-worker"))
+}
+
+/// Whether a call is work in the memory: one that does any work may well do it there alone.
+fn is_memory_work(event: &Event) -> bool {
+    let verbs = ["twining_post", "twining_decide", "twining_report"];
+    event.action == Action::Nothing && is_worker(event) && verbs.iter().any(|verb| event.tool.ends_with(verb))
 }
 
 impl Notes {
@@ -216,14 +266,26 @@ impl Notes {
         }
     }
 
-    /// Remembers what a tool did.
-    pub fn tool_ran(&mut self, event: &Event) {
+    /// Remembers what a tool did, and to which file if it names one.
+    pub fn tool_ran(&mut self, event: &Event, file: Option<String>) {
         self.tool_failed(event);
-        let changes = match &event.action {
-            // One that does any work may well do it in the memory alone.
-            Action::Nothing => {
-                is_worker(event) && ["twining_post", "twining_decide", "twining_report"].iter().any(|verb| event.tool.ends_with(verb))
+        let agent = event.agent_id.clone().unwrap_or_default();
+        if let Some(file) = file.filter(|_| self.wrote.len() < MOST_AGENTS || self.wrote.contains_key(&agent)) {
+            let wrote = self.wrote.entry(agent.clone()).or_default();
+            wrote.insert(file);
+            if wrote.len() > MOST_WROTE {
+                // Too many to ask after each: whatever changed may be its work.
+                self.wrote.remove(&agent);
+                self.ran.insert(agent.clone());
             }
+        } else if matches!(event.action, Action::Patch(_) | Action::Cell { .. } | Action::Touches(_)) && self.ran.len() < MOST_AGENTS {
+            self.ran.insert(agent.clone());
+        }
+        if is_memory_work(event) && self.worked.len() < MOST_AGENTS {
+            self.worked.insert(agent.clone());
+        }
+        let changes = match &event.action {
+            Action::Nothing => is_memory_work(event),
             Action::Read(_) | Action::ReadPart(_) => false,
             // A line that only looks changes nothing; any other may have.
             Action::Shell(line) => {
@@ -232,19 +294,38 @@ impl Notes {
             _ => true,
         };
         if changes && self.changes.len() < MOST_AGENTS {
-            *self.changes.entry(event.agent_id.clone().unwrap_or_default()).or_default() += 1;
+            *self.changes.entry(agent).or_default() += 1;
         }
     }
 
-    /// Whether a coding agent returns with nothing done.
+    /// Whether an agent that is sent to change files returns, and enough is known of
+    /// it to say that it did not; in the words that would be said.
     #[must_use]
-    pub fn returns_empty(&self, event: &Event) -> Option<String> {
+    pub fn owes_changes(&self, event: &Event) -> Option<String> {
         let kind = event.agent_type.as_deref()?.to_lowercase();
         let agent = event.agent_id.as_deref()?;
-        let codes = CODERS.iter().any(|name| kind.rsplit(':').next() == Some(name));
         // Where its beginning was told and no tool of its was, it used none.
         let is_known = self.hears_tools || self.started.contains_key(agent);
-        (codes && is_known && !self.changes.contains_key(agent)).then(|| format!("{kind} changed no file"))
+        (is_coder(event) && is_known && !self.worked.contains(agent)).then(|| format!("{kind} changed no file"))
+    }
+
+    /// Whether a coding agent returns with nothing done, by what its calls say.
+    #[must_use]
+    pub fn returns_empty(&self, event: &Event) -> Option<String> {
+        let agent = event.agent_id.as_deref()?;
+        self.owes_changes(event).filter(|_| !self.changes.contains_key(agent))
+    }
+
+    /// What an agent may have changed, by what its calls say.
+    #[must_use]
+    pub fn reach_of(&self, event: &Event) -> Reach {
+        let agent = event.agent_id.as_deref().unwrap_or_default();
+        match self.wrote.get(agent) {
+            _ if self.ran.contains(agent) => Reach::Anything,
+            Some(files) => Reach::Files(files.clone()),
+            None if self.changes.contains_key(agent) => Reach::Anything,
+            None => Reach::Nothing,
+        }
     }
 
     /// Since when files may have changed that no line of an agent names: by a script, a
@@ -269,13 +350,16 @@ impl Notes {
     }
 
     /// Holds for a reason, unless it held for it twice, or the host says that
-    /// the agent goes on because of us and nothing new came up.
-    pub fn hold(&mut self, reason: &str, stop_hook_active: bool) -> Returned {
+    /// the agent goes on because of us and nothing new came up. `whose` is the agent
+    /// whose own doing it is; what is wrong with the project holds all of them together
+    /// no more often than one.
+    pub fn hold(&mut self, reason: &str, whose: Option<&str>, stop_hook_active: bool) -> Returned {
+        let counted = whose.map_or_else(|| reason.to_owned(), |agent| format!("{agent}: {reason}"));
         // A session with endless reasons is not held for another.
-        if self.held.len() >= MOST_REASONS && !self.held.contains_key(reason) {
+        if self.held.len() >= MOST_REASONS && !self.held.contains_key(&counted) {
             return Returned::LetGo(reason.to_owned());
         }
-        let held = self.held.entry(reason.to_owned()).or_default();
+        let held = self.held.entry(counted).or_default();
         if *held >= MOST_HOLDS || (stop_hook_active && *held > 0) {
             return Returned::LetGo(reason.to_owned());
         }

@@ -1,12 +1,13 @@
 //! Whether a feature was shown to work.
 //!
 //! A run counts if it ended well, ran something, came after the last change of the
-//! feature's files, and none of the same tests failed since. Anything less is no evidence, and the answer says what
+//! feature's files, and no failure stands against it. Anything less is no evidence, and the answer says what
 //! is missing and what to do about it. No disk and no clock: runs and files come
 //! in as they were found.
 
-use twining_model::{Time, text};
+use twining_model::{Time, limits, text};
 
+use crate::workflow::failures::{Failures, how_it_failed};
 use crate::workflow::feature::Feature;
 use crate::workflow::run::{FileStates, Remembered, Run, RunSource};
 
@@ -35,6 +36,18 @@ impl Verdict {
     }
 }
 
+/// The paths a feature is judged by: its own, and those it listed when a run was made.
+#[must_use]
+pub fn paths_at_stake(feature: &Feature, remembered: &Remembered) -> Vec<String> {
+    let mut paths = feature.files.clone();
+    for path in remembered.runs.iter().rev().filter_map(|run| run.listed.get(&feature.id)).flatten() {
+        if paths.len() < limits::LIST && !paths.contains(path) {
+            paths.push(path.clone());
+        }
+    }
+    paths
+}
+
 /// Judges a feature by what is remembered and by its files as they are now. When
 /// its code was last reported finished stands in for files where it lists none.
 #[must_use]
@@ -52,9 +65,15 @@ pub fn judge_evidence(feature: &Feature, remembered: &Remembered, files: &FileSt
     // A run that was told late is as old as it was; of two at once the later told is newer.
     runs.sort_by_key(|run| run.at);
     let id = text::excerpt(&feature.id, 80);
+    let failures = Failures::of(feature, &runs, &remembered.reports);
     let mut nearest: Option<(Lack, String)> = None;
+    let mut standing: Option<&Run> = None;
     for (at, run) in runs.iter().enumerate().rev() {
-        let lack = case.lack(run).or_else(|| Some((Lack::Outdone, outdone(&case, &runs, at)?)));
+        let mut lack = case.lack(run);
+        if let Some(failed) = failures.against(at).filter(|_| lack.is_none()) {
+            lack = Some((Lack::Outdone, outdone(&runs, failed, at)));
+            standing = standing.or(Some(failed));
+        }
         match lack {
             None => return Verdict::Accepted { run: run.id.clone() },
             // The latest run that came closest is the one worth talking about.
@@ -64,52 +83,22 @@ pub fn judge_evidence(feature: &Feature, remembered: &Remembered, files: &FileSt
     }
     match nearest {
         None => Verdict::Missing { what: format!("no run of `{id}`'s tests is recorded"), next_step: how_to(&id) },
+        Some((Lack::Outdone, what)) => Verdict::Missing { what, next_step: once_more(standing, &id) },
         Some((lack, what)) => Verdict::Missing { what, next_step: next_step(lack, &id) },
     }
 }
 
-/// The run that takes a good one its worth, if there is one: one of the same tests
-/// that failed later; or, where somebody only says that they passed, one that the
-/// host saw fail on these very files.
-fn outdone(case: &Case<'_>, runs: &[&Run], at: usize) -> Option<String> {
-    let (run, before, after) = (runs.get(at)?, runs.get(..at)?, runs.get(at + 1..)?);
+/// Why a good run counts for nothing, where tests that the host saw fail still stand.
+fn outdone(runs: &[&Run], failed: &Run, at: usize) -> String {
+    let Some(run) = runs.get(at) else { return String::new() };
     let command = text::excerpt(&run.command, 80);
-    if let Some(failed) = after.iter().rev().find(|later| has_failed(later) && concerns_same(later, run)) {
-        return Some(format!("{}; that `{command}` passed before shows nothing any more", how_it_failed(failed)));
+    let how = how_it_failed(failed);
+    if runs.iter().position(|known| std::ptr::eq(*known, failed)).is_some_and(|place| place > at) {
+        return format!("{how}; that `{command}` passed before shows nothing any more");
     }
-    if run.source == RunSource::Captured || !run.reports.is_empty() {
-        return None;
-    }
-    let seen = before.iter().rev().filter(|other| other.source == RunSource::Captured && concerns_same(other, run));
-    // A pipe hides how a run ended, not what it printed.
-    let mut telling = seen.filter(|other| has_failed(other) || other.tests.is_some_and(|tests| tests.passed > 0));
-    let failed = telling.next().filter(|last| has_failed(last) && case.stale(last).is_none())?;
-    Some(format!("{}, as the host saw, and nothing was changed or run since that shows otherwise", how_it_failed(failed)))
-}
-
-/// Whether a run tells that tests failed. One that could not be started tells nothing.
-fn has_failed(run: &Run) -> bool {
-    let counted = run.tests.filter(|tests| tests.run > 0);
-    let never_began = matches!(run.exit_code, Some(126 | 127)) && counted.is_none();
-    let ended_badly = run.exit_code.is_some_and(|code| code != 0) && !never_began;
-    run.void.is_none() && !tests_nothing(&run.command) && (ended_badly || counted.is_some_and(|tests| tests.failed > 0))
-}
-
-/// Whether two runs may have run the same tests: by what their lines say, or word for word.
-fn concerns_same(one: &Run, other: &Run) -> bool {
-    let is_for_it = one.feature.is_some() && one.feature == other.feature;
-    if one.suites.is_empty() || other.suites.is_empty() {
-        return is_for_it || one.command == other.command;
-    }
-    one.suites.iter().any(|suite| other.suites.iter().any(|known| known.meets(suite)))
-}
-
-fn how_it_failed(run: &Run) -> String {
-    let command = text::excerpt(&run.command, 80);
-    match (run.tests.filter(|tests| tests.failed > 0), run.exit_code) {
-        (Some(tests), _) => format!("{} of {} tests failed in `{command}` at {}", tests.failed, tests.run, run.at),
-        (None, Some(code)) => format!("`{command}` failed at {}: it ended with {code}", run.at),
-        (None, None) => format!("`{command}` failed at {}", run.at),
+    match run.source {
+        RunSource::Captured => format!("{how}, and `{command}`, which passed since, does not run all that failed"),
+        RunSource::Reported => format!("{how}, as the host saw, and it saw no run of them since that passed"),
     }
 }
 
@@ -171,12 +160,15 @@ impl Case<'_> {
     /// its bytes decide: a checkout may make it look newer, and a backdated file
     /// must not look older.
     fn stale(&self, run: &Run) -> Option<String> {
-        for path in &self.feature.files {
-            let Some(Some(now)) = self.files.get(path) else { continue };
-            let fresh = match run.tree.get(path) {
-                Some(Some(then)) => then.hash == now.hash && then.modified <= run.at,
-                Some(None) => false,
-                None => now.modified <= run.at,
+        // What was its own when the run was made stays so for that run.
+        let dropped = run.listed.get(&self.feature.id).into_iter().flatten().filter(|path| !self.feature.files.contains(path));
+        for path in self.feature.files.iter().chain(dropped) {
+            let now = self.files.get(path).and_then(Option::as_ref);
+            let fresh = match (run.tree.get(path), now) {
+                (Some(Some(then)), Some(now)) => then.hash == now.hash && then.modified <= run.at,
+                (Some(Some(_)), None) | (Some(None), Some(_)) => false,
+                (None, Some(now)) => now.modified <= run.at,
+                (_, None) => true,
             };
             if !fresh {
                 return Some(format!("`{}` changed after the run of `{}`", text::excerpt(path, 80), text::excerpt(&run.command, 80)));
@@ -191,7 +183,7 @@ impl Case<'_> {
 }
 
 /// Commands that succeed without looking at anything.
-fn tests_nothing(command: &str) -> bool {
+pub(super) fn tests_nothing(command: &str) -> bool {
     const IDLE: [&str; 8] = ["echo", "printf", "true", ":", "exit", "pwd", "sleep", "test"];
     let idle = |part: &str| {
         let word = part.split_whitespace().find(|word| !word.contains('=')).unwrap_or_default();
@@ -206,6 +198,21 @@ fn how_to(id: &str) -> String {
     )
 }
 
+/// What lifts a failure, word for word.
+fn once_more(failed: Option<&Run>, id: &str) -> String {
+    let again = match failed {
+        None => "mend what broke and run those tests again, alone".to_owned(),
+        Some(failed) => {
+            let counted = failed.tests.filter(|tests| tests.failed > 0).map(|tests| format!(" ({} of {})", tests.failed, tests.run));
+            let command = text::excerpt(&failed.command, 80);
+            format!("mend what broke and run `{command}` again, alone: its last run failed{}", counted.unwrap_or_default())
+        }
+    };
+    format!(
+        "{again}. If what failed is another feature's, report that one as failed in the role tester, or list the tests of `{id}` among its files and run those; else report `{id}` as failed with what broke"
+    )
+}
+
 fn next_step(lack: Lack, id: &str) -> String {
     match lack {
         Lack::Command => format!("run the real tests; {}", how_to(id)),
@@ -214,9 +221,7 @@ fn next_step(lack: Lack, id: &str) -> String {
         Lack::Failed => format!("report `{id}` as failed in the role tester with what broke; twining_next then hands it back to a coder"),
         Lack::Unread => format!("have the file written anew; {}", how_to(id)),
         Lack::Empty => format!("make the run test `{id}` on real data; {}", how_to(id)),
-        Lack::Outdone => {
-            format!("mend what broke and run those tests again, alone; or report `{id}` as failed in the role tester with what broke")
-        }
+        Lack::Outdone => once_more(None, id),
         Lack::Stale => format!("run the tests again on the files as they are; {}", how_to(id)),
     }
 }

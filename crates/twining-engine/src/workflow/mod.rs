@@ -8,6 +8,8 @@
 
 mod edit;
 mod evidence;
+mod failing;
+mod failures;
 mod feature;
 mod hollow;
 mod list;
@@ -28,7 +30,8 @@ mod tests;
 
 pub use edit::{FeatureCounts, FeaturesInput, FeaturesOutcome};
 pub(crate) use edit::{FeaturesDraft, plan_features, read_features};
-pub use evidence::{Verdict, judge_evidence};
+pub use evidence::{Verdict, judge_evidence, paths_at_stake};
+pub use failing::failing_in;
 pub use feature::{Feature, Status};
 pub use hollow::is_hollow;
 pub use list::FeatureList;

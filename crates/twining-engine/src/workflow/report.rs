@@ -14,7 +14,7 @@ use crate::governance::TestCounts;
 use crate::hygiene::Redaction;
 use crate::words;
 use crate::workflow::edit::no_feature;
-use crate::workflow::evidence::{Verdict, judge_evidence};
+use crate::workflow::evidence::{Verdict, judge_evidence, paths_at_stake};
 use crate::workflow::feature::{Feature, Status};
 use crate::workflow::list::FeatureList;
 use crate::workflow::list_on;
@@ -296,7 +296,7 @@ pub(crate) fn plan_report(
     shelf: &FeatureShelf,
     draft: &ReportDraft,
     run: Option<Run>,
-    states: impl FnOnce(&Feature) -> Result<FileStates, Failure>,
+    states: impl FnOnce(&[String]) -> Result<FileStates, Failure>,
     max_test_failures: u32,
     stamp: &Stamp<'_>,
 ) -> Result<(FeatureChange, ReportOutcome), Failure> {
@@ -318,11 +318,13 @@ pub(crate) fn plan_report(
     feature.files.extend(new_files.take(limits::LIST.saturating_sub(before.files.len())).cloned());
 
     let judged = run.is_some() || draft.event == Event::Passed;
-    let files = if judged { states(&feature)? } else { FileStates::new() };
-    let mut change = FeatureChange::default();
     let mut remembered = Remembered::read(&shelf.runs);
+    let files = if judged { states(&paths_at_stake(&feature, &remembered))? } else { FileStates::new() };
+    let mut change = FeatureChange::default();
     if let Some(run) = run {
-        let run = Run { tree: files.clone(), ..run };
+        let own = |path: &String| feature.files.contains(path);
+        let tree = files.iter().filter(|(path, _)| own(path)).map(|(path, state)| (path.clone(), state.clone())).collect();
+        let run = Run { tree, listed: [(feature.id.clone(), feature.files.clone())].into(), ..run };
         change.lines.push(run.to_line());
         remembered.runs.push(run);
     }

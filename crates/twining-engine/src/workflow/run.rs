@@ -109,6 +109,15 @@ pub struct Run {
     /// The feature's files when it was recorded.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tree: FileStates,
+    /// Which files each feature listed when it was recorded.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub listed: BTreeMap<String, Vec<String>>,
+    /// The tests that failed, by name; none unless all of them are known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failing: Vec<String>,
+    /// Which agent of which session ran it, in short; nothing where nobody saw.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub hand: String,
 }
 
 /// How an attempt at a feature went.
@@ -137,7 +146,7 @@ pub struct AttemptReport {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Line {
-    Run(Run),
+    Run(Box<Run>),
     Report(AttemptReport),
 }
 
@@ -157,7 +166,7 @@ impl Remembered {
         let mut remembered = Self::default();
         for line in lines.lines() {
             match serde_json::from_str(line) {
-                Ok(Line::Run(run)) => remembered.runs.push(run),
+                Ok(Line::Run(run)) => remembered.runs.push(*run),
                 Ok(Line::Report(report)) => remembered.reports.push(report),
                 Err(_) => {}
             }
@@ -174,7 +183,7 @@ impl Remembered {
 
 impl Run {
     pub(crate) fn to_line(&self) -> String {
-        line(&Line::Run(self.clone()))
+        line(&Line::Run(Box::new(self.clone())))
     }
 }
 

@@ -23,14 +23,72 @@ pub struct Suite {
     /// Which of them; all, where none is named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub named: Vec<String>,
+    /// The program that runs them; none where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// Whether that program runs what a file of the project says, by name.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_script: bool,
+    /// Options that leave some of them out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub narrowed: Vec<String>,
 }
 
 impl Suite {
     /// A suite, with what it names; too many names are as good as none.
     #[must_use]
     pub fn new(tree: &str, family: Option<&str>, folders: BTreeSet<String>, named: &[String]) -> Self {
-        let named = if named.len() > MOST_NAMED { Vec::new() } else { named.to_vec() };
-        Self { tree: tree.to_owned(), family: family.map(str::to_owned), folders, named }
+        let is_cut = named.len() > MOST_NAMED;
+        let narrowed = if is_cut { vec![format!("{} names", named.len())] } else { Vec::new() };
+        let named = if is_cut { Vec::new() } else { named.to_vec() };
+        Self { tree: tree.to_owned(), family: family.map(str::to_owned), folders, named, narrowed, ..Self::default() }
+    }
+
+    /// The same, with what runs them and what it leaves out.
+    #[must_use]
+    pub fn run_by(mut self, program: &str, is_script: bool, narrowed: &[String]) -> Self {
+        (self.program, self.is_script) = (Some(program.to_owned()), is_script);
+        self.narrowed.extend(narrowed.iter().take(MOST_NAMED).cloned());
+        self
+    }
+
+    /// Whether these tests are all of the others, or more: run by the same program, in
+    /// the same folder or one around it, with no test left out that was not before.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        let is_all = self.narrowed.iter().all(|option| other.narrowed.contains(option));
+        let names_all = self.named.is_empty() || (!other.named.is_empty() && other.named.iter().all(|name| self.names(name)));
+        // What a script runs under another name is another thing.
+        let is_same_script = !self.is_script || self.named == other.named;
+        self.runs_where(other) && is_all && names_all && is_same_script
+    }
+
+    /// Whether each of these tests, by name, is among them: a run of just what failed.
+    #[must_use]
+    pub fn covers_tests(&self, other: &Self, tests: &[String]) -> bool {
+        let names_all = !tests.is_empty() && tests.iter().all(|test| self.names(test));
+        self.runs_where(other) && !self.is_script && self.narrowed.is_empty() && names_all
+    }
+
+    /// Whether a test or a file of tests is among those that are named.
+    pub(super) fn names(&self, test: &str) -> bool {
+        self.named.iter().any(|name| holds(name, test))
+    }
+
+    fn runs_where(&self, other: &Self) -> bool {
+        let is_around = other.folders.iter().all(|folder| self.folders.iter().any(|around| holds(around, folder)));
+        self.tree == other.tree
+            && self.program.is_some()
+            && self.program == other.program
+            && !self.folders.is_empty()
+            && !other.folders.is_empty()
+            && is_around
+    }
+
+    /// Whether both are run in folders that have nothing in common.
+    #[must_use]
+    pub fn is_apart(&self, other: &Self) -> bool {
+        !any_meet(self.folders.iter(), &other.folders.iter())
     }
 
     /// Whether both may have run the same test.
@@ -50,8 +108,8 @@ fn any_meet<'a, I: Iterator<Item = &'a String> + Clone>(these: I, those: &I) -> 
     is_all(&these) || is_all(those) || these.into_iter().any(|this| those.clone().any(|that| holds(this, that) || holds(that, this)))
 }
 
-/// Whether a name is a part of another: `tests` of `tests/a.py`, `tests.a` and `tests::a`.
-fn holds(outer: &str, inner: &str) -> bool {
+/// Whether a name is a part of another, or the same: `tests` of `tests/a.py`, `tests.a` and `tests::a`.
+pub(super) fn holds(outer: &str, inner: &str) -> bool {
     let outer = outer.trim_start_matches("./").trim_end_matches(['/', '.', ':']);
     let inner = inner.trim_start_matches("./");
     outer.is_empty() || inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '.', ':']))
@@ -64,6 +122,33 @@ mod tests {
     fn suite(family: Option<&str>, folder: &str, named: &[&str]) -> Suite {
         let named: Vec<String> = named.iter().map(|&name| name.to_owned()).collect();
         Suite::new("tree", family, BTreeSet::from([folder.to_owned()]), &named)
+    }
+
+    #[test]
+    fn a_suite_covers_what_it_ran_as_well_and_nothing_that_it_left_out() {
+        let run = |named: &[&str], narrowed: &[&str]| {
+            let narrowed: Vec<String> = narrowed.iter().map(|&option| option.to_owned()).collect();
+            suite(Some("python"), "", named).run_by("pytest", false, &narrowed)
+        };
+        let all = run(&[], &[]);
+        let (tests, one, test) = (run(&["tests"], &[]), run(&["tests/a.py"], &[]), run(&["tests/a.py::t"], &[]));
+        for (wider, narrower) in [(&all, &all), (&all, &tests), (&tests, &one), (&one, &test), (&all, &run(&["x"], &["-k=x"]))] {
+            assert!(wider.covers(narrower), "{wider:?} {narrower:?}");
+            assert!(wider == narrower || !narrower.covers(wider), "{wider:?} {narrower:?}");
+        }
+        assert!(!run(&["x"], &["-k=x"]).covers(&all) && !run(&["y"], &["-k=y"]).covers(&run(&["x"], &["-k=x"])));
+        assert!(one.covers_tests(&all, &["tests/a.py::t".into()]) && !one.covers_tests(&all, &["tests/b.py::t".into()]));
+        let below = Suite { folders: ["app".to_owned()].into(), ..all.clone() };
+        assert!(all.covers(&below) && !below.covers(&all));
+        for other in [
+            suite(Some("python"), "", &[]).run_by("unittest", false, &[]),
+            suite(Some("python"), "", &[]),
+            Suite { tree: "another".into(), ..all.clone() },
+        ] {
+            assert!(!other.covers(&all) && !all.covers(&other), "{other:?}");
+        }
+        let script = |name: &[&str]| suite(Some("js"), "", name).run_by("npm", true, &[]);
+        assert!(script(&[]).covers(&script(&[])) && !script(&[]).covers(&script(&["test:e2e"])));
     }
 
     #[test]

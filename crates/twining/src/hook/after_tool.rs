@@ -2,6 +2,8 @@
 
 use twining_engine::guards::{Action, Evidence, Files, Moment, Proof, inside, normal, test_command};
 
+use twining_store::disk::hash_of;
+
 use super::before_tool::path_of;
 use super::reply::Reply;
 use super::running::{self, Known};
@@ -9,12 +11,15 @@ use super::scene::Scene;
 use super::traced;
 use crate::hosts;
 
+/// Words of a line that may have fetched something.
+const FETCHES: [&str; 3] = ["fetch", "pull", "gh pr"];
+
 /// Remembers it. A run of tests that will not count is told at once, while it is
 /// cheap to run them again.
 pub fn reply(scene: &Scene) -> Reply {
     let mut notes = scene.notes();
     if scene.heard.event.moment == Moment::PostToolUse {
-        notes.tool_ran(&scene.heard.event);
+        notes.tool_ran(&scene.heard.event, path_of(scene));
     } else {
         notes.tool_failed(&scene.heard.event);
     }
@@ -27,6 +32,11 @@ pub fn reply(scene: &Scene) -> Reply {
     if let Some(path) = path_of(scene) {
         scene.lists().accept_features(&path);
         remember_marked(scene, &path);
+        let _ = scene.project.engine.remember_written(&scene.project.located.checkout, &path);
+    }
+    if matches!(&scene.heard.event.action, Action::Shell(line) if FETCHES.iter().any(|word| line.contains(word))) {
+        // What is not noted now is read where git has it, unless another fetch takes its place.
+        let _ = scene.project.engine.store().know_fetched();
     }
     traced::ran(&scene.project, &scene.heard, &scene.work.root);
     captured(scene).map_or(Reply::Silence, Reply::Context)
@@ -73,7 +83,13 @@ fn captured(scene: &Scene) -> Option<String> {
     let here = &scene.heard.event.cwd;
     let whereabouts =
         |folder: &str| Some(inside(&scene.work.root, &scene.work.real(&normal(here, folder)))).filter(|path| !path.starts_with('/'));
-    let captured = scene.project.engine.capture_run(&scene.caller(), checkout, &whereabouts, command, outcome).ok()??;
+    let captured = scene.project.engine.capture_run(&scene.caller(), checkout, &whereabouts, command, outcome, &hand_of(scene)).ok()??;
     let lacks = captured.lacks?;
     Some(format!("Twining saw these tests run, and will not take them for evidence: {lacks}."))
+}
+
+/// Which agent of which session acts, in short.
+fn hand_of(scene: &Scene) -> String {
+    let agent = scene.heard.event.agent_id.as_deref().unwrap_or_default();
+    format!("{:016x}", hash_of(format!("{} {agent}", scene.heard.session).as_bytes()))
 }

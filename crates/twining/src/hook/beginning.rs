@@ -8,7 +8,7 @@ use twining_model::text;
 
 use super::reply::Reply;
 use super::scene::Scene;
-use super::{auto_loop, brief, by_hand, lists, rules, running, snapshot, traced, whereabouts};
+use super::{auto_loop, between, brief, by_hand, changed, lists, rules, running, snapshot, traced, whereabouts};
 use crate::{hosts, user_policy};
 
 /// Items of a role's list that are told.
@@ -19,6 +19,7 @@ pub fn of_session(scene: &Scene) -> Reply {
     // An old note in the way is no reason to begin without a brief.
     let _ = scene.project.engine.store().clear_notes();
     hosts::heard(&scene.project, &scene.heard.session);
+    let milder = if scene.has_accepted() { None } else { between::told_at_start(scene) };
     scene.accept_what_is_there();
     let taken = whereabouts::taken_away(scene);
     let mut notes = scene.notes();
@@ -34,7 +35,7 @@ pub fn of_session(scene: &Scene) -> Reply {
     let brought = by_hand::brought(&audit);
     traced::told(&scene.project, &scene.heard, brought.as_deref());
     let unread = rules::guards(&scene.project).unread().map(|told| text::visible(&told));
-    let parts = [unread, snapshot::bring_back(scene), lost, slipped, by_hand::in_brief(&audit.differences), brought, brief];
+    let parts = [unread, snapshot::bring_back(scene), lost, milder, slipped, by_hand::in_brief(&audit.differences), brought, brief];
     let context = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     match auto_loop::at_start(scene) {
         Some(go) => Reply::Start { context, go },
@@ -66,6 +67,7 @@ pub fn of_subagent(scene: &Scene) -> Reply {
     let mut notes = scene.notes();
     notes.subagent_began(&scene.heard.event, scene.project.engine.store().ids().now());
     scene.keep_notes(&notes);
+    changed::remember(scene);
     let parts = [
         role_of(kind).and_then(|role| role_told(scene, role)),
         brief::of_session(&scene.project.engine, &scene.caller(), &mut BTreeSet::new()),

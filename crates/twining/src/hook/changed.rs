@@ -1,13 +1,26 @@
-//! Whether files of the working tree changed since a moment, by whatever hand.
-//! Asked when a coder returns, never while a tool waits.
+//! Whether files of the working tree changed since an agent began, by whatever hand.
+//! Asked when a coder begins and when it returns, never while a tool waits.
+//!
+//! Bytes are compared, not dates: a file that was touched is as it was, and one that
+//! is gone, or as it was committed, is not.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+use twining_engine::guards::{Reach, is_coder};
 use twining_model::Time;
+use twining_store::digest;
 
+use super::scene::Scene;
 use crate::git::Git;
+
+/// Files whose bytes are kept in mind; where more differ, dates have to do.
+const MOST_KEPT: usize = 4_000;
+/// Bytes of one of them that are read; a larger one goes by its size and date.
+const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Files that are asked. In a larger tree nobody can tell, and nobody is held.
 const MOST_FILES: usize = 50_000;
@@ -16,13 +29,97 @@ const MOST_DEPTH: usize = 32;
 /// Folders that tools fill by themselves.
 const FILLED: [&str; 9] = [".git", ".twining", "node_modules", "target", "__pycache__", ".pytest_cache", ".mypy_cache", ".venv", ".cache"];
 
+/// A working tree at some moment: all that is not as in a commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Tree {
+    /// The commit; none where git keeps none, and then all files are kept.
+    commit: Option<String>,
+    /// What each of the files holds; nothing for one that is gone.
+    files: BTreeMap<String, Option<String>>,
+}
+
+impl Tree {
+    /// As it is now; none where it is too much to keep.
+    fn now(checkout: &Path, commit: Option<String>) -> Option<Self> {
+        let git = Git::at(checkout);
+        let files = match &commit {
+            Some(commit) => git.differing_from(commit)?,
+            None => git.files().unwrap_or_else(|| found(checkout).iter().map(|file| file.display().to_string()).collect()),
+        };
+        let files: Vec<String> = files.into_iter().filter(|file| counts(Path::new(file))).collect();
+        if files.len() > MOST_KEPT {
+            return None;
+        }
+        let files = files.into_iter().map(|file| (file.clone(), held_by(&checkout.join(file)))).collect();
+        Some(Self { commit, files })
+    }
+}
+
+/// What a file holds, in short; nothing if it is not there.
+fn held_by(file: &Path) -> Option<String> {
+    let found = fs::symlink_metadata(file).ok()?;
+    if found.is_symlink() {
+        return fs::read_link(file).ok().map(|to| format!("link {}", to.display()));
+    }
+    if !found.is_file() {
+        return Some("folder".to_owned());
+    }
+    let by_date = || format!("{} {}", found.len(), found.mtime());
+    Some(if found.len() > MOST_BYTES { by_date() } else { fs::read(file).map_or_else(|_| by_date(), |bytes| digest(&bytes)) })
+}
+
+/// Keeps in mind how the files are when an agent begins that is sent to change them.
+pub fn remember(scene: &Scene) {
+    let checkout = &scene.project.located.checkout;
+    if let Some(name) = note_of(scene).filter(|_| is_coder(&scene.heard.event))
+        && let Some(tree) = Tree::now(checkout, Git::at(checkout).head())
+    {
+        // Without it, dates have to do.
+        let _ = serde_json::to_vec(&tree).map(|bytes| scene.project.engine.store().leave_sealed(&name, &bytes));
+    }
+}
+
+/// Whether anything in an agent's reach is not as it was when it began; none where
+/// nobody knows how it was.
+pub fn since_it_began(scene: &Scene, reach: &Reach) -> Option<bool> {
+    let kept = scene.project.engine.store().sealed(&note_of(scene)?).ok().flatten()?;
+    let then: Tree = serde_json::from_slice(&kept).ok()?;
+    if *reach == Reach::Nothing {
+        return Some(false);
+    }
+    let now = Tree::now(&scene.project.located.checkout, then.commit.clone())?;
+    Some(match reach {
+        Reach::Files(files) => files.iter().any(|file| then.files.get(file) != now.files.get(file)),
+        _ => then != now,
+    })
+}
+
+fn note_of(scene: &Scene) -> Option<String> {
+    let agent = scene.heard.event.agent_id.as_deref()?;
+    // Names of hosts may be long, and a note's is not.
+    Some(format!("began-{:x}", twining_store::disk::hash_of(format!("{} {agent}", scene.heard.session).as_bytes())))
+}
+
+/// Whether a file is one that somebody writes, and no tool by itself.
+fn counts(file: &Path) -> bool {
+    !file.iter().any(|part| FILLED.iter().any(|filled| part == *filled))
+}
+
 /// Whether any did. Caches, the memory and what git ignores do not count.
 pub fn any_since(checkout: &Path, since: Time) -> bool {
     let since = since.as_ms();
     let files = Git::at(checkout).files().map(|files| files.iter().map(PathBuf::from).collect());
     let files: Vec<PathBuf> = files.unwrap_or_else(|| found(checkout));
-    let counts = |file: &&PathBuf| !file.iter().any(|part| FILLED.iter().any(|filled| part == *filled));
-    files.len() > MOST_FILES || files.iter().filter(counts).any(|file| changed_at(&checkout.join(file)).is_some_and(|at| at >= since))
+    files.len() > MOST_FILES
+        || files.iter().filter(|file| counts(file)).any(|file| changed_at(&checkout.join(file)).is_some_and(|at| at >= since))
+}
+
+/// How far the disk's clock may be behind ours, in milliseconds.
+const TICK_MS: i64 = 20;
+
+/// Whether one did, or is gone.
+pub fn is_since(file: &Path, since: Time) -> bool {
+    changed_at(file).is_none_or(|at| at.saturating_add(TICK_MS) >= since.as_ms())
 }
 
 /// When a file's bytes, name or rights last changed; nobody can backdate that.

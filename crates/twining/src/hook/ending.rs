@@ -1,15 +1,16 @@
 //! When an agent wants to stop: what slipped through is told, and nobody is held
 //! for the same reason more than twice.
 
-use twining_engine::guards::{Guards, Judgement, Level, Moment, Notes, Returned};
+use twining_engine::guards::{Accepted, Guards, Judgement, Level, Moment, Notes, Reach, Returned};
 
 use twining_store::{Audit, Lost};
 
 use super::reply::Reply;
+use super::ruled::{self, Slipped};
 use super::rules::{self, Checked};
 use super::scene::Scene;
 use super::traced::{self, Held};
-use super::{auto_loop, by_hand, changed, from_others, running, whereabouts};
+use super::{auto_loop, between, by_hand, changed, from_others, git_wiring, running, whereabouts};
 
 /// The guard of coders that return with nothing done.
 const RETURNS: &str = "return-needs-changes";
@@ -38,10 +39,13 @@ pub fn reply(scene: &Scene) -> Reply {
     let audit = store.audit().unwrap_or_default();
     let odd = forged.into_iter().chain(audit.lost.map(by_hand::lost).or(taken)).collect();
     let lists = scene.lists().changed(&guards, &scene.recorded_so_far());
+    let used = used(scene, &guards, &notes);
     let told: Vec<String> = [rules, by_hand::brought(&audit), by_hand::brought_lists(&lists.brought)].into_iter().flatten().collect();
+    traced::told(&scene.project, &scene.heard, (!told.is_empty()).then(|| told.join("\n")).as_deref());
+    // A warning is told once a session.
+    let told: Vec<String> = told.into_iter().chain(used.told.into_iter().filter(|line| notes.told.insert(line.clone()))).collect();
     let told = (!told.is_empty()).then(|| told.join("\n"));
-    traced::told(&scene.project, &scene.heard, told.as_deref());
-    let reply = match reason(scene, &guards, odd, lists.slipped, &audit, &notes) {
+    let reply = match reason(scene, &guards, odd, Found { lists: lists.slipped, used: used.holding, audit: &audit }, &notes) {
         Some(reason) => held(scene, &mut notes, &audit, &reason),
         None if scene.heard.event.moment == Moment::Stop => auto_loop::at_stop(scene, &mut notes),
         None => Reply::Silence,
@@ -87,7 +91,8 @@ pub fn foreseen(scene: &Scene, guards: &Guards, mut judged: Judgement) -> Judgem
         let on = guards.guards.iter().filter(|guard| guard.id == RETURNS).map(|guard| guard.action).max().unwrap_or_default();
         judged = match (notes.returns_empty(event), returns_empty(scene, &notes)) {
             (Some(_), None) => judged.knowing(RETURNS, Level::Off, "it ran commands, and files changed since it began"),
-            (_, empty) => judged.knowing(RETURNS, if empty.is_some() { on } else { Level::Off }, &notes.known_of(event)),
+            (_, Some(why)) => judged.knowing(RETURNS, on, &why),
+            (None, None) => judged.knowing(RETURNS, Level::Off, &notes.known_of(event)),
         };
     }
     let (why, slipped) = if scene.has_accepted() {
@@ -95,10 +100,12 @@ pub fn foreseen(scene: &Scene, guards: &Guards, mut judged: Judgement) -> Judgem
     } else {
         ("the session is not known, so there is nothing to compare with", Vec::new())
     };
+    let mut ruled = if scene.has_accepted() { scene.accepted().ruled } else { None };
+    let used = ruled.as_mut().map(|ruled| ruled::slipped(scene, guards, ruled, ruled::since(scene, &notes.started))).unwrap_or_default();
     for guard in COMPARED {
         judged = judged.knowing(guard, Level::Off, why);
     }
-    for reason in slipped {
+    for reason in slipped.into_iter().chain(used.holding) {
         judged = judged.knowing(traced::guard_of(&reason), Level::Block, &reason);
     }
     judged
@@ -115,22 +122,51 @@ pub fn of_session(scene: &Scene) -> Reply {
     Reply::Silence
 }
 
-fn reason(scene: &Scene, guards: &Guards, odd: Vec<String>, lists: Vec<String>, audit: &Audit, notes: &Notes) -> Option<String> {
+/// What was found when all was compared.
+struct Found<'a> {
+    /// Feature lists that slipped.
+    lists: Vec<String>,
+    /// What is ruled out and was brought in.
+    used: Vec<String>,
+    /// The records.
+    audit: &'a Audit,
+}
+
+/// What was brought in that decisions and knowledge rule out.
+fn used(scene: &Scene, guards: &Guards, notes: &Notes) -> Slipped {
+    let mut accepted = scene.accepted();
+    let known = accepted.ruled.clone();
+    let Some(ruled) = &mut accepted.ruled else { return Slipped::default() };
+    let slipped = ruled::slipped(scene, guards, ruled, ruled::since(scene, &notes.started));
+    if accepted.ruled != known {
+        scene.keep_accepted(&accepted);
+    }
+    slipped
+}
+
+fn reason(scene: &Scene, guards: &Guards, odd: Vec<String>, found: Found<'_>, notes: &Notes) -> Option<String> {
+    let Found { lists, used, audit } = found;
     let accepted = scene.accepted();
     let mut slipped = accepted.slipped_texts(guards, &|path| scene.work.text(path));
-    let now = scene.as_it_is();
+    let now = Accepted { ruled: accepted.ruled.clone(), ..scene.as_it_is() };
     if accepted.user.as_ref().is_some_and(|user| now.user.as_ref() != Some(user)) {
         slipped.push(USERS_POLICY.to_owned());
     }
-    if slipped.is_empty() && now != accepted {
-        // What became stricter is held from now on: it must not be taken away again.
-        scene.keep_accepted(&now);
+    let hook = accepted.commit_hook.as_deref().filter(|_| now.commit_hook.is_none() && rules::holds_wiring(guards));
+    slipped.extend(hook.and_then(|was| git_wiring::unasked(&scene.project, was)));
+    if slipped.is_empty() {
+        if now != accepted {
+            // What became stricter is held from now on: it must not be taken away again.
+            scene.keep_accepted(&now);
+        }
+        between::remember(&scene.project, &now);
     }
     if lists.is_empty() {
         // Every run that was needed is there now; the files may change later.
         scene.lists().accept();
     }
     slipped.extend(scene.lists().holding(lists));
+    slipped.extend(used);
     // Told often enough, it is a question that a person answers, not a reason to hold the next session.
     let by_hand = if audit.is_settled { Vec::new() } else { by_hand::reasons(audit) };
     let mut reasons: Vec<String> = odd.into_iter().chain(slipped).chain(by_hand).collect();
@@ -143,17 +179,28 @@ fn reason(scene: &Scene, guards: &Guards, odd: Vec<String>, lists: Vec<String>, 
     (!reasons.is_empty()).then(|| reasons.join("\n"))
 }
 
-/// Whether a coding agent returns with nothing done. Where it ran commands, the files
-/// are asked: no line tells what a script, a patch or a generator wrote.
+/// Whether a coding agent returns with nothing done. Its calls tell what it may have
+/// changed; the files tell whether it did: a file that was only touched, or one that
+/// lies elsewhere, is none, and one that is gone or as it was before is.
 fn returns_empty(scene: &Scene, notes: &Notes) -> Option<String> {
     let event = &scene.heard.event;
-    let has_changed =
-        || notes.may_have_changed_since(event).is_some_and(|since| changed::any_since(&scene.project.located.checkout, since));
-    notes.returns_empty(event).filter(|_| !has_changed())
+    let why = notes.owes_changes(event)?;
+    let reach = notes.reach_of(event);
+    let has_changed = match changed::since_it_began(scene, &reach) {
+        Some(has_changed) => has_changed,
+        // Nobody told when it began: its calls have to do, and the dates of files.
+        None if notes.returns_empty(event).is_some() => {
+            notes.may_have_changed_since(event).is_some_and(|since| changed::any_since(&scene.project.located.checkout, since))
+        }
+        None => !matches!(&reach, Reach::Files(files) if files.iter().all(|file| file.starts_with('/'))),
+    };
+    (!has_changed).then_some(why)
 }
 
 fn held(scene: &Scene, notes: &mut Notes, audit: &Audit, reason: &str) -> Reply {
-    match notes.hold(reason, scene.heard.stop_hook_active) {
+    // Each coder answers for itself; what is wrong with the project is everybody's.
+    let whose = scene.heard.event.agent_id.as_deref().filter(|_| traced::guard_of(reason) == RETURNS);
+    match notes.hold(reason, whose, scene.heard.stop_hook_active) {
         Returned::Freely => Reply::Silence,
         Returned::Held(reason) => {
             traced::held(&scene.project, &scene.heard, &reason, Held::Back);

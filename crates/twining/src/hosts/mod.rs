@@ -22,7 +22,7 @@ use program::{is_injected, is_named, program_of, runs_lines};
 use teller::{Teller, Way, is_shell, says};
 
 /// The note they are kept in. The store never clears it away by itself.
-const NOTE: &str = "known-hosts";
+const NOTE: &str = "shared-hosts";
 /// The same outside the project. Whoever takes the note away is an agent's all the
 /// same; nobody is taken for a host by what stands there.
 const ASIDE: &str = "hosts-";

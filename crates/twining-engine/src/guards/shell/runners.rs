@@ -178,23 +178,6 @@ pub(super) fn handed(all: &[Word]) -> Option<String> {
     None
 }
 
-/// Which tests a line names: what is no option and says neither what runs nor where.
-pub(super) fn named(words: &[&str]) -> Vec<String> {
-    const VERBS: [&str; 12] =
-        ["test", "tests", "t", "tst", "run", "nextest", "check", "discover", "manage.py", "llvm-cov", "tarpaulin", "verify"];
-    let mut named = Vec::new();
-    let mut before = "";
-    for word in words.iter().skip(1) {
-        let is_where = WHERE.iter().any(|(option, _)| *option == before);
-        let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
-        if !word.starts_with(['-', '+']) && !is_where && !is_number && !VERBS.contains(word) {
-            named.push((*word).to_owned());
-        }
-        before = word;
-    }
-    named
-}
-
 /// The folder a runner of scripts is sent to: `make -C sub`, `npm --prefix web`.
 pub(crate) fn sent_to<'w>(words: &[&'w str]) -> Option<&'w str> {
     let sends = |option: &str| matches!(option, "-C" | "--directory" | "--prefix" | "--dir" | "--cwd");

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use tree_sitter::Node;
 
 use crate::guards::shell::runners::{self, Place, Runner, Script};
+use crate::guards::shell::selection;
 use crate::guards::shell::stand::{self, Sourced, Stand, Stands};
 use crate::guards::shell::steps::Steps;
 use crate::guards::shell::tree;
@@ -41,8 +42,14 @@ pub struct TestCommand {
 pub struct TestRun {
     /// Whose tests: `cargo`, `python`, `js` …; none where a script may run anybody's.
     pub family: Option<&'static str>,
+    /// The program that runs them.
+    pub program: String,
+    /// Whether that program runs what a file of the project says.
+    pub is_script: bool,
     /// Which of them; all, where none is named.
     pub named: Vec<String>,
+    /// Options that leave some of them out.
+    pub narrowed: Vec<String>,
     /// The folders it may run in.
     pub places: BTreeSet<Place>,
     /// Where files of the project say what is run.
@@ -53,7 +60,10 @@ impl TestCommand {
     fn of(runner: Runner, words: &[&str], places: BTreeSet<Place>) -> Self {
         let Runner { runner, counts, is_script, family } = runner;
         let scripts = if is_script { runners::scripts(words) } else { Vec::new() };
-        let run = TestRun { family, named: runners::named(words), places: places.clone(), scripts };
+        let program = words.first().map(|word| word.rsplit('/').next().unwrap_or(word)).unwrap_or_default();
+        let program = if program == "py.test" { "pytest" } else { program }.to_owned();
+        let (named, narrowed) = (selection::named(words), selection::narrowing(words));
+        let run = TestRun { family, program, is_script, named, narrowed, places: places.clone(), scripts };
         Self { runner, counts, is_ending: true, is_script, places, runs: vec![run] }
     }
 

@@ -7,6 +7,7 @@ mod lazily;
 mod nasty;
 mod standing;
 mod unseen;
+mod wired;
 
 use std::collections::BTreeMap;
 
@@ -410,10 +411,10 @@ fn a_session_is_held_at_most_twice_for_the_same_reason() {
     let reason = accepted.slipped(&guards, &read, &NoEvidence).remove(0);
     assert!(reason.contains("F2") && reason.contains("git diff"), "{reason}");
     assert_eq!(accepted.slipped(&guards, &read, &Proven), Vec::<String>::new());
-    assert!(matches!(notes.hold(&reason, false), Returned::Held(_)));
-    assert!(matches!(notes.hold(&reason, true), Returned::LetGo(_)));
-    assert!(matches!(notes.hold(&reason, false), Returned::Held(_)));
-    assert!(matches!(notes.hold(&reason, false), Returned::LetGo(_)));
+    assert!(matches!(notes.hold(&reason, None, false), Returned::Held(_)));
+    assert!(matches!(notes.hold(&reason, None, true), Returned::LetGo(_)));
+    assert!(matches!(notes.hold(&reason, None, false), Returned::Held(_)));
+    assert!(matches!(notes.hold(&reason, None, false), Returned::LetGo(_)));
 }
 
 #[test]
@@ -515,13 +516,13 @@ fn a_coder_that_changed_nothing_is_noticed() {
     assert_eq!(notes.returns_empty(&event), None, "nothing is known yet");
     let mut ran = event.clone();
     ran.action = Action::Shell("ls; cat x".into());
-    notes.tool_ran(&ran);
+    notes.tool_ran(&ran, None);
     assert!(notes.returns_empty(&event).is_some());
     ran.action = Action::Shell("ls 2>/dev/null; git log > /dev/null 2>&1".into());
-    notes.tool_ran(&ran);
+    notes.tool_ran(&ran, None);
     assert!(notes.returns_empty(&event).is_some(), "nothing is left of it");
     ran.action = Action::Shell("echo > x".into());
-    notes.tool_ran(&ran);
+    notes.tool_ran(&ran, None);
     assert_eq!(notes.returns_empty(&event), None);
 }
 

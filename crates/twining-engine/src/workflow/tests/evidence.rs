@@ -164,8 +164,8 @@ fn a_word_does_not_outweigh_what_the_host_saw_on_the_same_files() {
     let word = Run { id: "run-9".into(), at: at(300), ..good() };
     let says = missing(&[seen(failed("run-2", 200)), word.clone()], &files(50, "x"));
     assert!(says.contains("as the host saw"), "{says}");
-    // The files changed since, or the host saw them pass behind a pipe.
-    assert!(judge_evidence(&feature(), &[seen(failed("run-2", 200)), word.clone()], &files(250, "y"), None).is_accepted());
+    // That the files changed since makes the word no better; that the host saw them pass behind a pipe does.
+    assert!(!judge_evidence(&feature(), &[seen(failed("run-2", 200)), word.clone()], &files(250, "y"), None).is_accepted());
     let piped = seen(Run { at: at(250), exit_code: None, ..good() });
     assert!(judge_evidence(&feature(), &[seen(failed("run-2", 200)), piped, word], &files(50, "x"), None).is_accepted());
 }
