@@ -13,10 +13,9 @@ use super::evidence::Recorded;
 use super::lists::Lists;
 use super::workspace::Workspace;
 use super::{ending, git_wiring, ruled, rules};
-use crate::ancestry;
 use crate::desk::Project;
 use crate::problem::Problem;
-use crate::user_policy;
+use crate::{ancestry, hosts, user_policy};
 
 /// How long a hook waits for another process that has the index; hosts give it five seconds.
 pub const PATIENCE: Duration = Duration::from_millis(700);
@@ -146,6 +145,7 @@ impl Scene {
         let store = self.project.engine.store();
         // Where there is no memory, nothing can be remembered.
         if store.exists().unwrap_or(false) && !store.has_note(&self.accepted_name()).unwrap_or(true) {
+            hosts::heard(&self.project, &self.heard.session);
             self.accepted();
         }
         self.lists().begin();
