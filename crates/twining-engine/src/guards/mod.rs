@@ -39,7 +39,7 @@ mod unread;
 
 pub use builtin::KEEPERS;
 pub use change::Files;
-pub use claims::{Actor, ClaimsOfOthers};
+pub use claims::{Actor, Claimant, ClaimsOfOthers, Undo};
 pub use clause::{globs_of, ruled_out};
 pub use event::{Action, Cell, Event, Moment, Replacement};
 pub use features::{NoList, listed, tested};
@@ -52,7 +52,7 @@ pub use rule::{Example, Guard, Level, Standing};
 pub use ruled::Use;
 pub use seams::{Claim, Claims, Clause, Clauses, Evidence, NoClaims, NoClauses, NoEvidence, Proof};
 pub use shell::{Certainty, Loses, Patience, Place, Script, TestCommand, TestRun, Unreadable, test_command};
-pub use stop::{Accepted, KnownList, Notes, Returned, Ruled};
+pub use stop::{Accepted, KnownList, Notes, Returned, Ruled, Trespass};
 
 /// Why the guards of a project's policy cannot be read, if they cannot.
 pub(crate) fn unread(file: &twining_store::PolicyFile) -> Option<crate::governance::policy::Mistake> {

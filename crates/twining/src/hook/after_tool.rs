@@ -6,7 +6,7 @@ use super::before_tool::path_of;
 use super::reply::Reply;
 use super::running::{self, Known};
 use super::scene::Scene;
-use super::traced;
+use super::{claimed, traced};
 
 /// Remembers it. A run of tests that will not count is told at once, while it is
 /// cheap to run them again.
@@ -22,13 +22,15 @@ pub fn reply(scene: &Scene) -> Reply {
         accepted.accept(&path, scene.work.text(&path).as_deref());
         scene.keep_accepted(&accepted);
     }
+    let trespassed = claimed::ends(scene, &mut notes);
     scene.keep_notes(&notes);
     if let Some(path) = path_of(scene) {
         scene.lists().accept_features(&path);
         remember_marked(scene, &path);
     }
     traced::ran(&scene.project, &scene.heard, &scene.work.root);
-    captured(scene).map_or(Reply::Silence, Reply::Context)
+    let told: Vec<String> = [trespassed, captured(scene)].into_iter().flatten().collect();
+    if told.is_empty() { Reply::Silence } else { Reply::Context(told.join("\n")) }
 }
 
 /// Remembers by which run each feature was marked tested, while that run is the newest:

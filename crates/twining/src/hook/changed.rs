@@ -14,7 +14,8 @@ const MOST_FILES: usize = 50_000;
 /// Folders in folders that are looked into without git.
 const MOST_DEPTH: usize = 32;
 /// Folders that tools fill by themselves.
-const FILLED: [&str; 9] = [".git", ".twining", "node_modules", "target", "__pycache__", ".pytest_cache", ".mypy_cache", ".venv", ".cache"];
+pub const FILLED: [&str; 9] =
+    [".git", ".twining", "node_modules", "target", "__pycache__", ".pytest_cache", ".mypy_cache", ".venv", ".cache"];
 
 /// Whether any did. Caches, the memory and what git ignores do not count.
 pub fn any_since(checkout: &Path, since: Time) -> bool {

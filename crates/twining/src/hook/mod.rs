@@ -12,6 +12,7 @@ mod beginning;
 mod brief;
 mod by_hand;
 mod changed;
+mod claimed;
 mod commit_check;
 mod ending;
 mod evidence;

@@ -93,10 +93,8 @@ pub fn in_commit(project: &Project, guards: &Guards, staged: &[String]) -> Slipp
         return Slipped::default();
     }
     let git = &project.history;
-    let Some(top) = git.shape().map(|shape| shape.top) else { return Slipped::default() };
-    let within = project.located.checkout.strip_prefix(&top).map(|within| within.display().to_string()).unwrap_or_default();
-    let prefix = if within.is_empty() { String::new() } else { format!("{within}/") };
-    let mut paths: Vec<String> = staged.iter().filter_map(|path| path.strip_prefix(&prefix)).map(str::to_owned).collect();
+    let prefix = prefix(project);
+    let mut paths = within(project, staged);
     paths.retain(|path| is_judged(guards, path));
     let left_out = left_out(paths.len());
     paths.truncate(MOST_FILES);
@@ -119,6 +117,19 @@ pub fn in_commit(project: &Project, guards: &Guards, staged: &[String]) -> Slipp
     });
     slipped.told.extend(left_out);
     slipped
+}
+
+/// Staged files of the project, from its own root: git tells them from the top.
+pub fn within(project: &Project, staged: &[String]) -> Vec<String> {
+    let prefix = prefix(project);
+    staged.iter().filter_map(|path| path.strip_prefix(&prefix)).map(str::to_owned).collect()
+}
+
+/// The way from the top of the working tree to the project.
+fn prefix(project: &Project) -> String {
+    let top = project.history.shape().map(|shape| shape.top);
+    let within = top.and_then(|top| Some(project.located.checkout.strip_prefix(&top).ok()?.display().to_string())).unwrap_or_default();
+    if within.is_empty() { within } else { format!("{within}/") }
 }
 
 /// Since when files count that an agent changed: those of the whole session, but for
