@@ -185,6 +185,8 @@ fn work_that_is_not_committed_is_not_thrown_away_as_a_way_back() {
     assert_eq!(stop(&project)["decision"], "block");
     assert_eq!(runs(&project, "git stash pop -q"), "", "it is as it was");
     assert_eq!(stop(&project), Value::Null);
+    let told = runs(&project, "git reset -q --soft HEAD~1; git checkout -q -f HEAD");
+    assert!(told.contains("tell alice"), "{told}");
 }
 
 #[test]

@@ -21,10 +21,10 @@ use crate::git::Git;
 /// The guard that speaks.
 const GUARD: &str = "no-edit-under-anothers-claim";
 /// Claimed files that are looked at, and folders in folders.
-const MOST_FILES: usize = 2_000;
+const MOST_FILES: usize = 1_000;
 const MOST_DEPTH: usize = 32;
 /// Of how many the content is read, and how much in all: a tool waits.
-const MOST_READ: usize = 256;
+const MOST_READ: usize = 64;
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 /// Files that are remembered and named.
 const MOST_TRESPASSES: usize = 64;
@@ -43,12 +43,13 @@ struct Print {
 impl Print {
     fn of(file: &Path, left: &mut Left) -> Option<Self> {
         let found = fs::symlink_metadata(file).ok().filter(|found| !found.is_dir())?;
-        let stat = (found.size(), found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec(), found.ino());
+        let dates = [found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()].map(i64::to_le_bytes);
+        let stat = [dates.concat(), [found.size(), found.ino()].map(u64::to_le_bytes).concat()].concat();
         let is_read = found.is_file() && left.files > 0 && found.size() <= left.bytes;
         let content = if is_read { fs::read(file).ok().map(|bytes| hash_of(&bytes)) } else { None };
         left.files -= usize::from(is_read);
         left.bytes -= if is_read { found.size() } else { 0 };
-        Some(Self { stat: hash_of(format!("{stat:?}").as_bytes()), content })
+        Some(Self { stat: hash_of(&stat), content })
     }
 
     /// Whether it is the same file still: by what is in it, where that is known.
@@ -143,15 +144,18 @@ pub fn ends(scene: &Scene, notes: &mut Notes) -> Option<String> {
         return None;
     }
     changed.truncate(MOST_TRESPASSES);
-    let committed = committed(scene, &changed);
+    let committed = committed(scene, "HEAD", &changed);
     let is_moved = before.head.is_empty() || before.head != now.head;
+    let was_committed =
+        if is_moved && !before.head.is_empty() { self::committed(scene, &before.head, &changed) } else { committed.clone() };
     let others = Others::of(scene, before.at);
     let mut told = Vec::new();
-    for (path, committed) in changed.into_iter().zip(committed) {
+    for ((path, committed), was_committed) in changed.into_iter().zip(committed).zip(was_committed) {
         let (was, is) = (before.files.get(&path), now.files.get(&path));
         let content = is.and_then(|print| print.content);
-        // What git brings with another commit is history's business.
-        let is_git_s = is_moved && content == committed && is.is_some() == committed.is_some();
+        // What git brings with another commit is history's business, but not what it throws away with it.
+        let is_kept = before.head.is_empty() || was.and_then(|print| print.content).is_none_or(|content| Some(content) == was_committed);
+        let is_git_s = is_moved && is_kept && content == committed && is.is_some() == committed.is_some();
         let Some(claim) = claims.held(&path).filter(|_| !is_git_s && !others.wrote(&claims, &path)) else { continue };
         let known = notes.trespasses.remove(&path);
         let trespass = known.unwrap_or_else(|| Trespass {
@@ -184,7 +188,7 @@ pub fn holding(scene: &Scene, guards: &Guards, notes: &mut Notes) -> Slipped {
     }
     let claims = scene.claims();
     let paths: Vec<String> = notes.trespasses.keys().cloned().collect();
-    let committed: BTreeMap<String, Option<u64>> = paths.iter().cloned().zip(committed(scene, &paths)).collect();
+    let committed: BTreeMap<String, Option<u64>> = paths.iter().cloned().zip(committed(scene, "HEAD", &paths)).collect();
     let checkout = &scene.project.located.checkout;
     let mut left = Left::default();
     let now: BTreeMap<String, Option<Print>> =
@@ -245,8 +249,8 @@ fn differing(scene: &Scene, before: &Before, now: &Before) -> Vec<String> {
 }
 
 /// What tells the committed content of files from any other; none where there is none.
-fn committed(scene: &Scene, paths: &[String]) -> Vec<Option<u64>> {
-    let names: Vec<String> = paths.iter().map(|path| format!("HEAD:./{path}")).collect();
+fn committed(scene: &Scene, commit: &str, paths: &[String]) -> Vec<Option<u64>> {
+    let names: Vec<String> = paths.iter().map(|path| format!("{commit}:./{path}")).collect();
     let blobs = Git::at(&scene.project.located.checkout).blobs(&names);
     blobs.into_iter().map(|bytes| bytes.map(|bytes| hash_of(&bytes))).collect()
 }

@@ -89,10 +89,11 @@ pub fn slipped(scene: &Scene, guards: &Guards, ruled: &mut Ruled, since: Option<
 
 /// What a commit would bring in, relative to every commit it is made from.
 pub fn in_commit(project: &Project, guards: &Guards, staged: &[String]) -> Slipped {
-    if guards.rulings().is_empty() {
+    let git = &project.history;
+    // The first commit of all takes what is there: there is nothing to hold it against.
+    if guards.rulings().is_empty() || git.head().is_none() {
         return Slipped::default();
     }
-    let git = &project.history;
     let prefix = prefix(project);
     let mut paths = within(project, staged);
     paths.retain(|path| is_judged(guards, path));
@@ -112,7 +113,7 @@ pub fn in_commit(project: &Project, guards: &Guards, staged: &[String]) -> Slipp
         versions
     };
     let mut slipped = told_of(&brought_in(guards, files, &before), &|brought| {
-        let path = &brought.path;
+        let path = format!("{prefix}{}", text::visible(&brought.path));
         format!("Line {}. `git diff --cached -- {path}` shows it, `git restore --staged {path}` leaves it out", brought.used.line)
     });
     slipped.told.extend(left_out);
