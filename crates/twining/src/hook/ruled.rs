@@ -19,6 +19,9 @@ const MOST_FILES: usize = 2_000;
 /// Bytes of all of them, and of one.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 const MOST_TEXT: u64 = 1024 * 1024;
+/// Files that are held against branches, and branches of each.
+const MOST_CARRIED: usize = 32;
+const MOST_TIPS: usize = 64;
 /// Uses that are named.
 const MOST_NAMED: usize = 8;
 
@@ -81,10 +84,25 @@ pub fn slipped(scene: &Scene, guards: &Guards, ruled: &mut Ruled, since: Option<
         versions.into_iter().map(texts).collect()
     };
     let brought = brought_in(guards, files, &before);
-    let fresh = brought.into_iter().filter(|brought| !ruled.used.contains(&(brought.path.clone(), brought.used.ruling.clone())));
-    let mut slipped = told_of(&fresh.collect::<Vec<_>>(), &|brought| undo(brought, &ruled.head));
+    let mut brought: Vec<Brought> =
+        brought.into_iter().filter(|brought| !ruled.used.contains(&(brought.path.clone(), brought.used.ruling.clone()))).collect();
+    let carried = carried_over(scene, &ruled.tips, &brought);
+    brought.retain(|brought| !carried.contains(&brought.path));
+    let mut slipped = told_of(&brought, &|brought| undo(brought, &ruled.head));
     slipped.told.extend(left_out);
     slipped
+}
+
+/// Files that stand just so in a branch that was there: a rebase makes its commits anew.
+fn carried_over(scene: &Scene, tips: &[String], brought: &[Brought]) -> HashSet<String> {
+    let checkout = &scene.project.located.checkout;
+    let paths: BTreeSet<&String> = brought.iter().map(|brought| &brought.path).take(MOST_CARRIED).collect();
+    let is_carried = |path: &&&String| {
+        let names: Vec<String> = tips.iter().take(MOST_TIPS).map(|tip| format!("{tip}:./{path}")).collect();
+        let now = scene.work.text(path);
+        now.is_some() && Git::at(checkout).texts(&names).contains(&now)
+    };
+    paths.iter().filter(is_carried).map(|path| (**path).clone()).collect()
 }
 
 /// What a commit would bring in, relative to every commit it is made from.
@@ -152,9 +170,8 @@ fn learn(ruled: &mut Ruled, guards: &Guards, rulings: BTreeSet<String>, git: &Gi
     let used: Vec<(String, String)> = used.collect();
     ruled.used.extend(used);
     ruled.rulings.extend(rulings);
-    ruled.tips.extend(git.tips());
-    ruled.tips.sort_unstable();
-    ruled.tips.dedup();
+    let known: HashSet<String> = ruled.tips.iter().cloned().collect();
+    ruled.tips.extend(git.tips().into_iter().filter(|tip| !known.contains(tip)));
 }
 
 /// The commit that is checked out. No program is started where it is plain to see.
