@@ -10,7 +10,7 @@ use memchr::memmem;
 use crate::guards::event::{Action, Event, Replacement};
 use crate::guards::notebook;
 use crate::guards::path::{Holes, Paths, inside, normal};
-use crate::guards::shell::{self, Certainty, Effects, Loses, Patience, Piece, Stand, Stood, Target, Unreadable, Word};
+use crate::guards::shell::{self, Certainty, Effects, Loses, PatchGiven, Patience, Piece, Stand, Stood, Target, Unreadable, Word};
 
 /// Places one call may write that are looked at, words of unknown ones counted each.
 const MOST_PLACES: usize = 4_096;
@@ -30,6 +30,10 @@ pub trait Files {
     /// Whether there is a folder at an absolute path, links followed.
     fn is_folder(&self, _path: &str) -> bool {
         false
+    }
+    /// The names in a folder at an absolute path, so many at most.
+    fn list(&self, _folder: &str, _most: usize) -> Vec<String> {
+        Vec::new()
     }
     /// A record of the project's memory that only the working tree has, from the root.
     fn unsaved(&self, _loses: Loses) -> Option<String> {
@@ -201,6 +205,18 @@ impl Touched {
                     self.writes.push(push(Where::Code(shell::squeezed(code)), unknown()));
                     continue;
                 }
+                Target::Patch(patch) => {
+                    for path in patched(patch, effects, &bases, files) {
+                        places += 1;
+                        for spelling in spellings(&path, root, files) {
+                            self.writes.push(push(Where::Known(spelling), unknown()));
+                        }
+                    }
+                    if places > MOST_PLACES {
+                        return Err(Unreadable::TooManySteps);
+                    }
+                    continue;
+                }
                 Target::Unsaved(word, loses) => {
                     let covers = |base: &Base| word.known().is_some_and(|path| covers_memory(&path, &base.path, root));
                     if let Some(lost) = stood.iter().any(covers).then(|| files.unsaved(*loses)).flatten() {
@@ -214,7 +230,9 @@ impl Touched {
             let Some(path) = word.known() else {
                 // A hole may be anything, wherever it stands.
                 let bases = if bases.is_empty() { vec![event.cwd.clone()] } else { bases };
-                self.writes.push(push(Where::Holes(Holes::of(word, root, &bases)), unknown()));
+                let mut holes = Holes::of(word, root, &bases);
+                holes.is_tree = tree;
+                self.writes.push(push(Where::Holes(holes), unknown()));
                 continue;
             };
             contents += usize::from(write.content.is_some());
@@ -247,6 +265,28 @@ impl Touched {
         }
         Ok(())
     }
+}
+
+/// Longest patch that is read.
+const MOST_PATCH: usize = 4 * 1024 * 1024;
+
+/// The files that a patch names, absolute: by what the line says of it, or by the file
+/// it stands in. One that is not there yet is made by the line, or never.
+fn patched(patch: &PatchGiven, effects: &Effects, bases: &[String], files: &dyn Files) -> Vec<String> {
+    let folder = patch.folder.as_ref().and_then(Word::known).unwrap_or_default();
+    let mut found = Vec::new();
+    for base in bases {
+        let read = |file: &Word| {
+            let made = effects.writes.iter().find(|write| matches!(&write.target, Target::Path(path) if path == file));
+            let made = made.and_then(|write| write.content.clone());
+            made.or_else(|| files.read(&normal(base, &file.known()?)).ok().flatten().filter(|text| text.len() <= MOST_PATCH))
+        };
+        let texts = patch.text.clone().into_iter().chain(patch.files.iter().filter_map(read));
+        let into = normal(base, &folder);
+        found.extend(texts.flat_map(|text| shell::named_in_patch(&text, patch.strip)).map(|name| normal(&into, &name)));
+    }
+    found.truncate(MOST_PLACES);
+    found
 }
 
 /// Whether what git takes this path for holds the memory of the project.

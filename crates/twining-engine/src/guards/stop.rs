@@ -54,6 +54,24 @@ pub struct Notes {
     pub worked: BTreeSet<String>,
     /// The compiled guards that were last found to be what they were made from.
     pub checked: Option<String>,
+    /// Files that another claimed and a command of this session changed, by path.
+    pub trespasses: BTreeMap<String, Trespass>,
+}
+
+/// A file that is another's to edit, and what a command made of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Trespass {
+    /// Whose command; the main agent is the empty name.
+    pub agent: String,
+    /// Whether the file was there.
+    pub was_there: bool,
+    /// What tells its content then from any other, if it was read.
+    pub before: Option<u64>,
+    /// Whether that was what is committed.
+    pub is_committed: bool,
+    /// The same of what the command left; none if it is gone or was not read.
+    pub left: Option<u64>,
 }
 
 /// Protected files as they were when they were last accepted.

@@ -8,7 +8,7 @@ use super::before_tool::path_of;
 use super::reply::Reply;
 use super::running::{self, Known};
 use super::scene::Scene;
-use super::traced;
+use super::{claimed, traced};
 use crate::hosts;
 
 /// Words of a line that may have fetched something.
@@ -28,6 +28,7 @@ pub fn reply(scene: &Scene) -> Reply {
         accepted.accept(&path, scene.work.text(&path).as_deref());
         scene.keep_accepted(&accepted);
     }
+    let trespassed = claimed::ends(scene, &mut notes);
     scene.keep_notes(&notes);
     if let Some(path) = path_of(scene) {
         scene.lists().accept_features(&path);
@@ -39,7 +40,8 @@ pub fn reply(scene: &Scene) -> Reply {
         let _ = scene.project.engine.store().know_fetched();
     }
     traced::ran(&scene.project, &scene.heard, &scene.work.root);
-    captured(scene).map_or(Reply::Silence, Reply::Context)
+    let told: Vec<String> = [trespassed, captured(scene)].into_iter().flatten().collect();
+    if told.is_empty() { Reply::Silence } else { Reply::Context(told.join("\n")) }
 }
 
 /// Remembers by which run each feature was marked tested, while that run is the newest:

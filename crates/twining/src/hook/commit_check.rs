@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use twining_engine::guards::{Actor, ClaimsOfOthers};
 use twining_store::merge::has_markers;
 use twining_store::{Lost, Staged};
 
@@ -12,7 +13,8 @@ use super::lists::Lists;
 use super::ruled::{self, Slipped};
 use super::scene::PATIENCE;
 use super::workspace::Workspace;
-use super::{between, by_hand, rules};
+use super::{between, by_hand, claimed, rules};
+use crate::ancestry;
 use crate::desk::Project;
 
 /// Refuses a commit that calls a feature tested without a run, or takes guards or
@@ -61,7 +63,17 @@ pub fn commit_check(project: &Project) -> Slipped {
     slipped.extend(records(project, &staged, lost));
     let used = ruled::in_commit(project, &guards, &staged);
     slipped.extend(used.holding);
-    Slipped { holding: slipped, told: used.told }
+    let told = used.told.into_iter().chain(claimed::in_commit(&claims(project), &ruled::within(project, &staged)));
+    Slipped { holding: slipped, told: told.collect() }
+}
+
+/// What is claimed by others than the session that commits, if one does.
+fn claims(project: &Project) -> ClaimsOfOthers {
+    let store = project.engine.store();
+    let Some(bytes) = store.claims_file().ok().flatten() else { return ClaimsOfOthers::default() };
+    let session = crate::desk::session_of_host().unwrap_or_default();
+    let actor = Actor { session, names: Vec::new(), processes: ancestry::processes() };
+    ClaimsOfOthers::read(&bytes, &actor, store.ids().now())
 }
 
 /// Records that another hand than Twining's would have recorded for everybody. In

@@ -13,6 +13,7 @@ mod between;
 mod brief;
 mod by_hand;
 mod changed;
+mod claimed;
 mod commit_check;
 mod ending;
 mod evidence;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use twining_engine::guards::{Accepted, Actor, ClaimsOfOthers, Facts, Guards, Heard, Judgement, Look, Notes};
+use twining_engine::guards::{Accepted, Actor, Claims, ClaimsOfOthers, Facts, Guards, Heard, Judgement, Look, Notes};
 use twining_engine::hygiene::redact_name;
 use twining_engine::{Caller, PostInput};
 use twining_model::{Channel, Origin, Trust, text};
@@ -12,7 +12,7 @@ use twining_model::{Channel, Origin, Trust, text};
 use super::evidence::Recorded;
 use super::lists::Lists;
 use super::workspace::Workspace;
-use super::{ending, git_wiring, ruled, rules};
+use super::{claimed, ending, git_wiring, ruled, rules};
 use crate::desk::Project;
 use crate::problem::Problem;
 use crate::{ancestry, hosts, user_policy};
@@ -79,7 +79,8 @@ impl Scene {
         judge(&Facts { root: &self.work.root, files: &self.work, evidence: &self.recorded(), claims: &claims })
     }
 
-    fn claims(&self) -> ClaimsOfOthers {
+    /// What others claim, but for what this session may take back.
+    pub fn claims(&self) -> ClaimsOfOthers {
         let event = &self.heard.event;
         let names = event.agent_id.iter().chain(&event.agent_type).cloned().collect();
         let store = self.project.engine.store();
@@ -88,7 +89,9 @@ impl Scene {
         // Asked only where a claim names a process: a tool waits.
         let processes = if bytes.contains(&b'@') { ancestry::processes() } else { Vec::new() };
         let actor = Actor { session: self.heard.session.clone(), names, processes };
-        ClaimsOfOthers::read(&bytes, &actor, store.ids().now())
+        let claims = ClaimsOfOthers::read(&bytes, &actor, store.ids().now());
+        // Most of the time nobody else claims anything, and no note is read.
+        if claims.is_empty() { claims } else { claims.undoing(claimed::undoing(&self.notes())) }
     }
 
     /// What hooks remember of the session.

@@ -15,6 +15,8 @@ pub(super) struct Surroundings<'a> {
     pub(super) fed: Option<&'a str>,
     /// Words of the commands piped into it.
     pub(super) piped: &'a [String],
+    /// The file it reads from.
+    pub(super) from: Option<&'a Word>,
 }
 
 /// Adds what a command does.
@@ -117,6 +119,7 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
             }
         }
         "git" => return doing.git_with_settings(around, nested),
+        "patch" => doing.patches(around),
         "find" | "fd" => return doing.find(around, nested),
         name if EDITORS.contains(&name) => {
             doing.all_operands(name);
@@ -482,7 +485,24 @@ impl Doing<'_> {
         let words: Vec<String> = self.arguments.iter().map(Word::gist).collect();
         let sought = words.iter().take_while(|word| !word.starts_with("-exec") && *word != "-ok");
         let found: Vec<String> = sought.flat_map(|word| [word.clone(), word.replace('*', "")]).collect();
-        if words.iter().any(|word| word == "-delete") {
+        let is_deleting = words.iter().any(|word| word == "-delete");
+        // With nothing asked of them but their kind, all there are go.
+        let roots = words.iter().take_while(|word| !word.starts_with(['-', '(', '!'])).count();
+        let mut asked = words.iter().skip(roots);
+        let takes_all = std::iter::from_fn(|| asked.next())
+            .all(|word| matches!(word.as_str(), "-delete" | "-depth" | "-print" | "-type" | "f" | "-mindepth" | "1" | "-xdev" | "-mount"));
+        if is_deleting && takes_all {
+            for root in self.arguments.iter().take(roots) {
+                self.effects.writes.push(ShellWrite {
+                    target: Target::Tree(root.clone()),
+                    certainty: Certainty::Certain,
+                    by: "find -delete".to_owned(),
+                    content: None,
+                    stood: Stood::Untold,
+                });
+            }
+        }
+        if is_deleting {
             self.effects.writes.push(ShellWrite {
                 target: Target::Path(made_of(&found)),
                 certainty: Certainty::Likely,
