@@ -37,7 +37,11 @@ pub fn reply(scene: &Scene) -> Reply {
     // What cannot be compared is compared next time.
     let audit = store.audit().unwrap_or_default();
     let odd = forged.into_iter().chain(audit.lost.map(by_hand::lost).or(taken)).collect();
-    let lists = scene.lists().changed(&guards, &scene.recorded_so_far());
+    let mut lists = scene.lists().changed(&guards, &scene.recorded_so_far());
+    if !lists.slipped.is_empty() && store.after_writers().is_ok() {
+        // Somebody may have been between saying what a report does and doing it.
+        lists = scene.lists().changed(&guards, &scene.recorded_so_far());
+    }
     let told: Vec<String> = [rules, by_hand::brought(&audit), by_hand::brought_lists(&lists.brought)].into_iter().flatten().collect();
     let told = (!told.is_empty()).then(|| told.join("\n"));
     traced::told(&scene.project, &scene.heard, told.as_deref());
