@@ -240,6 +240,8 @@ fn a_coder_that_did_nothing_at_all_is_held_and_the_worker_is_one() {
 
         let mut wrote = agent.clone();
         (wrote["tool_name"], wrote["tool_input"]) = (json!("Write"), json!({"file_path": "src/a.rs", "content": "x"}));
+        fs::create_dir_all(project.path().join("src")).expect("makes a folder");
+        fs::write(project.path().join("src/a.rs"), "x").expect("writes");
         hook(&project, "PostToolUse", wrote);
         let after = explained();
         assert_eq!(
