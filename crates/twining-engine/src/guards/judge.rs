@@ -14,6 +14,7 @@ use crate::guards::event::{Action, Event};
 use crate::guards::look::Look;
 use crate::guards::rule::{Guard, Kind, Level, Said, Standing};
 use crate::guards::seams::{Claims, Clauses, Evidence, Proof};
+use crate::guards::stop::KnownList;
 use crate::guards::{builtin, claims, clause, features, git_wiring, person, reader, unread};
 
 /// Features that are named where some are gone.
@@ -218,6 +219,18 @@ impl Guards {
             None => Some(format!("[{}] `{path}` is gone, and with it {named}{more}", guard.id)),
             Some(_) => Some(format!("[{}] `{path}` was changed: {named}{more} is no longer in it", guard.id)),
         }
+    }
+
+    /// Features of our own list that another hand moved, by the rule that holds before
+    /// a tool runs: how far one is, only a report says.
+    #[must_use]
+    pub fn moved(&self, path: &str, known: &KnownList, after: Option<&str>, evidence: &dyn Evidence) -> Option<String> {
+        let holds = |guard: &Guard| guard.id == builtin::STATE && guard.action == Level::Block && guard.standing == Standing::Alive;
+        let known_standing = known.standing.as_ref().filter(|_| path == builtin::OWN_LIST && self.guards.iter().any(holds))?;
+        let moved = features::moved_by_another(known_standing, known.at, after?, evidence);
+        let more = if moved.len() > MOST_NAMED { format!(" and {} more", moved.len() - MOST_NAMED) } else { String::new() };
+        let named = moved.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+        (!moved.is_empty()).then(|| format!("[{}] `{path}` was changed by another hand than Twining's: {named}{more}", builtin::STATE))
     }
 
     /// Whether a file is compared with what was last accepted.

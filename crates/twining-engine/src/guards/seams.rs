@@ -17,6 +17,12 @@ pub enum Proof {
 pub trait Evidence {
     /// What proves that a feature works, as of now.
     fn proof_of(&self, feature: &str) -> Proof;
+
+    /// When Twining itself last moved a feature, and to which status.
+    fn moved(&self, feature: &str) -> Option<(Time, String)> {
+        let _ = feature;
+        None
+    }
 }
 
 /// No records at all, so nothing is proven.

@@ -56,7 +56,8 @@ pub fn commit_check(project: &Project) -> Slipped {
         let before = project.history.committed_text(path).unwrap_or_default();
         let after = project.history.staged_text(path);
         let lost = || lists.lost_in_commit(&guards, path, after.as_deref(), &before);
-        if let Some(why) = guards.slipped(path, &before, after.as_deref(), &evidence).or_else(lost) {
+        let moved = || lists.moved_in_commit(&guards, path, after.as_deref(), &before, &evidence);
+        if let Some(why) = guards.slipped(path, &before, after.as_deref(), &evidence).or_else(lost).or_else(moved) {
             slipped.push(format!("{why}. `git diff --cached -- {path}` shows it, `git restore --staged {path}` leaves it out"));
         }
     }

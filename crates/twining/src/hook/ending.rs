@@ -38,7 +38,11 @@ pub fn reply(scene: &Scene) -> Reply {
     // What cannot be compared is compared next time.
     let audit = store.audit().unwrap_or_default();
     let odd = forged.into_iter().chain(audit.lost.map(by_hand::lost).or(taken)).collect();
-    let lists = scene.lists().changed(&guards, &scene.recorded_so_far());
+    let mut lists = scene.lists().changed(&guards, &scene.recorded_so_far());
+    if !lists.slipped.is_empty() && store.after_writers().is_ok() {
+        // Somebody may have been between saying what a report does and doing it.
+        lists = scene.lists().changed(&guards, &scene.recorded_so_far());
+    }
     let mut used = used(scene, &guards, &notes);
     let trespassed = claimed::holding(scene, &guards, &mut notes);
     used.holding.extend(trespassed.holding);
