@@ -1,7 +1,8 @@
 //! What binds an agent besides the policy: decisions and reviewed knowledge that
 //! say what must not be used.
 
-use twining_model::{Authority, Decision, Status, text};
+use twining_model::{Authority, Decision, Folding, Scope, Status, Trust, text};
+use twining_store::{Decisions, StoreError};
 
 use crate::engine::Engine;
 use crate::failure::Failure;
@@ -10,6 +11,8 @@ use crate::knowledge::BondFact;
 
 /// Characters of a record's words that a guard repeats.
 const SAID: usize = 200;
+/// Decisions in a row that are followed, each in the place of the one before.
+const MOST_SUCCESSORS: usize = 64;
 
 impl Engine {
     /// Every clause in force. Opens the index; whoever asks often keeps the answer.
@@ -21,21 +24,14 @@ impl Engine {
             let decisions = view.decisions();
             let mut clauses = Vec::new();
             for decision in decisions.speaking_of("must_not_use")? {
-                let is_replaced = || -> Result<bool, twining_store::StoreError> {
-                    for id in decisions.successors(&decision.id)? {
-                        if decisions.get(&id)?.is_some_and(|successor| successor.status.binds()) {
-                            return Ok(true);
-                        }
-                    }
-                    Ok(false)
-                };
-                let holds = match decision.status {
-                    Status::Active | Status::Provisional => true,
+                let still = match decision.status {
+                    Status::Active | Status::Provisional => items_of(&decision),
                     // A word for it is not enough: somebody must have said so who may.
-                    Status::Overridden => decision.override_authority != Some(Authority::Confirmed),
-                    Status::Superseded => !is_replaced()?,
+                    Status::Overridden if decision.override_authority == Some(Authority::Confirmed) => Vec::new(),
+                    Status::Overridden => items_of(&decision),
+                    Status::Superseded => left_over(&decisions, &decision)?,
                 };
-                clauses.extend(of_decision(&decision).filter(|_| holds));
+                clauses.extend(of_decision(&decision, still));
             }
             Ok::<_, twining_store::StoreError>(clauses)
         })?;
@@ -47,14 +43,67 @@ impl Engine {
     }
 }
 
-fn of_decision(decision: &Decision) -> Option<Clause> {
-    let must_not_use: Vec<String> = decision.constraints.iter().flat_map(|constraint| ruled_out(constraint)).collect();
+/// What a decision that is about to be superseded rules out and its successor, by
+/// whoever makes it, does not: that stays ruled out until a person lifts it.
+pub(crate) fn dropped(old: &Decision, successor: &Decision) -> Vec<String> {
+    if old.override_authority == Some(Authority::Confirmed) || is_a_person_s(successor) {
+        return Vec::new();
+    }
+    items_of(old).into_iter().filter(|item| !carries(successor, old, item)).collect()
+}
+
+/// What is left in force of a superseded decision. An agent that replaces it lifts
+/// nothing by leaving a clause out; a successor that says the same speaks for itself.
+fn left_over(decisions: &Decisions<'_>, old: &Decision) -> Result<Vec<String>, StoreError> {
+    let mut left = items_of(old);
+    let mut next = decisions.successors(&old.id)?;
+    let (mut seen, mut is_direct) = (0, true);
+    while !next.is_empty() && seen < MOST_SUCCESSORS {
+        for id in std::mem::take(&mut next) {
+            seen += 1;
+            let Some(successor) = decisions.get(&id)? else { continue };
+            if is_a_person_s(&successor) && successor.status.binds() {
+                return Ok(Vec::new());
+            }
+            // What a successor of a successor says is weighed where that one is.
+            if is_direct {
+                left.retain(|item| !carries(&successor, old, item));
+            }
+            next.extend(decisions.successors(&id)?);
+        }
+        is_direct = false;
+    }
+    Ok(left)
+}
+
+fn carries(successor: &Decision, old: &Decision, item: &str) -> bool {
+    // One that only warns takes nothing over from one that blocks.
+    !is_contested(successor)
+        && Scope::read(&successor.scope).covers(&Scope::read(&old.scope), Folding::Exact)
+        && items_of(successor).iter().any(|other| other == item)
+}
+
+fn is_a_person_s(decision: &Decision) -> bool {
+    decision.origin.as_ref().is_some_and(|origin| origin.trust == Trust::Human)
+}
+
+/// Whether it was never in force: it disagreed with others when it was made. One that
+/// was, and that somebody doubts since, goes on to hold.
+fn is_contested(decision: &Decision) -> bool {
+    decision.status == Status::Provisional && !decision.history.iter().any(|change| change.status == Status::Provisional)
+}
+
+fn items_of(decision: &Decision) -> Vec<String> {
+    decision.constraints.iter().flat_map(|constraint| ruled_out(constraint)).collect()
+}
+
+fn of_decision(decision: &Decision, must_not_use: Vec<String>) -> Option<Clause> {
     (!must_not_use.is_empty()).then(|| Clause {
         id: format!("decision-{}", decision.id),
         paths: globs_of(&decision.scope),
         must_not_use,
         say: said(&decision.summary),
-        is_contested: decision.status == Status::Provisional,
+        is_contested: is_contested(decision),
     })
 }
 
@@ -79,4 +128,91 @@ fn split(paths: &str) -> impl Iterator<Item = &str> {
 
 fn said(words: &str) -> String {
     text::visible(&text::excerpt(words, SAID)).replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use twining_model::{Authority, Id};
+
+    use super::*;
+    use crate::decisions::{DecideInput, ReconsiderInput};
+    use crate::testing::{Project, caller, choice, person};
+
+    fn without(items: &str, scope: &str, supersedes: Option<&Id>) -> DecideInput {
+        let constraints = if items.is_empty() { Vec::new() } else { vec![format!("must_not_use: {items}")] };
+        DecideInput {
+            constraints,
+            supersedes: supersedes.map(Id::to_string),
+            ..choice("dates", scope, &format!("{scope} without {items}"))
+        }
+    }
+
+    /// What is ruled out, and whether it is only told.
+    fn ruled(project: &Project) -> Vec<(String, bool)> {
+        let clauses = project.engine.clauses().expect("reads");
+        let mut ruled: Vec<(String, bool)> =
+            clauses.iter().flat_map(|clause| clause.must_not_use.iter().map(|item| (item.clone(), clause.is_contested))).collect();
+        ruled.sort();
+        ruled
+    }
+
+    fn blocks(items: &[&str]) -> Vec<(String, bool)> {
+        items.iter().map(|item| ((*item).to_owned(), false)).collect()
+    }
+
+    #[test]
+    fn an_agent_s_successor_lifts_no_clause_by_leaving_it_out() {
+        let project = Project::new();
+        let first = project.decide(&without("moment, luxon", "src/", None));
+        let second = project.decide(&without("luxon", "project", Some(&first.id)));
+        let told = second.still_ruled_out.expect("is told");
+        assert!(told.starts_with("moment stays ruled out") && told.contains(&format!("twining override {}", first.id)), "{told}");
+        assert_eq!(ruled(&project), blocks(&["luxon", "moment"]), "what is carried on is said once");
+        let third = project.decide(&without("", "project", Some(&second.id)));
+        assert!(third.still_ruled_out.is_some_and(|told| told.starts_with("luxon ")));
+        assert_eq!(ruled(&project), blocks(&["luxon", "moment"]), "nor by two steps");
+        project.override_as(Authority::Claimed, &first.id, None);
+        assert_eq!(ruled(&project), blocks(&["luxon", "luxon", "moment"]), "nor by its word for a person's");
+        project.override_as(Authority::Confirmed, &first.id, None);
+        assert_eq!(ruled(&project), blocks(&["luxon"]), "a person lifts it");
+    }
+
+    #[test]
+    fn what_a_narrower_or_a_contested_successor_says_is_not_the_same() {
+        let project = Project::new();
+        let wide = project.decide(&without("moment", "src/", None));
+        let narrow = project.decide(&without("moment", "src/api/", Some(&wide.id)));
+        assert!(narrow.still_ruled_out.is_some());
+        assert_eq!(ruled(&project), blocks(&["moment", "moment"]));
+        let other = Project::new();
+        let first = other.decide(&without("moment", "src/", None));
+        other.override_as(Authority::Claimed, &first.id, None);
+        other.decide(&choice("dates", "src/", "dates are anybody's"));
+        let contested = other.decide(&without("moment", "src/", Some(&first.id)));
+        assert_eq!(contested.status, Status::Provisional);
+        assert!(ruled(&other).contains(&("moment".to_owned(), false)), "one that warns takes nothing over from one that blocks");
+    }
+
+    #[test]
+    fn a_person_s_successor_lifts_what_it_leaves_out() {
+        let project = Project::new();
+        let first = project.decide(&without("moment", "src/", None));
+        let second = project.engine.decide(&person("ada"), &without("", "src/", Some(&first.id))).expect("decides");
+        assert_eq!(second.still_ruled_out, None);
+        assert_eq!(ruled(&project), []);
+    }
+
+    #[test]
+    fn a_doubt_is_no_lift() {
+        let project = Project::new();
+        let first = project.decide(&without("moment", "src/", None));
+        let doubt = ReconsiderInput { decision_id: first.id.to_string(), new_context: "it is in my way".into(), agent_id: None };
+        project.engine.reconsider(&caller("ada"), &doubt).expect("doubts");
+        assert_eq!(ruled(&project), blocks(&["moment"]));
+        let contested = project.decide(&without("luxon", "lib/", None));
+        assert_eq!(contested.status, Status::Active);
+        let rival = project.decide(&without("dayjs", "lib/", None));
+        assert_eq!(rival.status, Status::Provisional);
+        assert!(ruled(&project).contains(&("dayjs".to_owned(), true)), "one that was contested from the start only warns");
+    }
 }

@@ -101,6 +101,9 @@ impl StoreError {
                 Some(format!("process {pid} has held it for {waited_ms} ms or more; if it hangs, end it: the lock goes with it"))
             }
             Self::Locked { .. } => Some("try again; if it stays so, look for a stopped `twining` process".to_owned()),
+            Self::Unsafe { path, .. } if path.contains(".twining/local/") => Some(
+                "a file of Twining's own belongs there: `twining doctor --fix` moves it aside, and Twining makes the file anew".to_owned(),
+            ),
             Self::Unsafe { .. } => {
                 Some("move it away if you did not put it there; Twining follows no links and leaves no project".to_owned())
             }

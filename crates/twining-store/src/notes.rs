@@ -13,6 +13,9 @@ const MOST_BYTES: usize = 4 * 1024 * 1024;
 /// Notes that are kept; a new session clears the rest away.
 const MOST_NOTES: usize = 128;
 
+/// How notes begin that are nobody's alone.
+const SHARED: [&str; 2] = ["note-shared-", "note-accepted-lists."];
+
 /// A state of decisions and knowledge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BindingState {
@@ -134,7 +137,9 @@ impl Store {
     pub fn clear_notes(&self) -> Result<(), StoreError> {
         let Some(room) = self.reading_room()? else { return Ok(()) };
         let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(()) };
-        let names = hooks.list()?;
+        // What all sessions share is not a session's to age.
+        let mut names = hooks.list()?;
+        names.retain(|name| !SHARED.iter().any(|shared| name.starts_with(shared)));
         if names.len() <= MOST_NOTES {
             return Ok(());
         }

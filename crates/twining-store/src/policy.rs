@@ -3,8 +3,9 @@
 
 use twining_model::limits;
 
+use crate::disk::Dir;
 use crate::error::StoreError;
-use crate::layout::POLICY;
+use crate::layout::{FOLDER, POLICY};
 use crate::store::Store;
 
 /// What stands in `policy.yml`.
@@ -22,8 +23,17 @@ impl Store {
     /// Reads the project's policy. A file that cannot be used is no reason to
     /// stop: defaults stand in for it, and the reason is told.
     pub fn policy(&self) -> Result<PolicyFile, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(PolicyFile::Missing) };
-        let handle = match room.layout.top.open(POLICY) {
+        let top = match self.reading_room() {
+            Ok(Some(room)) => room.layout.top.clone(),
+            Ok(None) => return Ok(PolicyFile::Missing),
+            // What is wrong elsewhere in the folder is told by whoever needs it; rules hold all the same.
+            Err(error @ StoreError::Unsafe { .. }) => match Dir::project(&self.place().project, None)?.open_dir(FOLDER) {
+                Ok(Some(top)) => top,
+                _ => return Err(error),
+            },
+            Err(error) => return Err(error),
+        };
+        let handle = match top.open(POLICY) {
             Ok(Some(handle)) => handle,
             Ok(None) => return Ok(PolicyFile::Missing),
             Err(error @ StoreError::Unsafe { .. }) => return Ok(PolicyFile::Unusable(error.to_string())),

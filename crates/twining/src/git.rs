@@ -3,6 +3,7 @@
 //! A cloned repository is not trusted: no shell, no hooks, no pager, no
 //! monitor, no fetching, and every path stands behind `--`.
 
+mod blobs;
 mod history;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -187,12 +188,18 @@ impl Git {
     /// Asks about the index git is committing from: `git commit -a` uses one of its own.
     fn staging(&self, words: &[&str]) -> Option<Vec<u8>> {
         let mut git = self.command();
-        if let Some(index) = std::env::var_os("GIT_INDEX_FILE") {
+        if let Some(index) = index_of_commit() {
             git.env("GIT_INDEX_FILE", index);
         }
         let out = git.args(words).stdout(Stdio::piped()).output().ok()?;
         out.status.success().then_some(out.stdout)
     }
+}
+
+/// The index git is committing from, as it told this process. It is named from the top
+/// of the working tree, and a project may lie below that.
+fn index_of_commit() -> Option<PathBuf> {
+    std::env::var_os("GIT_INDEX_FILE").and_then(|index| std::path::absolute(index).ok())
 }
 
 fn in_words(bytes: &[u8]) -> Option<String> {

@@ -79,7 +79,8 @@ pub fn accept(project: Option<PathBuf>, style: Style) -> Result<Ending, Problem>
         return Err(no_memory());
     }
     let (found, lost) = (audit.differences, audit.lost);
-    let lists = hook::slipped_lists(&project);
+    let mut lists = hook::slipped_lists(&project);
+    lists.extend(hook::slipped_rules(&project));
     if !(found.is_empty() && lists.is_empty() && lost.is_none()) {
         let lost = lost.map(hook::told_lost);
         let told: Vec<String> = lost.into_iter().chain(hook::told_by_hand(&found)).chain(lists.clone()).collect();
@@ -89,6 +90,7 @@ pub fn accept(project: Option<PathBuf>, style: Style) -> Result<Ending, Problem>
         project.engine.approve(&caller, "protect-twining-state", "changes by another hand were accepted", &text::excerpt(&told, 300))?;
         store.accept_records().map_err(failed)?;
         hook::accept_lists(&project);
+        hook::take_rules(&project);
     }
     Ok(accepted(found.len() + lists.len() + usize::from(lost.is_some()), style))
 }

@@ -466,3 +466,49 @@ fn a_lock_of_git_that_nobody_holds_any_more_is_named() {
     assert!(finding == "warn" && words.contains("60 minutes"), "{words}");
     assert!(shop.file(".git/config.lock").exists(), "it is git's");
 }
+
+#[test]
+fn a_folder_in_the_place_of_the_lock_is_named_and_moved_aside() {
+    for is_empty in [true, false] {
+        let shop = wired("claude");
+        shop.run(&["post", "finding", "hello"]);
+        shop.write(".twining/policy.yml", "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n");
+        fs::remove_file(shop.file(".twining/local/lock")).expect("goes");
+        fs::create_dir(shop.file(".twining/local/lock")).expect("makes a folder");
+        if !is_empty {
+            shop.write(".twining/local/lock/theirs", "x");
+        }
+        let refused = shop.run(&["post", "finding", "more"]);
+        assert!(refused.code != 0 && refused.stderr.contains("is a directory") && refused.stderr.contains("doctor --fix"), "{refused:?}");
+        // Rules go on to hold, and no file is blamed for it that is well.
+        let push =
+            serde_json::json!({"session_id": "s", "cwd": shop.path("shop"), "tool_name": "Bash", "tool_input": {"command": "git push"}});
+        let denied = shop.run_with(&["hook", "PreToolUse"], &push.to_string());
+        assert!(denied.stdout.contains("[no-push]") && !denied.stdout.contains("policy-is-read"), "{denied:?}");
+        let told = examined(&shop, &[]);
+        let (finding, words) = said(&told, "lock", "local/lock");
+        assert!(finding == "fail" && words.contains("is a folder where Twining keeps a file"), "{words}");
+        assert!(told["checks"].as_array().expect("a list").iter().all(|check| check["name"] != "policy"), "{told:#}");
+        let told = examined(&shop, &["--fix"]);
+        let done = told["fixed"].to_string();
+        assert!(done.contains(if is_empty { "removed the empty folder" } else { "aside" }), "{done}");
+        assert_eq!(said(&told, "store", "").0, "ok");
+        assert_eq!(shop.run(&["post", "finding", "more"]).code, 0);
+        assert_eq!(shop.file(".twining/local/lock.aside-1/theirs").exists(), !is_empty);
+    }
+}
+
+#[test]
+fn a_program_that_is_not_on_path_is_no_fault_of_the_entries() {
+    let shop = wired("claude");
+    fs::remove_file(shop.path("bin/twining")).expect("goes");
+    let told = examined(&shop, &[]);
+    let checks = told["checks"].as_array().expect("a list");
+    let lost: Vec<&Value> =
+        checks.iter().filter(|check| check["message"].as_str().is_some_and(|said| said.contains("not on PATH"))).collect();
+    assert!(lost.iter().any(|check| check["name"] == "hook"), "{told:#}");
+    for check in lost.iter().filter(|check| check["finding"] != "not_checked") {
+        let hint = check["hint"].as_str().unwrap_or_default();
+        assert!(hint.contains("to PATH") && !hint.contains("twining init"), "{check:#}");
+    }
+}

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use common::Project;
 use common::hooked::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A project with a feature list of its own, and the remote it had before anybody looked.
 fn shared() -> Project {
@@ -135,6 +135,139 @@ fn others_work_is_told_in_a_line_and_holds_nobody() {
     assert_eq!(stop(&project), Value::Null);
     git(&project, &["add", "-A"]);
     assert_eq!(project.run(&["hook", "--agent", "git", "pre-commit"]).code, 0);
+}
+
+/// The team's repository with what a colleague did as request 7, as branch `other` and
+/// as request 8, and nobody here has fetched yet.
+fn requested(project: &Project) -> String {
+    let team = project.path().parent().expect("a folder").join("team.git").display().to_string();
+    let colleague = Project::new();
+    fs::remove_dir(colleague.path().join(".git")).expect("makes way");
+    sh(&colleague, &format!("git clone -q '{team}' ."));
+    for (n, place) in [(7, "refs/pull/7/head refs/heads/other"), (8, "refs/pull/8/head")] {
+        sh(&colleague, "git checkout -q -B main origin/main");
+        colleague.json(&["post", "finding", &format!("seen in request {n}")]);
+        write(&colleague, LIST, &read(&colleague, LIST).replacen("\"tested\":false", "\"tested\":true", 1));
+        sh(&colleague, "git add -A; GIT_AUTHOR_NAME=ada git commit -q --no-verify -m theirs");
+        for place in place.split(' ') {
+            sh(&colleague, &format!("git push -q origin HEAD:{place}"));
+        }
+    }
+    team
+}
+
+/// What an agent's command does, as its host tells it.
+fn command(project: &Project, line: &str) {
+    let told = json!({"tool_name": "Bash", "tool_input": {"command": line}, "tool_use_id": "t1"});
+    assert_eq!(answer(&hook(project, "PreToolUse", told.clone())), Value::Null, "{line}");
+    sh(project, line);
+    let mut told = told;
+    told["tool_response"] = json!({"stdout": "", "stderr": ""});
+    assert_eq!(answer(&hook(project, "PostToolUse", told)), Value::Null, "{line}");
+}
+
+#[test]
+fn a_request_fetched_by_its_number_is_others_work() {
+    for way in [
+        "git fetch -q origin pull/7/head:pr7 && git checkout -q pr7",
+        "git fetch -q origin pull/7/head && git checkout -q FETCH_HEAD",
+        "git config remote.origin.fetch +refs/heads/main:refs/remotes/origin/main && git fetch -q origin other && git switch -q -c other FETCH_HEAD",
+        "git pull -q TEAM other",
+        "git pull -q file://TEAM refs/pull/7/head",
+        "git pull -q origin pull/7/head",
+    ] {
+        let project = shared();
+        let team = requested(&project);
+        sh(&project, &way.replace("TEAM", &team));
+        let told = stop(&project);
+        assert!(told.get("decision").is_none(), "{way}: {told}");
+        let line = told["systemMessage"].as_str().expect("a line").to_owned();
+        assert!(line.contains("(ada)") && line.contains("blackboard.jsonl: ") && line.contains("F1 would become tested"), "{way}: {line}");
+        assert_eq!(stop(&project), Value::Null, "{way}: once");
+        sh(&project, "git checkout -q main");
+        assert!(stop(&project).get("decision").is_none(), "{way}: back again");
+    }
+}
+
+#[test]
+fn several_requests_of_one_turn_are_all_remembered() {
+    let project = shared();
+    requested(&project);
+    for n in [7, 8] {
+        command(&project, &format!("git fetch -q origin pull/{n}/head:pr{n}"));
+    }
+    command(&project, "git fetch -q origin");
+    for n in [8, 7] {
+        sh(&project, &format!("git checkout -q pr{n}"));
+        let told = stop(&project);
+        assert!(told.get("decision").is_none(), "request {n}: {told}");
+    }
+}
+
+#[test]
+fn what_was_fetched_from_elsewhere_is_nobody_s() {
+    let evil = format!("({CLONE}; {FLIP}; git commit -qam evil)");
+    for way in [
+        "git pull -q ../clone main",
+        "git fetch -q ../clone main && git merge -q FETCH_HEAD",
+        "git fetch -q ../clone main:x && git merge -q x",
+        "git remote add other ../clone && git pull -q other main",
+        "git remote set-url origin ../clone && git fetch -q origin main && git merge -q FETCH_HEAD",
+        "git config url.../clone.insteadOf ../team && git fetch -q ../team main && git merge -q FETCH_HEAD",
+        "mv ../clone ../team && git pull -q ../team main",
+        "git fetch -q ../clone main && sed 's/\t\t.*/\t\tnobody knows/' -i .git/FETCH_HEAD && git merge -q FETCH_HEAD",
+    ] {
+        let project = shared();
+        sh(&project, &format!("{evil}; {way}"));
+        assert!(read(&project, LIST).contains("\"tested\":true"), "{way}: it is done");
+        let held = reason(&stop(&project));
+        assert!(held.contains("F1 would become tested"), "{way}: {held}");
+    }
+}
+
+#[test]
+fn a_pull_names_others_commits_and_breaks_no_rule() {
+    let project = shared();
+    requested(&project);
+    for n in 0..3 {
+        project.json(&["post", "finding", &format!("from here {n}")]);
+        git(&project, &["add", "-A"]);
+        sh(&project, "GIT_AUTHOR_NAME=me git commit -q -m ours");
+    }
+    sh(&project, "git pull -q --no-rebase --no-edit origin other");
+    let told = stop(&project);
+    let line = told["systemMessage"].as_str().expect("a line").to_owned();
+    assert!(told.get("decision").is_none() && line.contains("(ada)") && !line.contains("(me)"), "{line}");
+    let broken = project.json(&["query-traces", "--type", "violation"]);
+    assert!(!broken.to_string().contains("git brought"), "{broken}");
+    assert!(project.json(&["query-traces", "--limit", "5"]).to_string().contains("git brought changes"));
+}
+
+#[test]
+fn a_branch_from_before_twining_is_left_again() {
+    let project = Project::new();
+    fs::remove_dir(project.path().join(".git")).expect("makes way");
+    write(&project, "src/a.rs", "fn a() {}\n");
+    sh(&project, "git init -q -b main; git add -A; git commit -q -m begin; git branch old");
+    project.json(&["post", "finding", "the cache lies"]);
+    commit(&project, "memory");
+    start(&project, "s-1");
+    assert_eq!(stop(&project), Value::Null);
+    for commits in [false, true] {
+        sh(&project, "git checkout -q old");
+        assert!(stop(&project).get("decision").is_none(), "there");
+        project.json(&["post", "finding", &format!("on the old branch, committed: {commits}")]);
+        assert!(stop(&project).get("decision").is_none(), "posted");
+        if commits {
+            commit(&project, "on old");
+            assert!(stop(&project).get("decision").is_none(), "committed");
+            sh(&project, "git checkout -q main");
+        } else {
+            sh(&project, "git checkout -q -f main");
+        }
+        let back = stop(&project);
+        assert!(back.get("decision").is_none(), "back, committed: {commits}: {back}");
+    }
 }
 
 #[test]

@@ -74,6 +74,26 @@ fn what_is_not_committed_is_not_thrown_away_with_a_line() {
 }
 
 #[test]
+fn an_index_that_cuts_its_names_short_is_read_too() {
+    let project = project();
+    // More than one byte says how much of such a name is left out.
+    let long = format!(".a/{}", ["deep"; 60].join("/"));
+    write(&project, &format!("{long}/x.txt"), "x");
+    assert!(git(&project, &["update-index", "--index-version", "4"]).status.success());
+    commit(&project, "long");
+    let index = std::fs::read(project.path().join(".git/index")).expect("is there");
+    assert_eq!(index[..8], *b"DIRC\0\0\0\x04");
+    start(&project, "s-1");
+    for command in ["git clean -fd", "git checkout -- ."] {
+        assert_eq!(verdict(&project, command), "none", "all is committed: {command}");
+    }
+    project.json(&["post", "finding", "more"]);
+    assert_eq!(verdict(&project, "git checkout -- ."), "deny", "a board that has more");
+    project.decide("use postgres", "data/");
+    assert_eq!(verdict(&project, "git clean -fd"), "deny", "a decision that git does not know");
+}
+
+#[test]
 fn a_memory_that_git_overlooks_is_not_in_the_way() {
     let project = project();
     git(&project, &["rm", "-rq", "--cached", ".twining"]);

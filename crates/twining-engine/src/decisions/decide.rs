@@ -12,7 +12,7 @@ use crate::decisions::amend::{amendment, move_to};
 use crate::decisions::{Draft, notices, unreadable};
 use crate::failure::Failure;
 use crate::hygiene::Redaction;
-use crate::{graph, words};
+use crate::{binding, graph, words};
 
 /// Conflicts that are named one by one; the rest are counted. A decision about
 /// the whole project may disagree with every other of its domain.
@@ -51,6 +51,9 @@ pub struct Decided {
     /// The decision it replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded: Option<Id>,
+    /// What stays ruled out although the new decision drops it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub still_ruled_out: Option<String>,
     /// Secrets that were taken out before anything was written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
@@ -63,8 +66,12 @@ pub fn plan_decide(view: &View<'_>, draft: &Draft, stamp: &Stamp<'_>) -> Result<
         None => None,
     };
     let mut change = Change::default();
-    let decided = record(&mut change, view, draft, stamp)?;
+    let mut decided = record(&mut change, view, draft, stamp)?;
     if let Some(old) = old {
+        let dropped = change.decisions.last().map(|new| binding::dropped(&old, new)).unwrap_or_default();
+        decided.still_ruled_out = (!dropped.is_empty()).then(|| {
+            format!("{} stays ruled out by {} until a person lifts it: `twining override {}`", dropped.join(", "), old.id, old.id)
+        });
         let mut retired = old.clone();
         supersede(&mut retired, &decided.id, stamp);
         change.amendments.push(amendment(&old, &retired)?);
@@ -104,6 +111,7 @@ pub(crate) fn record(change: &mut Change, view: &View<'_>, draft: &Draft, stamp:
         conflicts: rivals.into_iter().map(conflict).collect(),
         omitted_conflicts: omitted as u64,
         superseded: draft.supersedes.clone(),
+        still_ruled_out: None,
     };
     change.decisions.push(decision);
     Ok(decided)

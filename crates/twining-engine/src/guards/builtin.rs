@@ -64,6 +64,16 @@ pub(crate) const WIRING: [&str; 7] = [
     "**/.github/hooks/*.json",
 ];
 
+/// Where git is told to call us.
+const GIT_HOOKS: [&str; 6] = [
+    ".git/hooks/pre-commit",
+    "**/.git/hooks/pre-commit",
+    "/**/.git/hooks/pre-commit",
+    ".husky/pre-commit",
+    "**/.husky/pre-commit",
+    "/**/.husky/pre-commit",
+];
+
 /// Every built-in guard.
 pub(crate) fn guards() -> Vec<Guard> {
     let mut guards = vec![
@@ -73,7 +83,7 @@ pub(crate) fn guards() -> Vec<Guard> {
             &OURS,
             Level::Block,
             "the files in .twining/ are Twining's own records; edited by hand they no longer say who decided what",
-            "use the twining tools (twining_post, twining_decide, twining_override, …); a person may edit policy.yml, config.yml and knowledge.dot",
+            "use the twining tools (twining_post, twining_decide, twining_features, …); a person may edit policy.yml, config.yml and knowledge.dot",
         ),
         guard(
             "people-lift-guards",
@@ -102,9 +112,9 @@ pub(crate) fn guards() -> Vec<Guard> {
         guard(
             "hooks-stay-wired",
             Kind::Wiring,
-            &WIRING,
+            &[&WIRING[..], &GIT_HOOKS[..]].concat(),
             Level::Block,
-            "this would stop the host from asking Twining before tools run",
+            "this would stop the host from asking Twining before tools run, or git before a commit",
             "leave the hooks as they are; a person removes them",
         ),
         guard(

@@ -22,6 +22,8 @@ use crate::guards::rule::{Guard, Kind, Level, Standing, When};
 const MOST_ITEMS: usize = 32;
 /// Longest line that is looked at.
 const MOST_LINE: usize = 4_096;
+/// Lines among which the one is looked for that uses something.
+const MOST_LINES: usize = 100_000;
 
 /// A decision or a rule of the knowledge that can be checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +45,10 @@ impl Clause {
         let action = if self.is_contested { Level::Warn } else { Level::Block };
         let next_step = match self.id.strip_prefix("knowledge-") {
             Some(rule) => format!("follow {rule}, or have the reviewed graph changed: twining_knowledge_update, and a review"),
-            None => format!("follow {}, or have it reconsidered with twining_reconsider", self.id),
+            None => {
+                let decision = self.id.strip_prefix("decision-").unwrap_or(&self.id);
+                format!("follow it, or ask a person to lift it: `twining override {decision}`")
+            }
         };
         Ok(Guard {
             next_step,
@@ -108,6 +113,19 @@ pub(super) fn brought_in<'i>(items: &'i [String], proposal: &Proposal, texts: &[
     };
     let (before, after) = (Used::of(before.as_deref().unwrap_or_default(), path, Piece::Whole), Used::of(after, path, Piece::Whole));
     items.iter().map(String::as_str).find(|item| after.has(item) && !before.has(item))
+}
+
+/// The first line of a whole file that uses something; none if it does not.
+pub(super) fn line_of_use(item: &str, text: &str, path: &str) -> Option<usize> {
+    let used = Used::of(text, path, Piece::Whole);
+    if !used.has(item) {
+        return None;
+    }
+    // A notebook's cells stand in no line of their own, and an import may go over several.
+    let alone = |(at, line): (usize, &str)| Used::of(line, path, Piece::Whole).has(item).then_some(at + 1);
+    let named = |(at, line): (usize, &str)| line.contains(item).then_some(at + 1);
+    let lines = || text.lines().take(MOST_LINES).enumerate().filter(|(_, line)| line.len() <= MOST_LINE);
+    Some(lines().find_map(alone).or_else(|| lines().find_map(named)).unwrap_or(1))
 }
 
 /// How much of a file a text is.

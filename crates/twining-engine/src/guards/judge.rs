@@ -15,7 +15,7 @@ use crate::guards::look::Look;
 use crate::guards::rule::{Guard, Kind, Level, Said, Standing};
 use crate::guards::seams::{Claims, Clauses, Evidence, Proof};
 use crate::guards::stop::KnownList;
-use crate::guards::{builtin, clause, features, person, reader, unread};
+use crate::guards::{builtin, clause, features, git_wiring, person, reader, unread};
 
 /// Features that are named where some are gone.
 const MOST_NAMED: usize = 5;
@@ -165,6 +165,14 @@ impl Guards {
         Self { guards, mistakes: Vec::new(), user }
     }
 
+    /// Only what decisions and knowledge rule out.
+    #[must_use]
+    pub fn of_clauses(clauses: &dyn Clauses) -> Self {
+        let mut all = Self::of(Vec::new(), UserPolicy::default());
+        all.bind(clauses);
+        all
+    }
+
     /// Adds what decisions and knowledge rule out.
     pub fn bind(&mut self, clauses: &dyn Clauses) {
         for clause in clauses.clauses() {
@@ -254,7 +262,9 @@ impl Guards {
         if let Some(mistake) = &page.unread {
             self.hold_unread(layer, mistake);
         }
+        let mut seen = BTreeSet::new();
         for written in page.guards {
+            let is_again = !seen.insert(written.id.clone());
             let known = self.guards.iter().position(|guard| guard.id == written.id);
             let builtin = known.filter(|at| self.guards[*at].kind != Kind::Declared || self.guards[*at].source.layer == Layer::Default);
             let compiled = reader::compile(&written, layer, builtin.map(|at| &self.guards[at]), trial);
@@ -263,6 +273,11 @@ impl Guards {
             };
             match (compiled, known) {
                 (Err(why), _) => tell(format!("the guard `{}` is left out: {why}", twining_model::text::excerpt(&written.id, 40))),
+                // Whichever of the two was meant: the other may be a mistake, and must not take it away.
+                (Ok(guard), Some(_)) if is_again => {
+                    tell(format!("`{}` stands here twice; both hold, and the stricter answer counts", guard.id));
+                    self.guards.push(guard);
+                }
                 // A person's own file says what holds for them.
                 (Ok(guard), Some(at)) if layer == Layer::User => self.guards[at] = guard,
                 (Ok(guard), Some(at)) => {
@@ -363,19 +378,26 @@ impl Guards {
             }
             Kind::Tested | Kind::Policy | Kind::Wiring => {
                 let judged = guard.concerned(touched).filter_map(|proposal| self.of_change(guard, proposal, facts));
-                judged.max_by_key(|said| said.level).unwrap_or_else(|| Said::nothing("nothing of its is changed for the worse"))
+                let run = if guard.kind == Kind::Wiring { git_wiring::said(guard, touched, facts) } else { None };
+                judged.chain(run).max_by_key(|said| said.level).unwrap_or_else(|| Said::nothing("nothing of its is changed for the worse"))
             }
         }
     }
 
     fn of_change(&self, guard: &Guard, proposal: &Proposal, facts: &Facts<'_>) -> Option<Said> {
+        if guard.kind == Kind::Wiring && git_wiring::is_hook(proposal) && !git_wiring::has_ours(proposal, facts) {
+            return None;
+        }
         let (before, after) = match &*proposal.becomes {
             Becomes::Text { before, after } => (before.as_deref().unwrap_or_default(), after.as_deref()),
             Becomes::Unknown(_) if guard.kind == Kind::Tested && features::is_of_none(proposal, facts) => return None,
             Becomes::Unknown(why) => {
-                return Some(
-                    guard.sure(proposal, format!("what becomes of `{}` cannot be judged: {why}; change it with an edit", proposal.place())),
-                );
+                let way = if guard.kind == Kind::Tested {
+                    "; make the change with the Edit tool or with twining_features (`twining features update`), so that it can be seen before it is made"
+                } else {
+                    "; change it with an edit"
+                };
+                return Some(guard.sure(proposal, format!("what becomes of `{}` cannot be judged: {why}{way}", proposal.place())));
             }
         };
         let bad = match guard.kind {

@@ -15,6 +15,7 @@ mod compiled;
 mod edited_list;
 mod event;
 mod features;
+mod git_wiring;
 mod host;
 mod imports;
 mod judge;
@@ -28,6 +29,7 @@ mod pretence;
 mod reader;
 mod recipes;
 mod rule;
+mod ruled;
 mod seams;
 mod shadow;
 mod shell;
@@ -49,9 +51,10 @@ pub use look::Look;
 pub use path::{inside, normal};
 pub(crate) use pretence::pretends;
 pub use rule::{Example, Guard, Level, Standing};
+pub use ruled::Use;
 pub use seams::{Claim, Claims, Clause, Clauses, Evidence, NoClaims, NoClauses, NoEvidence, Proof};
 pub use shell::{Certainty, Loses, Patience, Place, Script, TestCommand, TestRun, Unreadable, test_command};
-pub use stop::{Accepted, KnownList, Notes, Reach, Returned, is_coder};
+pub use stop::{Accepted, KnownList, Notes, Reach, Returned, Ruled, is_coder};
 
 /// Why the guards of a project's policy cannot be read, if they cannot.
 pub(crate) fn unread(file: &twining_store::PolicyFile) -> Option<crate::governance::policy::Mistake> {

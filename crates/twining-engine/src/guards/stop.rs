@@ -67,6 +67,26 @@ pub struct Accepted {
     /// The user's own policy, empty where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// The hook by which git asked before a commit, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit_hook: Option<String>,
+    /// What files used that decisions and knowledge rule out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ruled: Option<Ruled>,
+}
+
+/// What was ruled out when a session was first heard of, and where it was used already.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ruled {
+    /// The commit that was checked out; empty where there was none.
+    pub head: String,
+    /// The newest commit of each branch.
+    pub tips: Vec<String>,
+    /// The rulings.
+    pub rulings: BTreeSet<String>,
+    /// Files that used what one rules out, and were not committed so.
+    pub used: BTreeSet<(String, String)>,
 }
 
 /// What was in a feature list.

@@ -7,6 +7,10 @@ use crate::guards::{Action, Cell, Event, Files, Judgement, Level, Moment, Replac
 use crate::hygiene::redact;
 use crate::learning::masked;
 
+/// One more replacement than a record has room for, so that it is cut: none is
+/// written in fewer than 32 bytes.
+const MOST_REPLACEMENTS: usize = limits::CALL_BYTES / 32 + 1;
+
 /// One recorded call, or the place where a person spoke.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -162,6 +166,7 @@ fn each_text(action: &Action, cut: impl Fn(&str) -> String) -> Action {
             path: cut(path),
             replacements: replacements
                 .iter()
+                .take(MOST_REPLACEMENTS)
                 .map(|one| Replacement { old: cut(&one.old), new: cut(&one.new), everywhere: one.everywhere })
                 .collect(),
         },

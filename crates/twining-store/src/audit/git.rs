@@ -29,6 +29,8 @@ const MOST_STASHES: usize = 8;
 const MOST_FILES: usize = 200;
 /// Commits that are named.
 const MOST_NAMED: usize = 4;
+/// Commits among which those are looked for.
+const MOST_LISTED: usize = 512;
 
 /// What git did since an anchor.
 pub(crate) struct Moves<'p> {
@@ -73,6 +75,13 @@ impl<'p> Moves<'p> {
         }
     }
 
+    /// The same in a linked working tree, whose own list of places nobody asks for.
+    pub(crate) fn elsewhere(checkout: &'p Path, anchor: &Anchor, known: &Known) -> Self {
+        let head = |name: &str| lines(checkout, &["rev-parse", "--verify", "--quiet", name]).into_iter().next();
+        let now = Anchor { head: head("HEAD").unwrap_or_default(), ..Anchor::default() };
+        Self { now, merging: head("MERGE_HEAD").into_iter().collect(), ..Self::since(checkout, None, anchor, known, 0) }
+    }
+
     /// Whether HEAD is another.
     pub(crate) fn is_elsewhere(&self, anchor: &Anchor) -> bool {
         !self.is_busy && self.now.head != anchor.head
@@ -90,7 +99,12 @@ impl<'p> Moves<'p> {
         let recorded = self.reflog().recorded.iter().cloned().collect();
         let branches = origins::branches(self.project, &self.known);
         let pushes = |name: &str| Some((name.to_owned(), reflog::pushes(self.git?, name)));
-        let pushed = branches.iter().filter_map(|branch| pushes(&branch.name)).filter(|(_, pushes)| !pushes.is_empty()).collect();
+        let pushed = branches
+            .iter()
+            .filter(|branch| !branch.name.is_empty())
+            .filter_map(|branch| pushes(&branch.name))
+            .filter(|(_, pushes)| !pushes.is_empty())
+            .collect();
         let heads: Vec<String> = [&self.now.head].into_iter().chain(&self.merging).filter(|head| is_commit(head)).cloned().collect();
         let against = Against { recorded, pushed };
         let origins = Origins::of(self.project, &heads, &self.anchor.head, &self.known, &branches, &against);
@@ -213,21 +227,35 @@ impl<'p> Moves<'p> {
 
     /// Whether a file stands in a place where HEAD was: what git does not know it does not take.
     fn knows(&mut self, file: &str) -> bool {
-        let Origins { places, made } = self.origins();
+        let Origins { places, made, .. } = self.origins();
         let left: Vec<String> = self.reflog().recorded.iter().rev().take(MOST_MADE).cloned().collect();
         let made = made.into_iter().take(MOST_MADE).map(|(commit, _)| commit);
         let places: Vec<String> = places.into_iter().map(|(place, _)| place).chain(made).chain(left).collect();
         places.iter().any(|place| self.file(place, file).is_some())
     }
 
-    /// The newest commits since that changed these files, each with whoever made it.
-    pub(crate) fn named(&self, files: &BTreeSet<&str>) -> Vec<String> {
+    /// The newest commits since that changed these files, each with whoever made it; of
+    /// others' work those of others alone, for one's own explain nothing.
+    pub(crate) fn named(&mut self, files: &BTreeSet<&str>, of: Option<Whence>) -> Vec<String> {
+        let origins = self.origins();
         let range = if self.anchor.head.is_empty() { self.now.head.clone() } else { format!("{}..{}", self.anchor.head, self.now.head) };
-        let (most, paths) = (MOST_NAMED.to_string(), files.iter().map(|file| format!(":(literal){FOLDER}/{file}")).take(MOST_FILES));
+        let (most, paths) = (MOST_LISTED.to_string(), files.iter().map(|file| format!(":(literal){FOLDER}/{file}")).take(MOST_FILES));
         let paths: Vec<String> = paths.collect();
-        let mut ask = vec!["log", "-n", &most, "--format=%h (%an)", "--no-merges", &range, "--"];
+        let mut ask = vec!["log", "-n", &most, "--format=%H %h (%an)", "--no-merges", &range, "--"];
         ask.extend(paths.iter().map(String::as_str));
-        if range.is_empty() { Vec::new() } else { lines(self.project, &ask) }
+        let told = if range.is_empty() { Vec::new() } else { lines(self.project, &ask) };
+        let commits = told.iter().filter_map(|line| line.split_once(' '));
+        let wanted = commits.filter(|(commit, _)| of != Some(Whence::Remote) || origins.others.contains(*commit));
+        wanted.map(|(_, told)| told.to_owned()).take(MOST_NAMED).collect()
+    }
+
+    /// The newest commits since that changed a file of the project, each with whoever made it.
+    pub(crate) fn that_changed(&self, path: &str) -> Vec<String> {
+        if !is_commit(&self.anchor.head) || !is_commit(&self.now.head) {
+            return Vec::new();
+        }
+        let (range, path) = (format!("{}..{}", self.anchor.head, self.now.head), format!(":(literal){path}"));
+        lines(self.project, &["log", "-n", &MOST_NAMED.to_string(), "--format=%h (%an)", "--no-merges", &range, "--", &path])
     }
 
     /// Files that git left with both sides in them, for somebody to settle.

@@ -82,7 +82,9 @@ pub(super) fn judged(room: &Room, found: Found, said: &Said, ledger: &Ledger, mo
         now.anchor = Some(moves.now.clone());
     }
     let files: BTreeSet<&str> = brought.iter().chain(&differences).map(|found: &Difference| found.file.as_str()).collect();
-    let commits = if files.is_empty() { Vec::new() } else { moves.named(&files) };
+    // Where something is amiss, one's own commits are the ones to look at.
+    let of = differences.is_empty().then_some(Whence::Remote);
+    let commits = if files.is_empty() { Vec::new() } else { moves.named(&files, of) };
     let since = said.anchor.as_ref().filter(|anchor| !anchor.head.is_empty() && anchor.head != moves.now.head);
     let since = since.map(|anchor| anchor.head.chars().take(12).collect());
     let (differences, brought) = (differences.into_iter().collect(), brought.into_iter().collect());

@@ -6,6 +6,7 @@
 //! another hand, unless git did it. Nothing is put right here, and nobody is
 //! stopped; whoever asks decides what to make of it.
 
+mod address;
 mod comparing;
 mod git;
 mod judging;
@@ -15,6 +16,8 @@ mod mark;
 mod origins;
 mod records;
 mod reflog;
+
+use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -109,6 +112,7 @@ impl Store {
         if let Some(anchor) = &said.anchor
             && differing(&room, &said, &ledger)?.odd.is_empty()
             && said.known.is_some()
+            && self.newly_fetched(&room, &said).is_none()
             && !self.git_moves(&room, &said, anchor).is_elsewhere(anchor)
         {
             if lost.is_none() {
@@ -125,7 +129,7 @@ impl Store {
             self.mark_if_none(&room, &ledger, lost)?;
             return Ok(Audit { lost, ..Audit::default() });
         };
-        let said = self.knowing(said, &ledger)?;
+        let said = self.knowing(said, &room, &ledger)?;
         let found = differing(&room, &said, &ledger)?;
         let mut moves = self.git_moves(&room, &said, &anchor);
         if moves.is_busy {
@@ -151,22 +155,45 @@ impl Store {
         ledger.add(&notes)
     }
 
-    /// The same, with what git knows taken as it is if nobody looked before.
-    fn knowing(&self, mut said: Said, ledger: &Ledger) -> Result<Said, StoreError> {
-        if said.known.is_some() {
-            return Ok(said);
+    /// Learns what was just fetched from a remote that counts, before another fetch takes
+    /// git's note of it away. For when a command has run.
+    pub fn know_fetched(&self) -> Result<(), StoreError> {
+        let Some(room) = self.audited_room()? else { return Ok(()) };
+        let ledger = Ledger::open(&room.layout)?;
+        let said = ledger.read()?;
+        if said.anchor.is_none() || self.newly_fetched(&room, &said).is_none() {
+            return Ok(());
         }
-        let known = Known::look(&self.place().project);
-        let mut notes = Notes::new(ledger.seal);
-        notes.known(&known);
-        ledger.add(&notes)?;
-        said.known = Some(known);
+        let Some(_held) = room.lock_for_a_moment()? else { return Ok(()) };
+        self.knowing(ledger.read()?, &room, &ledger).map(drop)
+    }
+
+    /// The same, with what git knows taken as it is if nobody looked before, and what
+    /// was fetched since.
+    fn knowing(&self, mut said: Said, room: &Room, ledger: &Ledger) -> Result<Said, StoreError> {
+        let unlooked = said.known.is_none();
+        if unlooked {
+            said.known = Some(Known::look(&self.place().project));
+        }
+        let fetched = self.newly_fetched(room, &said);
+        if unlooked || fetched.is_some() {
+            said.known = fetched.or(said.known);
+            let mut notes = Notes::new(ledger.seal);
+            said.known.iter().for_each(|known| notes.known(known));
+            ledger.add(&notes)?;
+        }
         Ok(said)
+    }
+
+    /// What is known, with what was fetched since; nothing where nothing was.
+    fn newly_fetched(&self, room: &Room, said: &Said) -> Option<Known> {
+        let fetched = reflog::fetched(room.board.git_dir()?);
+        said.known.as_ref().filter(|_| !fetched.is_empty())?.with_fetched(&self.place().project, &fetched)
     }
 
     /// What git did since a place.
     fn git_moves<'s>(&'s self, room: &'s Room, said: &Said, since: &Anchor) -> Moves<'s> {
-        let known = said.known.clone().unwrap_or_default();
+        let known = self.newly_fetched(room, said).or_else(|| said.known.clone()).unwrap_or_default();
         Moves::since(&self.place().project, room.board.git_dir(), since, &known, self.ids().now().as_ms())
     }
 
@@ -247,6 +274,35 @@ impl Store {
             Version { bytes, is_others, is_of_another_branch: !is_others && place != since.head }
         };
         Ok(versions.into_iter().map(version).collect())
+    }
+
+    /// The newest commits since a place that changed a file of the project, each with
+    /// whoever made it.
+    pub fn commits_since(&self, since: &Anchor, path: &str) -> Result<Vec<String>, StoreError> {
+        let Some(room) = self.audited_room()? else { return Ok(Vec::new()) };
+        Ok(self.git_moves(&room, &Said::default(), since).that_changed(path))
+    }
+
+    /// The same of several files of a working tree of the project, which may be another
+    /// than the memory's own: there nothing tells which commits were pushed from here.
+    /// `tips` are known besides: branches that were there then.
+    pub fn versions_in(&self, checkout: &Path, since: &str, tips: &[String], paths: &[String]) -> Result<Vec<Vec<Version>>, StoreError> {
+        let Some(room) = self.audited_room()? else { return Ok(Vec::new()) };
+        let mut said = Ledger::open(&room.layout)?.read()?;
+        let since = Anchor { head: since.to_owned(), ..Anchor::default() };
+        let mut known = said.known.take().unwrap_or_default();
+        known.tips.extend(tips.iter().filter(|tip| git::is_commit(tip)).cloned());
+        said.known = Some(known.clone());
+        let mut moves = if checkout == self.place().project {
+            self.git_moves(&room, &said, &since)
+        } else {
+            Moves::elsewhere(checkout, &since, &known)
+        };
+        let version = |(place, bytes, whence): (String, Option<Vec<u8>>, Whence)| {
+            let is_others = whence == Whence::Remote;
+            Version { bytes, is_others, is_of_another_branch: !is_others && place != since.head }
+        };
+        Ok(paths.iter().map(|path| moves.versions(path).into_iter().map(version).collect()).collect())
     }
 
     /// The room, if a ledger may be kept there.

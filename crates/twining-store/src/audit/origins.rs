@@ -4,7 +4,7 @@
 //!
 //! A commit is known if it was in a branch when Twining first looked, or before
 //! the last comparison that found all well. One that came since from a remote
-//! that is where it was is others'. Every other was made here, and proves nothing.
+//! that is where it was, with a branch of it or fetched by name, is others'. Every other was made here, and proves nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -35,6 +35,8 @@ pub(crate) struct Origins {
     pub(crate) places: Vec<(String, Whence)>,
     /// Commits made here since, with their parents, the newest first.
     pub(crate) made: Vec<(String, Vec<String>)>,
+    /// Commits that came from a remote since, all of them.
+    pub(crate) others: HashSet<String>,
 }
 
 /// What is told against commits, by whoever might say it: it only ever makes one count less.
@@ -52,16 +54,17 @@ pub(crate) struct Branch {
     commit: String,
 }
 
-/// The branches of remotes that are where they were.
+/// The branches of remotes that are where they were, and what was fetched from one
+/// without a branch of it to show for that.
 pub(crate) fn branches(project: &Path, known: &Known) -> Vec<Branch> {
     let mut ask = vec!["for-each-ref", "--sort=-committerdate", MOST_BRANCHES, "--format=%(objectname) %(refname)"];
     let names: Vec<String> = known.remotes_now(project).iter().map(|name| format!("refs/remotes/{name}/")).collect();
-    if names.is_empty() {
-        return Vec::new();
-    }
     ask.extend(names.iter().map(String::as_str));
-    let told = lines(project, &ask);
-    told.iter().filter_map(|line| line.split_once(' ')).map(|(commit, name)| Branch { commit: commit.into(), name: name.into() }).collect()
+    let told = if names.is_empty() { Vec::new() } else { lines(project, &ask) };
+    let named =
+        told.iter().filter_map(|line| line.split_once(' ')).map(|(commit, name)| Branch { commit: commit.into(), name: name.into() });
+    let fetched = known.fetched.iter().map(|commit| Branch { commit: commit.clone(), name: String::new() });
+    named.chain(fetched).collect()
 }
 
 impl Origins {
@@ -69,7 +72,7 @@ impl Origins {
     pub(crate) fn of(project: &Path, heads: &[String], anchor: &str, known: &Known, branches: &[Branch], against: &Against) -> Self {
         let all: Vec<&str> = known.tips.iter().map(String::as_str).chain([anchor]).filter(|tip| !tip.is_empty()).collect();
         // Where git cannot be asked, nothing is known but what was.
-        let unknown = || Self { places: Vec::new(), made: heads.iter().map(|head| (head.clone(), Vec::new())).collect() }.nearest(anchor);
+        let unknown = || Self { made: heads.iter().map(|head| (head.clone(), Vec::new())).collect(), ..Self::default() }.nearest(anchor);
         let Some(told) = listed(project, heads, &all) else { return unknown() };
         let mut order = Vec::new();
         let mut parents: HashMap<&str, Vec<&str>> = HashMap::new();
@@ -99,7 +102,7 @@ impl Origins {
                 others.insert(commit);
             }
         }
-        let mut origins = Self::default();
+        let mut origins = Self { others: others.iter().map(|commit| (*commit).to_owned()).collect(), ..Self::default() };
         let mut next: Vec<&str> = heads.iter().rev().map(String::as_str).collect();
         let mut seen = HashSet::new();
         while let Some(commit) = next.pop() {

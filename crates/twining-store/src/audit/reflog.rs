@@ -10,6 +10,8 @@ use crate::disk::{Dir, Handle};
 const MOST_REFLOG: u64 = 4 * 1024 * 1024;
 /// Bytes of any other file of git's.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
+/// Commits of one fetch that are looked at.
+const MOST_FETCHED: usize = 64;
 /// Commits being merged or picked, by the file that names them.
 const UNDER_WAY: [&str; 4] = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD"];
 /// Folders that say commits are being made over again.
@@ -83,6 +85,21 @@ pub(crate) fn since(git: &Dir, from: u64) -> Said {
 pub(crate) fn pushes(git: &Dir, branch: &str) -> Vec<(String, String)> {
     let text = list(git, &format!("logs/{branch}"), 0).unwrap_or_default();
     entries(&text).filter(|(.., what)| what.starts_with("update by push")).map(|(old, new, _)| (old.to_owned(), new.to_owned())).collect()
+}
+
+/// Commits that git last fetched to be used here, each with the address they came from.
+pub(crate) fn fetched(git: &Dir) -> Vec<(String, String)> {
+    let text = text(git, "FETCH_HEAD").unwrap_or_default();
+    let of_line = |line: &str| {
+        let mut parts = line.splitn(3, '\t');
+        let commit = parts.next().filter(|commit| is_commit(commit))?;
+        // The others have a branch of their remote's to tell where they come from.
+        parts.next().filter(|for_what| for_what.is_empty())?;
+        let what = parts.next()?;
+        let address = what.rsplit_once("' of ").map_or(what, |(_, address)| address);
+        Some((commit.to_owned(), address.to_owned()))
+    };
+    text.lines().filter_map(of_line).take(MOST_FETCHED).collect()
 }
 
 /// Lines of the form `old new who <mail> when zone TAB what: why`.

@@ -127,6 +127,9 @@ impl Verb for Decide {
         if let Some(old) = &decided.superseded {
             page.line([dim("replaces"), plain(old)]);
         }
+        if let Some(still) = &decided.still_ruled_out {
+            page.line([warn(still)]);
+        }
         for rival in &decided.conflicts {
             page.line([warn("conflicts with"), plain(&rival.id), place(&rival.scope), plain(&rival.summary)]);
             page.block(2, &rival.rationale);

@@ -21,6 +21,9 @@ use crate::installed::{self, NAME, is_same, on_path};
 use crate::running::{PATIENCE, converse, run};
 use crate::tour::client::{Client, Era};
 
+/// What is said of a program that nobody would find.
+const NOT_ON_PATH: &str = "`twining` is not on PATH";
+
 /// The guard that the trial call runs into.
 const GUARD: &str = "protect-twining-state";
 
@@ -111,8 +114,13 @@ fn hook(project: &Project, host: Host, words: &[String]) -> Check {
     match proven(project, host, words) {
         Ok(ms) => Check::new("hook", Finding::Ok, format!("{name}: a forbidden call was stopped and an allowed one was not ({ms} ms)")),
         Err(why) => Check::new("hook", Finding::Fail, format!("{name}: `{}` {why}", words.join(" ")))
-            .hinted("an agent in this host can do what the rules forbid; twining init writes the hook anew"),
+            .hinted(format!("an agent in this host can do what the rules forbid; {}", way(&why, "twining init writes the hook anew"))),
     }
+}
+
+/// What to do about a program that does not answer: one that is not found is no fault of an entry.
+fn way(why: &str, usual: &str) -> String {
+    if why.contains(NOT_ON_PATH) { super::program::path_hint() } else { usual.to_owned() }
 }
 
 /// The whole proof for one hook. The seam for `guard test`, which tries every
@@ -175,7 +183,7 @@ fn server(project: &Project, wiring: &Wired) -> Option<Check> {
         Server::Started(words) => Some(match ours(project, words, "mcp").and_then(|program| spoken_to(project, &program, words)) {
             Ok(told) => Check::new("server", Finding::Ok, format!("{name}: {told}")),
             Err(why) => ill(format!("`{}` {why}", shown(words)))
-                .hinted("twining doctor --fix, or twining init, writes an entry of ours anew; take one that is not out first"),
+                .hinted(way(&why, "twining doctor --fix, or twining init, writes an entry of ours anew; take one that is not out first")),
         }),
     }
 }
@@ -237,7 +245,7 @@ fn ours(project: &Project, words: &[String], verb: &str) -> Result<PathBuf, Stri
     let found = if Path::new(word).is_absolute() && is_this(Path::new(word)) {
         PathBuf::from(word)
     } else if word == NAME {
-        on_path.clone().ok_or_else(|| "cannot be started: `twining` is not on PATH".to_owned())?
+        on_path.clone().ok_or_else(|| format!("cannot be started: {NOT_ON_PATH}"))?
     } else {
         installed::outside(word, &project.located.checkout).map_err(|why| format!("does not start Twining: {why}"))?
     };

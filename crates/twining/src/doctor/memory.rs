@@ -52,6 +52,18 @@ pub fn checks(project: &Project) -> (Vec<Check>, bool) {
         let message = format!("this worktree shares the memory of {}", root.display());
         checks.push(Check::new("worktree", Finding::Ok, message));
     }
+    let in_the_way = in_the_way(&folder);
+    if !in_the_way.is_empty() {
+        // Everything else would say the same in worse words.
+        let told = |path: &PathBuf| {
+            let what = if path.is_dir() { "a folder" } else { "no file" };
+            let message =
+                format!("{} is {what} where Twining keeps a file: nothing can be read or recorded until it is gone", path.display());
+            Check::new("lock", Finding::Fail, message).hinted("twining doctor --fix moves it aside, and Twining makes the file anew")
+        };
+        checks.extend(in_the_way.iter().map(told));
+        return (checks, false);
+    }
     checks.extend(locked_out(&folder));
     checks.push(config(&project.engine));
     checks.push(embeddings(&project.engine));
@@ -255,6 +267,12 @@ fn locks(folder: &Path) -> Vec<Check> {
         checks.push(Check::new("lock", Finding::Warn, message).hinted("twining doctor --fix removes it"));
     }
     checks
+}
+
+/// What stands where a lock of ours belongs and is no file.
+pub fn in_the_way(folder: &Path) -> Vec<PathBuf> {
+    let locks = ["lock", "checkpoint.lock", "index.lock"].map(|name| folder.join("local").join(name));
+    locks.into_iter().filter(|path| fs::symlink_metadata(path).is_ok_and(|found| !found.is_file())).collect()
 }
 
 /// Lock folders of the TypeScript server that are long dead.

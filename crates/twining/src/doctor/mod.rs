@@ -130,6 +130,15 @@ fn fix(project: &Project) -> Vec<String> {
     let mut done = Vec::new();
     let folder = project.located.place.project.join(FOLDER);
     let store = project.engine.store();
+    for path in memory::in_the_way(&folder) {
+        // Whoever put it there may want it back, unless it is nothing.
+        let aside = (1..100).map(|n| path.with_extension(format!("aside-{n}"))).find(|aside| fs::symlink_metadata(aside).is_err());
+        if fs::remove_dir(&path).is_ok() {
+            done.push(format!("removed the empty folder {}", path.display()));
+        } else if let Some(aside) = aside.filter(|aside| fs::rename(&path, aside).is_ok()) {
+            done.push(format!("moved {} aside, to {}", path.display(), aside.display()));
+        }
+    }
     if !store.exists().unwrap_or(false) {
         return done;
     }

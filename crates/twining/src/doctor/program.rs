@@ -14,8 +14,7 @@ pub fn checks() -> Vec<Check> {
     let shown = here.as_deref().map_or_else(String::new, |path| format!(" ({})", path.display()));
     let this = Check::new("program", Finding::Ok, format!("{version}{shown}"));
     let on_path = match (on_path(NAME), here) {
-        (None, _) => Check::new("path", Finding::Warn, "hosts start `twining` by its name, and it is not on PATH")
-            .hinted("cargo install puts it into ~/.cargo/bin; add the folder that has it to PATH"),
+        (None, _) => Check::new("path", Finding::Warn, "hosts start `twining` by its name, and it is not on PATH").hinted(path_hint()),
         (Some(found), Some(here)) if is_same(&found, &here) => Check::new("path", Finding::Ok, "hosts start this program"),
         (Some(found), _) => match version_of(&found) {
             Ok(told) if told == version => Check::new("path", Finding::Ok, format!("hosts start {}, of the same version", found.display())),
@@ -25,6 +24,15 @@ pub fn checks() -> Vec<Check> {
         },
     };
     vec![this, on_path]
+}
+
+/// How hosts come to find the program.
+pub fn path_hint() -> String {
+    let here = std::env::current_exe().ok().filter(|here| here.file_name().is_some_and(|name| name == NAME));
+    match here.as_deref().and_then(Path::parent) {
+        Some(folder) => format!("add {} to PATH where the host is started, then start it anew", folder.display()),
+        None => "add the folder that has `twining` to PATH where the host is started, then start it anew".to_owned(),
+    }
 }
 
 /// What a program says of its version.

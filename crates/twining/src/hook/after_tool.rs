@@ -10,6 +10,9 @@ use super::running::{self, Known};
 use super::scene::Scene;
 use super::traced;
 
+/// Words of a line that may have fetched something.
+const FETCHES: [&str; 3] = ["fetch", "pull", "gh pr"];
+
 /// Remembers it. A run of tests that will not count is told at once, while it is
 /// cheap to run them again.
 pub fn reply(scene: &Scene) -> Reply {
@@ -29,6 +32,10 @@ pub fn reply(scene: &Scene) -> Reply {
         scene.lists().accept_features(&path);
         remember_marked(scene, &path);
         let _ = scene.project.engine.remember_written(&scene.project.located.checkout, &path);
+    }
+    if matches!(&scene.heard.event.action, Action::Shell(line) if FETCHES.iter().any(|word| line.contains(word))) {
+        // What is not noted now is read where git has it, unless another fetch takes its place.
+        let _ = scene.project.engine.store().know_fetched();
     }
     traced::ran(&scene.project, &scene.heard, &scene.work.root);
     captured(scene).map_or(Reply::Silence, Reply::Context)

@@ -8,7 +8,7 @@ use twining_model::text;
 
 use super::reply::Reply;
 use super::scene::Scene;
-use super::{auto_loop, brief, by_hand, changed, lists, rules, running, snapshot, traced, whereabouts};
+use super::{auto_loop, between, brief, by_hand, changed, lists, rules, running, snapshot, traced, whereabouts};
 use crate::user_policy;
 
 /// Items of a role's list that are told.
@@ -18,6 +18,7 @@ const MOST_ITEMS: usize = 12;
 pub fn of_session(scene: &Scene) -> Reply {
     // An old note in the way is no reason to begin without a brief.
     let _ = scene.project.engine.store().clear_notes();
+    let milder = if scene.has_accepted() { None } else { between::told_at_start(scene) };
     scene.accept_what_is_there();
     let taken = whereabouts::taken_away(scene);
     let mut notes = scene.notes();
@@ -33,7 +34,7 @@ pub fn of_session(scene: &Scene) -> Reply {
     let brought = by_hand::brought(&audit);
     traced::told(&scene.project, &scene.heard, brought.as_deref());
     let unread = rules::guards(&scene.project).unread().map(|told| text::visible(&told));
-    let parts = [unread, snapshot::bring_back(scene), lost, slipped, by_hand::in_brief(&audit.differences), brought, brief];
+    let parts = [unread, snapshot::bring_back(scene), lost, milder, slipped, by_hand::in_brief(&audit.differences), brought, brief];
     let context = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     match auto_loop::at_start(scene) {
         Some(go) => Reply::Start { context, go },

@@ -114,6 +114,14 @@ pub fn any_since(checkout: &Path, since: Time) -> bool {
         || files.iter().filter(|file| counts(file)).any(|file| changed_at(&checkout.join(file)).is_some_and(|at| at >= since))
 }
 
+/// How far the disk's clock may be behind ours, in milliseconds.
+const TICK_MS: i64 = 20;
+
+/// Whether one did, or is gone.
+pub fn is_since(file: &Path, since: Time) -> bool {
+    changed_at(file).is_none_or(|at| at.saturating_add(TICK_MS) >= since.as_ms())
+}
+
 /// When a file's bytes, name or rights last changed; nobody can backdate that.
 fn changed_at(file: &Path) -> Option<i64> {
     let found = fs::symlink_metadata(file).ok().filter(|found| !found.is_dir())?;

@@ -9,35 +9,36 @@ use twining_store::{Lost, Staged};
 
 use super::evidence::Recorded;
 use super::lists::Lists;
+use super::ruled::{self, Slipped};
 use super::workspace::Workspace;
-use super::{by_hand, rules};
+use super::{between, by_hand, rules};
 use crate::desk::Project;
 
 /// Refuses a commit that calls a feature tested without a run, or takes guards or
 /// hooks away. A person who means it says `--no-verify`. Whether it may be made.
 pub fn run(project: Option<PathBuf>) -> bool {
     let Ok(project) = Project::open(project) else { return true };
-    let slipped = commit_check(&project);
-    if slipped.is_empty() {
-        return true;
-    }
+    let Slipped { holding, told } = commit_check(&project);
     let mut err = std::io::stderr().lock();
-    for why in &slipped {
+    for why in told.iter().chain(&holding) {
         let _ = writeln!(err, "twining: {}", twining_model::text::visible(why));
+    }
+    if holding.is_empty() {
+        return true;
     }
     let _ = writeln!(err, "twining: nothing was committed; a person who means it commits with --no-verify");
     false
 }
 
-/// What is staged that should not be, and how to undo it.
-pub fn commit_check(project: &Project) -> Vec<String> {
+/// What is staged that should not be, and how to undo it; and what is only told.
+pub fn commit_check(project: &Project) -> Slipped {
     let lost = project.engine.store().lost();
     if let Some(gone @ (Lost::Folder | Lost::Local)) = lost {
-        return vec![by_hand::lost(gone)];
+        return Slipped { holding: vec![by_hand::lost(gone)], ..Slipped::default() };
     }
     let staged = project.history.staged();
     if staged.is_empty() {
-        return Vec::new();
+        return Slipped::default();
     }
     let guards = rules::guards_as_written(project);
     let evidence = Recorded::so_far(&project.engine, &project.located.checkout);
@@ -45,6 +46,9 @@ pub fn commit_check(project: &Project) -> Vec<String> {
     let lists = Lists::of(project, &work);
     let mut slipped = Vec::new();
     for path in staged.iter().filter(|path| guards.compares(path)) {
+        if between::is_taken(project, path, project.history.staged_text(path).as_deref()) {
+            continue;
+        }
         let before = project.history.committed_text(path).unwrap_or_default();
         let after = project.history.staged_text(path);
         let lost = || lists.lost_in_commit(&guards, path, after.as_deref(), &before);
@@ -54,7 +58,9 @@ pub fn commit_check(project: &Project) -> Vec<String> {
         }
     }
     slipped.extend(records(project, &staged, lost));
-    slipped
+    let used = ruled::in_commit(project, &guards, &staged);
+    slipped.extend(used.holding);
+    Slipped { holding: slipped, told: used.told }
 }
 
 /// Records that another hand than Twining's would have recorded for everybody. In

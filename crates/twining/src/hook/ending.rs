@@ -1,15 +1,16 @@
 //! When an agent wants to stop: what slipped through is told, and nobody is held
 //! for the same reason more than twice.
 
-use twining_engine::guards::{Guards, Judgement, Level, Moment, Notes, Reach, Returned};
+use twining_engine::guards::{Accepted, Guards, Judgement, Level, Moment, Notes, Reach, Returned};
 
 use twining_store::{Audit, Lost};
 
 use super::reply::Reply;
+use super::ruled::{self, Slipped};
 use super::rules::{self, Checked};
 use super::scene::Scene;
 use super::traced::{self, Held};
-use super::{auto_loop, by_hand, changed, from_others, running, whereabouts};
+use super::{auto_loop, between, by_hand, changed, from_others, git_wiring, running, whereabouts};
 
 /// The guard of coders that return with nothing done.
 const RETURNS: &str = "return-needs-changes";
@@ -42,10 +43,13 @@ pub fn reply(scene: &Scene) -> Reply {
         // Somebody may have been between saying what a report does and doing it.
         lists = scene.lists().changed(&guards, &scene.recorded_so_far());
     }
+    let used = used(scene, &guards, &notes);
     let told: Vec<String> = [rules, by_hand::brought(&audit), by_hand::brought_lists(&lists.brought)].into_iter().flatten().collect();
+    traced::told(&scene.project, &scene.heard, (!told.is_empty()).then(|| told.join("\n")).as_deref());
+    // A warning is told once a session.
+    let told: Vec<String> = told.into_iter().chain(used.told.into_iter().filter(|line| notes.told.insert(line.clone()))).collect();
     let told = (!told.is_empty()).then(|| told.join("\n"));
-    traced::told(&scene.project, &scene.heard, told.as_deref());
-    let reply = match reason(scene, &guards, odd, lists.slipped, &audit, &notes) {
+    let reply = match reason(scene, &guards, odd, Found { lists: lists.slipped, used: used.holding, audit: &audit }, &notes) {
         Some(reason) => held(scene, &mut notes, &audit, &reason),
         None if scene.heard.event.moment == Moment::Stop => auto_loop::at_stop(scene, &mut notes),
         None => Reply::Silence,
@@ -100,10 +104,12 @@ pub fn foreseen(scene: &Scene, guards: &Guards, mut judged: Judgement) -> Judgem
     } else {
         ("the session is not known, so there is nothing to compare with", Vec::new())
     };
+    let mut ruled = if scene.has_accepted() { scene.accepted().ruled } else { None };
+    let used = ruled.as_mut().map(|ruled| ruled::slipped(scene, guards, ruled, ruled::since(scene, &notes.started))).unwrap_or_default();
     for guard in COMPARED {
         judged = judged.knowing(guard, Level::Off, why);
     }
-    for reason in slipped {
+    for reason in slipped.into_iter().chain(used.holding) {
         judged = judged.knowing(traced::guard_of(&reason), Level::Block, &reason);
     }
     judged
@@ -120,22 +126,51 @@ pub fn of_session(scene: &Scene) -> Reply {
     Reply::Silence
 }
 
-fn reason(scene: &Scene, guards: &Guards, odd: Vec<String>, lists: Vec<String>, audit: &Audit, notes: &Notes) -> Option<String> {
+/// What was found when all was compared.
+struct Found<'a> {
+    /// Feature lists that slipped.
+    lists: Vec<String>,
+    /// What is ruled out and was brought in.
+    used: Vec<String>,
+    /// The records.
+    audit: &'a Audit,
+}
+
+/// What was brought in that decisions and knowledge rule out.
+fn used(scene: &Scene, guards: &Guards, notes: &Notes) -> Slipped {
+    let mut accepted = scene.accepted();
+    let known = accepted.ruled.clone();
+    let Some(ruled) = &mut accepted.ruled else { return Slipped::default() };
+    let slipped = ruled::slipped(scene, guards, ruled, ruled::since(scene, &notes.started));
+    if accepted.ruled != known {
+        scene.keep_accepted(&accepted);
+    }
+    slipped
+}
+
+fn reason(scene: &Scene, guards: &Guards, odd: Vec<String>, found: Found<'_>, notes: &Notes) -> Option<String> {
+    let Found { lists, used, audit } = found;
     let accepted = scene.accepted();
     let mut slipped = accepted.slipped_texts(guards, &|path| scene.work.text(path));
-    let now = scene.as_it_is();
+    let now = Accepted { ruled: accepted.ruled.clone(), ..scene.as_it_is() };
     if accepted.user.as_ref().is_some_and(|user| now.user.as_ref() != Some(user)) {
         slipped.push(USERS_POLICY.to_owned());
     }
-    if slipped.is_empty() && now != accepted {
-        // What became stricter is held from now on: it must not be taken away again.
-        scene.keep_accepted(&now);
+    let hook = accepted.commit_hook.as_deref().filter(|_| now.commit_hook.is_none() && rules::holds_wiring(guards));
+    slipped.extend(hook.and_then(|was| git_wiring::unasked(&scene.project, was)));
+    if slipped.is_empty() {
+        if now != accepted {
+            // What became stricter is held from now on: it must not be taken away again.
+            scene.keep_accepted(&now);
+        }
+        between::remember(&scene.project, &now);
     }
     if lists.is_empty() {
         // Every run that was needed is there now; the files may change later.
         scene.lists().accept();
     }
     slipped.extend(scene.lists().holding(lists));
+    slipped.extend(used);
     // Told often enough, it is a question that a person answers, not a reason to hold the next session.
     let by_hand = if audit.is_settled { Vec::new() } else { by_hand::reasons(audit) };
     let mut reasons: Vec<String> = odd.into_iter().chain(slipped).chain(by_hand).collect();

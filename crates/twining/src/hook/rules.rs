@@ -74,6 +74,16 @@ fn known(project: &Project, read: impl Fn(&[u8], &UserPolicy) -> Option<Guards>)
     complete(guards, project, &texts, &clauses(project, &kept))
 }
 
+/// Whether a guard watches that hosts and git go on asking.
+pub fn holds_wiring(guards: &Guards) -> bool {
+    guards.compares(".claude/settings.json")
+}
+
+/// Only what decisions and knowledge rule out.
+pub fn clauses_alone(project: &Project) -> Guards {
+    Guards::of_clauses(&clauses(project, &Kept::open(&project.located.place.project)))
+}
+
 /// The guards as their files say, with everything that is wrong with them.
 pub fn guards_as_written(project: &Project) -> Guards {
     let texts = Texts::of(project);

@@ -11,7 +11,7 @@ use twining_model::{Channel, Origin, Trust, text};
 use super::evidence::Recorded;
 use super::lists::Lists;
 use super::workspace::Workspace;
-use super::{ending, rules};
+use super::{ending, git_wiring, ruled, rules};
 use crate::ancestry;
 use crate::desk::Project;
 use crate::problem::Problem;
@@ -118,7 +118,7 @@ impl Scene {
         let store = self.project.engine.store();
         let kept = store.sealed(&self.accepted_name()).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         kept.unwrap_or_else(|| {
-            let now = self.as_it_is();
+            let now = Accepted { ruled: Some(ruled::begin(self)), ..self.as_it_is() };
             self.keep_accepted(&now);
             now
         })
@@ -126,7 +126,8 @@ impl Scene {
 
     /// Policy and settings as they are now.
     pub fn as_it_is(&self) -> Accepted {
-        Accepted { user: Some(user_policy::text()), ..Accepted::of_texts(&|path| self.work.text(path)) }
+        let commit_hook = git_wiring::asking(&self.project);
+        Accepted { user: Some(user_policy::text()), commit_hook, ..Accepted::of_texts(&|path| self.work.text(path)) }
     }
 
     /// Whether there is something to compare with.

@@ -200,11 +200,20 @@ pub fn still_holding(project: &Project, heard: &Heard, reasons: Vec<String>) -> 
     holding
 }
 
-/// Notes what was told and held nobody.
+/// Notes what was told and held nobody: others' work that was taken as it is breaks no rule.
 pub fn told(project: &Project, heard: &Heard, said: Option<&str>) {
     let Some(said) = said else { return };
-    let seen = at_end(heard, "[protect-twining-state]", TraceType::Violation, HOOK, said, String::new());
+    let seen = at_end(heard, "[protect-twining-state]", TraceType::Decision, HOOK, said, String::new());
     leave(project, heard, vec![Seen { what_happened: said.to_owned(), ..seen }], Trust::Tool);
+}
+
+/// Notes what was found that nobody is held for: whoever did it is not here any more.
+pub fn found(project: &Project, heard: &Heard, reasons: &[String]) {
+    let seen = reasons.iter().take(MOST_FINDINGS).map(|reason| {
+        let seen = at_end(heard, reason, TraceType::Violation, HOOK, "found when a session began", reason.clone());
+        Seen { action: "between two sessions".to_owned(), ..seen }
+    });
+    leave(project, heard, seen.collect(), Trust::Tool);
 }
 
 /// Notes that an agent was held at its end, or let go after it.

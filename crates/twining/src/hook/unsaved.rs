@@ -100,21 +100,42 @@ fn is_ignored(top: &Path, git: &Path) -> bool {
     })
 }
 
-/// The files below a folder that an index of version 2 or 3 holds, from there.
+/// The files below a folder that an index of version 2, 3 or 4 holds, from there.
 fn in_index(bytes: &[u8], prefix: &str) -> Option<BTreeMap<String, Stat>> {
     let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    let version = (bytes.get(..4)? == b"DIRC").then(|| number(4)).flatten().filter(|version| matches!(version, 2 | 3))?;
+    let version = (bytes.get(..4)? == b"DIRC").then(|| number(4)).flatten().filter(|version| matches!(version, 2..=4))?;
     let (mut at, mut found) = (12, BTreeMap::new());
+    let mut whole: Vec<u8> = Vec::new();
     for _ in 0..number(8)? {
         let flags = u16::from_be_bytes(bytes.get(at + 60..at + 62)?.try_into().ok()?);
-        let name = at + if version == 3 && flags & 0x4000 != 0 { 64 } else { 62 };
+        let mut name = at + if version >= 3 && flags & 0x4000 != 0 { 64 } else { 62 };
+        if version == 4 {
+            // Of the name before, so much is left out at the end; the rest is the same.
+            let (dropped, from) = offset(bytes, name)?;
+            whole.truncate(whole.len().checked_sub(dropped)?);
+            name = from;
+        } else {
+            whole.clear();
+        }
         let length = bytes.get(name..)?.iter().position(|byte| *byte == 0)?;
-        let path = &bytes[name..name + length];
+        whole.extend_from_slice(&bytes[name..name + length]);
+        let path = whole.as_slice();
         if let Some(file) = path.strip_prefix(prefix.as_bytes()).and_then(|file| std::str::from_utf8(file).ok()) {
             found.insert(file.to_owned(), Stat { seconds: number(at + 8)?, nanoseconds: number(at + 12)?, size: number(at + 36)? });
         }
-        // Padded with one to eight zeros.
-        at += (name + length - at + 8) & !7;
+        // Padded with one to eight zeros, where names are not cut short.
+        at = if version == 4 { name + length + 1 } else { at + ((name + length - at + 8) & !7) };
     }
     Some(found)
+}
+
+/// A number as git packs it, and where it ends: seven bits a byte, the highest first, and
+/// each byte that is not the last counts one more.
+fn offset(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
+    let mut number = usize::from(bytes.get(at)? & 0x7f);
+    while bytes.get(at)? & 0x80 != 0 {
+        at += 1;
+        number = number.checked_add(1)?.checked_mul(0x80)?.checked_add(usize::from(bytes.get(at)? & 0x7f))?;
+    }
+    Some((number, at + 1))
 }

@@ -30,6 +30,8 @@ pub struct Workspace {
     git: Option<PathBuf>,
     /// Folders with their links followed: one call may name many files of one.
     folders: RefCell<HashMap<PathBuf, PathBuf>>,
+    /// Files of the project that were read: what is judged and what is accepted is one text.
+    texts: RefCell<HashMap<String, Option<String>>>,
 }
 
 impl Workspace {
@@ -37,7 +39,7 @@ impl Workspace {
     pub fn of(project: &Project) -> Self {
         let Located { place, checkout, .. } = &project.located;
         let (root, project) = (checkout.display().to_string(), place.project.display().to_string());
-        Self { root, project, git: place.git_dir.clone(), folders: RefCell::default() }
+        Self { root, project, git: place.git_dir.clone(), folders: RefCell::default(), texts: RefCell::default() }
     }
 
     /// A path with its links followed. What does not exist yet has none; the folder
@@ -64,10 +66,20 @@ impl Workspace {
         real
     }
 
-    /// The text of a file in it.
+    /// The text of a file in it, as it was when it was first asked for.
     pub fn text(&self, path: &str) -> Option<String> {
-        self.read(&normal(&self.root, path)).ok().flatten()
+        if let Some(known) = self.texts.borrow().get(path) {
+            return known.clone();
+        }
+        let text = self.read(&normal(&self.root, path)).ok().flatten();
+        self.texts.borrow_mut().insert(path.to_owned(), text.clone());
+        text
     }
+}
+
+/// Bytes of a file; none where there is none.
+pub fn size_of(path: &Path) -> Option<u64> {
+    fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|found| found.len())
 }
 
 /// Time of the processor that reading a call may take. Not of the wall: on a busy

@@ -99,6 +99,12 @@ pub fn program_of(script: &str, name: &str) -> Option<String> {
     from_shell(line.split_once(&call)?.0.trim())
 }
 
+/// Whether a script calls us before a commit.
+pub fn asks_in(script: &str) -> bool {
+    let call = format!("hook --agent git {}", HOOKS[0].0);
+    script.lines().map(str::trim).any(|line| line.contains(&call) && !line.starts_with('#'))
+}
+
 /// Whether there is a program behind a word of a script.
 pub fn can_start(word: &str) -> bool {
     if word.contains('/') { Path::new(word).is_file() && starts(Path::new(word)) } else { on_path(word).is_some() }

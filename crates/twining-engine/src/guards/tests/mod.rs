@@ -7,6 +7,7 @@ mod lazily;
 mod nasty;
 mod standing;
 mod unseen;
+mod wired;
 
 use std::collections::BTreeMap;
 

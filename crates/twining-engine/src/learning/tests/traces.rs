@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::QueryTracesInput;
-use crate::learning::{gist, masked};
+use crate::learning::{Call, gist, masked};
 use crate::search::SearchMode;
 
 #[test]
@@ -132,4 +132,26 @@ fn a_word_is_found_however_it_is_written() {
     assert_eq!(found("rebase", Some("coder")), all);
     assert_eq!(found("rebase", Some("nobody")), Vec::<String>::new());
     assert_eq!(found("LOG", None), [other]);
+}
+
+#[test]
+fn a_call_of_more_edits_than_a_record_holds_is_kept_by_its_first() {
+    use crate::guards::{Action, Event, Judgement, Level, Replacement};
+    let kept = |edits: usize| {
+        let one = |at: usize| Replacement { old: format!("old {at}"), new: "new".to_owned(), everywhere: false };
+        let action = Action::Edit { path: "a.rs".to_owned(), replacements: (0..edits).map(one).collect() };
+        let event = Event::of_tool("MultiEdit", action, "/p");
+        let judgement = Judgement { verdict: Level::Off, findings: Vec::new() };
+        let now = Project::new().engine.store().ids().now();
+        let line = Call::of("01".to_owned(), now, "s", "/p", &event, &judgement).to_line().expect("fits");
+        let call = Call::read(&line).expect("is a call");
+        match call.action {
+            Some(Action::Edit { replacements, .. }) => (call.cut, replacements.len()),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(kept(100), (false, 100));
+    for many in [200, 256, 257, 258, 20_000] {
+        assert_eq!(kept(many), (true, 1), "{many}");
+    }
 }

@@ -1,0 +1,106 @@
+//! Many versions of files at once, and the commits that a new one is made from.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use super::{Git, index_of_commit};
+
+/// What git keeps while it joins, repeats or undoes a commit, and what stands in the
+/// commit it makes from that.
+const SIDES: [(&str, &str); 4] = [("MERGE_HEAD", ""), ("CHERRY_PICK_HEAD", ""), ("REBASE_HEAD", ""), ("REVERT_HEAD", "^")];
+/// Bytes of one text.
+const MOST_TEXT: usize = 1024 * 1024;
+/// Bytes of all that one question is answered with.
+const MOST_TEXTS: usize = 64 * 1024 * 1024;
+
+impl Git {
+    /// Texts by git's names for them (`HEAD:a`, and `:a` for what is staged), in order;
+    /// none where there is none, or where it is too large to be a source.
+    pub fn texts(&self, names: &[String]) -> Vec<Option<String>> {
+        let nothing = || vec![None; names.len()];
+        let Some(sizes) = self.asked(&["cat-file", "--batch-check=%(objecttype) %(objectsize)"], names) else { return nothing() };
+        let mut left = MOST_TEXTS;
+        let sizes = String::from_utf8_lossy(&sizes).into_owned();
+        let is_read: Vec<bool> = sizes
+            .lines()
+            .map(|line| {
+                let size = line.strip_prefix("blob ").and_then(|size| size.parse::<usize>().ok());
+                let fits = size.is_some_and(|size| size <= MOST_TEXT.min(left));
+                left -= if fits { size.unwrap_or_default() } else { 0 };
+                fits
+            })
+            .collect();
+        if is_read.len() != names.len() {
+            return nothing();
+        }
+        let wanted: Vec<String> = names.iter().zip(&is_read).filter(|(_, is_read)| **is_read).map(|(name, _)| name.clone()).collect();
+        let Some(said) = self.asked(&["cat-file", "--batch=%(objectsize)"], &wanted) else { return nothing() };
+        let mut rest = said.as_slice();
+        let mut next = || -> Option<String> {
+            let end = rest.iter().position(|byte| *byte == b'\n')?;
+            let size: usize = std::str::from_utf8(rest.get(..end)?).ok()?.parse().ok()?;
+            let bytes = rest.get(end + 1..end + 1 + size)?;
+            rest = rest.get(end + 2 + size..)?;
+            // What is no text imports nothing.
+            std::str::from_utf8(bytes).ok().map(str::to_owned)
+        };
+        is_read.into_iter().map(|is_read| if is_read { next() } else { None }).collect()
+    }
+
+    /// The commits whose content the next one is made from: what is checked out, and
+    /// what is being merged, picked or brought back.
+    pub fn sides(&self) -> Vec<String> {
+        let mut sides = vec!["HEAD".to_owned()];
+        let mut ask = vec!["rev-parse", "--path-format=absolute"];
+        ask.extend(SIDES.iter().flat_map(|(name, _)| ["--git-path", *name]));
+        let files = self.printed(&ask).unwrap_or_default();
+        for (file, (_, before)) in String::from_utf8_lossy(&files).lines().zip(SIDES) {
+            let commits = std::fs::read_to_string(file).unwrap_or_default();
+            let commits = commits.lines().filter(|line| line.len() >= 40 && line.bytes().all(|byte| byte.is_ascii_hexdigit()));
+            sides.extend(commits.map(|commit| format!("{commit}{before}")));
+        }
+        sides
+    }
+
+    /// The newest commit of each branch, the latest first.
+    pub fn tips(&self) -> Vec<String> {
+        let words = ["for-each-ref", "--sort=-committerdate", "--count=256", "--format=%(objectname)", "refs/heads"];
+        String::from_utf8_lossy(&self.printed(&words).unwrap_or_default()).lines().map(str::to_owned).collect()
+    }
+
+    /// What git answers to many names, one a line; a name that is none stands for itself.
+    fn asked(&self, words: &[&str], names: &[String]) -> Option<Vec<u8>> {
+        let mut git = self.command();
+        if let Some(index) = index_of_commit() {
+            git.env("GIT_INDEX_FILE", index);
+        }
+        let mut child = git.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
+        let mut stdin = child.stdin.take()?;
+        // A name over two lines would be two questions.
+        let input: String = names.iter().map(|name| format!("{}\n", if name.contains('\n') { "-" } else { name })).collect();
+        // On its own thread: git answers before it has read everything.
+        let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+        let output = child.wait_with_output().ok()?;
+        drop(writer.join());
+        output.status.success().then_some(output.stdout)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::repository;
+
+    #[test]
+    fn texts_come_in_the_order_they_were_asked_for() {
+        let (dir, git) = repository();
+        std::fs::write(dir.path().join("src/new.rs"), "n\n").expect("writes");
+        std::fs::write(dir.path().join("src/bytes"), b"\xff\xfe").expect("writes");
+        assert!(git.run_in_throwaway(&["add", "."]).expect("git runs"));
+        let names = ["HEAD:src/a b.rs", "HEAD:src/new.rs", ":src/new.rs", ":src/bytes", "HEAD:src", "two\nlines", "HEAD:src/[x].rs"];
+        let texts = git.texts(&names.map(str::to_owned));
+        let texts: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
+        assert_eq!(texts, [Some("x"), None, Some("n\n"), None, None, None, Some("x")]);
+        assert_eq!(git.sides(), ["HEAD"]);
+        assert_eq!(git.tips().len(), 1);
+    }
+}
