@@ -232,3 +232,22 @@ fn an_agent_s_new_decision_lifts_nothing_and_is_told_so() {
     fs::remove_file(project.path().join("src/old.ts")).expect("goes");
     assert_eq!(stop(&project), Value::Null);
 }
+
+#[test]
+fn a_ruling_comes_and_goes_with_its_branch_but_not_with_its_file() {
+    let (project, id) = ruled();
+    let uses = || {
+        let input = json!({"file_path": "src/new.js", "content": "import moment from 'moment'\n"});
+        let answered = answer(&hook(&project, "PreToolUse", json!({"tool_name": "Write", "tool_input": input})));
+        answered["hookSpecificOutput"]["permissionDecision"].clone()
+    };
+    assert_eq!(uses(), "deny");
+    fs::remove_file(project.path().join(format!(".twining/decisions/{id}.json"))).expect("goes");
+    assert_eq!(uses(), "deny", "another hand took it away");
+    assert!(git(&project, &["checkout", "-q", "--", ".twining"]).status.success());
+    assert_eq!(uses(), "deny");
+    assert!(git(&project, &["checkout", "-q", "-b", "old", "HEAD~1"]).status.success());
+    assert_eq!(uses(), Value::Null, "the branch is from before it");
+    assert!(git(&project, &["checkout", "-q", "main"]).status.success());
+    assert_eq!(uses(), "deny");
+}

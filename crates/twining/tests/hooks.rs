@@ -562,6 +562,38 @@ fn s19_a_status_edited_by_hand_lifts_no_guard() {
 }
 
 #[test]
+fn s19_a_decision_changed_by_hand_lifts_no_guard() {
+    let project = project();
+    let draft = json!({"summary": "no chrono", "domain": "architecture", "scope": "project", "context": "c", "rationale": "r",
+        "constraints": ["must_not_use: chrono"]});
+    let decided = project.run_with(&["decide", "--json-input", "-", "--json"], &draft.to_string());
+    let id = serde_json::from_str::<Value>(&decided.stdout).expect("JSON")["id"].as_str().expect("an id").to_owned();
+    let file = format!(".twining/decisions/{id}.json");
+    let uses = || {
+        let told = json!({"tool_name": "Write", "tool_input": {"file_path": "a.rs", "content": "use chrono::Utc;\n"}});
+        decision(&hook(&project, "PreToolUse", told))
+    };
+    hook(&project, "SessionStart", json!({"source": "startup"}));
+    assert_eq!(uses(), "deny");
+    let text = fs::read_to_string(project.path().join(&file)).expect("is there");
+    let mut decision: Value = serde_json::from_str(&text).expect("JSON");
+    let emptied = {
+        decision["constraints"] = json!([]);
+        decision.to_string()
+    };
+    let moved = text.replace("\"project\"", "\"docs/\"");
+    for by_hand in [Some(emptied), Some(moved), Some(text[..text.len() / 2].to_owned()), None] {
+        fs::remove_file(project.path().join(&file)).expect("goes");
+        if let Some(text) = &by_hand {
+            write(&project, &file, text);
+        }
+        assert_eq!(uses(), "deny", "{by_hand:?}");
+        assert_eq!(uses(), "deny", "nor the second time");
+        write(&project, &file, &text);
+    }
+}
+
+#[test]
 fn reviewed_knowledge_rules_out_too() {
     let project = project();
     let node = |id: &str, path: &str| format!("{id} [type=component level=architecture status=current description=d path=\"{path}\"];");

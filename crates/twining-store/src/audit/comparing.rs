@@ -39,6 +39,14 @@ pub(super) fn differing(room: &Room, said: &Said, ledger: &Ledger) -> Result<Fou
             found.clean.push((kind, clean));
         }
     }
+    let files = differing_files(room, said, ledger)?;
+    found.odd.extend(files.odd);
+    Ok(found)
+}
+
+/// The same of records that have a file of their own.
+pub(super) fn differing_files(room: &Room, said: &Said, ledger: &Ledger) -> Result<Found, StoreError> {
+    let mut found = Found::default();
     compare(&files_now(&room.layout, ledger.seal)?, Kind::File, said, &mut found);
     Ok(found)
 }

@@ -17,11 +17,12 @@ mod origins;
 mod records;
 mod reflog;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use self::comparing::{Found, Odd, compare, differing};
+use self::comparing::{Found, Odd, compare, differing, differing_files};
 use self::git::Moves;
 use self::judging::{judged, unvouched};
 use self::known::Known;
@@ -140,6 +141,18 @@ impl Store {
         self.shorten(&room, &ledger, &now, lost)?;
         drop(held);
         Ok(Audit { lost, ..audit })
+    }
+
+    /// Records with a file of their own that are not as Twining left them. What git did is
+    /// not told from a hand's here; a comparison does that.
+    pub fn files_not_as_left(&self) -> Result<BTreeSet<String>, StoreError> {
+        let Some(room) = self.audited_room()? else { return Ok(BTreeSet::new()) };
+        let ledger = Ledger::open(&room.layout)?;
+        let said = ledger.read()?;
+        if said.anchor.is_none() {
+            return Ok(BTreeSet::new());
+        }
+        Ok(differing_files(&room, &said, &ledger)?.odd.iter().map(|odd| place_of(&odd.key).0).collect())
     }
 
     /// Learns of remotes that were added since. For when a session begins: what one adds

@@ -8,10 +8,11 @@ use twining_engine::UserPolicy;
 use twining_engine::guards::{Clause, Clauses, Guards, Look, NoClauses, Trial, inside};
 use twining_model::Time;
 use twining_store::PolicyFile;
-use twining_store::disk::hash_of;
+use twining_store::disk::{self, hash_of};
 
 use super::kept::{self, Kept};
 use crate::desk::Project;
+use crate::git::Git;
 use crate::user_policy;
 
 /// How long a folder's date is not trusted after it was written: two changes may
@@ -137,6 +138,9 @@ fn complete(mut guards: Guards, project: &Project, texts: &Texts, clauses: &dyn 
     guards
 }
 
+/// Bytes of a decision's file; git is asked for no more either.
+const MOST_DECISION: usize = 1024 * 1024;
+
 /// What was kept of decisions and knowledge.
 #[derive(Serialize, Deserialize)]
 struct KeptClauses {
@@ -165,13 +169,46 @@ fn clauses_anew(project: &Project, kept: &Kept) -> Vec<Clause> {
     // Before they are read: what changes meanwhile is asked for again.
     let state = project.engine.store().binding_state();
     match project.engine.clauses() {
-        Ok(clauses) => {
+        Ok(mut clauses) => {
+            restore(project, known_clauses(project, kept), &mut clauses);
             if let Ok(Some(state)) = state {
                 keep(project, kept, state, &clauses);
             }
             clauses
         }
         Err(_) => known_clauses(project, kept).map(|known| known.clauses).unwrap_or_default(),
+    }
+}
+
+/// Puts back what was in force before another hand changed its decision: that lifts
+/// nothing, and is told when the turn ends.
+fn restore(project: &Project, known: Option<KeptClauses>, clauses: &mut Vec<Clause>) {
+    let changed = known.into_iter().flat_map(|known| known.clauses).filter(|known| !clauses.contains(known));
+    let mut changed: Vec<(String, Clause)> = changed.filter_map(|known| Some((file_of(&known)?, known))).collect();
+    if changed.is_empty() {
+        return;
+    }
+    let by_hand = project.engine.store().files_not_as_left().unwrap_or_default();
+    changed.retain(|(file, _)| by_hand.contains(file) && !is_as_committed(&project.located.place.project, file));
+    clauses.retain(|clause| !changed.iter().any(|(_, known)| known.id == clause.id));
+    clauses.extend(changed.into_iter().map(|(_, known)| known));
+}
+
+/// The decision that a clause is of, inside `.twining/`.
+fn file_of(clause: &Clause) -> Option<String> {
+    Some(format!("decisions/{}.json", clause.id.strip_prefix("decision-")?))
+}
+
+/// Whether a file is as git has it: a branch that was gone to may not have the decision,
+/// or has it as it was. Where it is gone, another branch has it.
+fn is_as_committed(project: &Path, file: &str) -> bool {
+    let git = Git::at(project);
+    let now = disk::read_inside(project, &format!(".twining/{file}"), MOST_DECISION).ok().flatten();
+    let name = |place: &str| format!("{place}:./.twining/{file}");
+    match (now, git.blobs(&[name("HEAD")]).pop().flatten()) {
+        (Some(now), Some(head)) => now == head,
+        (None, None) => git.blobs(&git.tips().iter().map(|tip| name(tip)).collect::<Vec<_>>()).iter().any(Option::is_some),
+        _ => false,
     }
 }
 
