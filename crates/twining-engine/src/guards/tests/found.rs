@@ -204,3 +204,53 @@ fn what_is_ruled_out_does_not_come_in_by_a_command_line() {
         assert_eq!(stopped(&guards, &bash(line)), Level::Off, "{line}");
     }
 }
+
+#[test]
+fn a_list_is_taken_away_by_a_patch_as_little_as_by_rm() {
+    let guards = loaded("", "");
+    let patch = |body: &str| ("apply_patch", json!({"input": format!("*** Begin Patch\n{body}\n*** End Patch\n")}));
+    for call in [
+        bash(&format!("rm {LIST}")),
+        patch(&format!("*** Delete File: {LIST}")),
+        patch(&format!("*** Update File: {LIST}\n*** Move to: docs/old.json")),
+        ("mcp__x__apply_patch", json!({"diff": format!("--- a/{LIST}\n+++ b/{LIST}\n@@ -1 +1 @@\n-a\n+b\n")})),
+    ] {
+        assert_eq!(stopped(&guards, &call), Level::Block, "{call:?}");
+    }
+    for call in [patch("*** Delete File: src/a.rs"), ("apply_patch", json!({"diff": "--- a/src/a.rs\n+++ b/src/a.rs\n"}))] {
+        assert_eq!(stopped(&guards, &call), Level::Off, "{call:?}");
+    }
+}
+
+#[test]
+fn a_fixture_in_a_folder_of_our_name_is_anybody_s() {
+    struct Nested(Held);
+    impl Files for Nested {
+        fn read(&self, path: &str) -> Result<Option<String>, String> {
+            self.0.read(path)
+        }
+        fn real(&self, path: &str) -> String {
+            path.to_owned()
+        }
+        fn holds_project(&self, path: &str) -> bool {
+            path == "/p/vendor/tool"
+        }
+    }
+    let (guards, nested) = (loaded("", ""), Nested(files()));
+    let judged = |cwd: &str, (tool, input): (&str, Value)| {
+        let event = Event::of_tool(tool, action(tool, &input), cwd);
+        guards.judge(&event, &Facts { root: "/p", files: &nested, evidence: &NoEvidence, claims: &NoClaims }).verdict
+    };
+    let tested = r#"[{"id": "F", "tested": true}]"#;
+    for path in ["tests/fixtures/repo/.twining/features.json", "tests/fixtures/repo/.claude/progress/feature-list.json"] {
+        assert_eq!(judged("/p", write(path, tested)), Level::Off, "{path}");
+        assert_eq!(judged("/p", bash(&format!("echo x > {path}"))), Level::Off, "{path}");
+        assert_eq!(judged("/p", bash(&format!("cp {path} {LIST}"))), Level::Block, "{path}");
+    }
+    assert_eq!(judged("/p", bash("rm -rf tests/fixtures/repo/.twining")), Level::Off);
+    // Another project's own, and the list of a host that was started further down.
+    assert_eq!(judged("/p", write("vendor/tool/.twining/blackboard.jsonl", "x")), Level::Block);
+    assert_eq!(judged("/p", bash("cd vendor/tool && echo x > .twining/blackboard.jsonl")), Level::Block);
+    assert_eq!(judged("/p/web/src", write("web/.claude/progress/feature-list.json", tested)), Level::Block);
+    assert_eq!(judged("/p", write(".twining/a/.twining/b", "x")), Level::Block);
+}
