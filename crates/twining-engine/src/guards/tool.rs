@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use crate::guards::event::{Action, Cell, Replacement};
+use crate::guards::shell;
 
 /// Whose tool it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,7 +100,7 @@ pub fn action(tool: &str, input: &Value) -> Action {
         // A shell of another server may call its line otherwise.
         (name, _) if SHELLS.contains(&name) => match command(input) {
             line if line.is_empty() => Action::Shell(text(&["script", "input", "code", "line"]).unwrap_or_default()),
-            line => shell(input, line),
+            line => run(input, line),
         },
         ("apply_patch", _) => Action::Patch(patch(input)),
         ("str_replace_editor" | "str_replace_based_edit_tool", Some(path)) => match text(&["command"]).as_deref() {
@@ -141,7 +142,7 @@ pub fn action(tool: &str, input: &Value) -> Action {
         (name, path) => {
             let starts = ["shell", "exec", "run", "bash", "terminal", "command"];
             if starts.iter().any(|word| name.contains(word)) && !command(input).is_empty() {
-                return shell(input, command(input));
+                return run(input, command(input));
             }
             // Our own tools change our own files; that is what they are for.
             if !tool.contains("twining")
@@ -230,7 +231,7 @@ fn code(name: &str, input: &Value) -> Option<String> {
         return None;
     }
     let given: Vec<&str> = CODE.iter().filter_map(|key| input.get(*key)?.as_str()).filter(|code| !code.trim().is_empty()).collect();
-    (!given.is_empty()).then(|| format!("python3 -c '{}'", given.join("\n").replace('\'', "'\\''")))
+    (!given.is_empty()).then(|| format!("{} -c '{}'", shell::CODE, given.join("\n").replace('\'', "'\\''")))
 }
 
 fn replacement(edit: &Value) -> Option<Replacement> {
@@ -246,7 +247,7 @@ fn patch(input: &Value) -> String {
 }
 
 /// A command line, or the patch that some hosts hand on as one.
-fn shell(input: &Value, line: String) -> Action {
+fn run(input: &Value, line: String) -> Action {
     match words(input).as_deref() {
         Some([program, patch]) if matches!(program.as_str(), "apply_patch" | "applypatch") => Action::Patch(patch.clone()),
         _ => Action::Shell(line),

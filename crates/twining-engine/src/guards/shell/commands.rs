@@ -232,7 +232,7 @@ impl Doing<'_> {
         operands
     }
 
-    fn has_option(&self, short: char, long: &str) -> bool {
+    pub(super) fn has_option(&self, short: char, long: &str) -> bool {
         self.arguments
             .iter()
             .map(Word::gist)
@@ -258,7 +258,7 @@ impl Doing<'_> {
         values
     }
 
-    fn all_operands(&mut self, by: &str) {
+    pub(super) fn all_operands(&mut self, by: &str) {
         let valued: &[&str] = match self.program {
             "truncate" => &["-s", "-r"],
             TOUCH => &["-t", "-d", "-r", "--date", "--reference"],
@@ -434,47 +434,6 @@ impl Doing<'_> {
         let whole = format!("{} {}", line.gist(), sources.join(" "));
         if !sources.is_empty() && code::writes(&whole) {
             self.write(Target::Code(whole), Certainty::Likely, self.program);
-        }
-    }
-
-    fn interpreter(&mut self, around: &Surroundings<'_>) {
-        let mut given =
-            self.value_of(&["-c", "-e", "-E", "-p", "-r", "--eval", "--print", "-pe", "-ne", "-i", "-pi", "-pie", "-0777", "-i -pe"]);
-        given.extend(self.arguments.iter().filter(|word| word.gist().contains([' ', '('])).cloned());
-        let mut code: String = given.iter().map(Word::gist).collect::<Vec<_>>().join("\n");
-        code.extend(given.iter().flat_map(Word::sources));
-        code.push_str(around.fed.unwrap_or_default());
-        let told = code::squeezed(&code);
-        if ["twininghook", "twiningmerge-driver"].iter().any(|call| told.contains(call)) {
-            self.speaks();
-        }
-        // `python -m zipfile -e a.zip folder`: an archive, unpacked by its own module.
-        if self.value_of(&["-m"]).iter().any(|module| matches!(module.gist().as_str(), "zipfile" | "tarfile" | "shutil")) {
-            for operand in self.operands(&["-m"]) {
-                self.write(Target::Tree(operand), Certainty::Certain, self.program);
-            }
-        }
-        let in_place = matches!(self.program, "perl" | "ruby") && self.has_option('i', "--in-place");
-        let is_inline = !code.is_empty();
-        if is_inline && code::writes(&code) {
-            let named = self.arguments.iter().map(Word::gist).collect::<Vec<_>>().join("\n");
-            self.write(Target::Code(format!("{code}\n{named}")), Certainty::Likely, self.program);
-        }
-        let certainty = if in_place { Certainty::Certain } else { Certainty::Possible };
-        for operand in self.operands(&[]).into_iter().filter(|word| !word.gist().contains(' ')) {
-            if in_place || !is_inline {
-                self.write(Target::Path(operand), certainty, self.program);
-            }
-        }
-    }
-
-    fn awk(&mut self) {
-        let script = self.arguments.iter().map(Word::gist).collect::<Vec<_>>().join("\n");
-        if script.contains('>') || script.contains("system") {
-            self.write(Target::Code(script.clone()), Certainty::Likely, "awk");
-        }
-        if script.contains("inplace") {
-            self.all_operands("awk -i inplace");
         }
     }
 

@@ -11,7 +11,10 @@
 mod code;
 mod commands;
 mod handed;
+mod inline;
+mod interpreters;
 mod keepers;
+mod known_calls;
 mod lists;
 mod runners;
 mod selection;
@@ -19,6 +22,7 @@ mod spoken;
 mod stand;
 mod steps;
 mod testing;
+mod tokens;
 mod tree;
 mod word;
 
@@ -27,6 +31,7 @@ mod tests;
 
 pub(crate) use code::squeezed;
 pub(crate) use commands::TOUCH;
+pub(crate) use lists::CODE;
 pub use runners::{Place, Script};
 pub(crate) use runners::{scripts as scripts_of, sent_to};
 pub(crate) use spoken::{Sought, Spoken, SpokenCommand, spoken};

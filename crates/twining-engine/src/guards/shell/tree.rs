@@ -365,7 +365,10 @@ fn command(
     }
     let around = walk.around(at, "redirected_statement").map(|outer| walk.nodes[outer]);
     if let Some(around) = around {
-        fed = fed.or_else(|| heredoc(around, line));
+        fed = match fed {
+            Some(fed) => Some(fed),
+            None => heredoc(around, line, variables)?,
+        };
         words.extend(after_redirects(around, line, variables)?);
     }
     let known = commands::Surroundings { fed: fed.as_deref(), piped };
@@ -429,13 +432,24 @@ fn around_has_expansions(node: Node<'_>) -> bool {
     })
 }
 
-/// The text of a statement's here-document.
-fn heredoc(statement: Node<'_>, line: &str) -> Option<String> {
+/// The text of a statement's here-document, with the values of variables that are
+/// known in their place.
+fn heredoc(statement: Node<'_>, line: &str, variables: &Variables) -> Result<Option<String>, Unreadable> {
     let mut cursor = statement.walk();
-    let redirect = statement.children(&mut cursor).find(|child| child.kind() == "heredoc_redirect")?;
+    let Some(redirect) = statement.children(&mut cursor).find(|child| child.kind() == "heredoc_redirect") else { return Ok(None) };
     let mut cursor = redirect.walk();
-    let body = redirect.children(&mut cursor).find(|child| child.kind() == "heredoc_body")?;
-    Some(word::said(line, body.byte_range()).to_owned())
+    let Some(body) = redirect.children(&mut cursor).find(|child| child.kind() == "heredoc_body") else { return Ok(None) };
+    let (mut text, mut at) = (String::new(), body.start_byte());
+    let mut cursor = body.walk();
+    for child in body.named_children(&mut cursor).filter(|child| matches!(child.kind(), "simple_expansion" | "expansion")) {
+        if let Some(known) = word::read(child, line, variables, 0)?.known() {
+            text.push_str(word::said(line, at..child.start_byte()));
+            text.push_str(&known);
+            at = child.end_byte();
+        }
+    }
+    text.push_str(word::said(line, at..body.end_byte()));
+    Ok(Some(text))
 }
 
 fn redirect(node: Node<'_>, line: &str, variables: &Variables, effects: &mut Effects) -> Result<(), Unreadable> {
