@@ -4,7 +4,7 @@ use crate::guards::shell::handed;
 use crate::guards::shell::lists::{CMDLETS, EDITORS, INTERPRETERS, READERS, SHELLS, WRAPPERS};
 use crate::guards::shell::stand::{self, Stand};
 use crate::guards::shell::tree::{self, made_of};
-use crate::guards::shell::{Certainty, Effects, Piece, ShellWrite, Stood, Target, Unreadable, Word, code, word};
+use crate::guards::shell::{Certainty, Effects, Piece, ShellWrite, Stood, Target, Unreadable, Word, code, spared, word};
 
 /// Makes a file where there is none, and leaves what stands in one.
 pub(crate) const TOUCH: &str = "touch";
@@ -439,8 +439,18 @@ impl Doing<'_> {
 
     fn find(self, around: &Surroundings<'_>, nested: usize) -> Result<(), Unreadable> {
         let words: Vec<String> = self.arguments.iter().map(Word::gist).collect();
-        let sought = words.iter().take_while(|word| !word.starts_with("-exec") && *word != "-ok");
-        let found: Vec<String> = sought.flat_map(|word| [word.clone(), word.replace('*', "")]).collect();
+        let whole: Vec<String> = std::iter::once(self.program.to_owned()).chain(words.iter().cloned()).collect();
+        let left_out = spared::words(&whole);
+        let is_sought = |(at, _): &(usize, &String)| !left_out.contains(&(at + 1));
+        let sought = words
+            .iter()
+            .take_while(|word| !word.starts_with("-exec") && *word != "-ok")
+            .enumerate()
+            .filter(is_sought)
+            .map(|(_, word)| word);
+        let mut found: Vec<String> = sought.flat_map(|word| [word.clone(), word.replace('*', "")]).collect();
+        found
+            .extend(left_out.iter().filter_map(|at| whole.get(*at)).any(|word| spared::is_memory(word)).then(|| spared::SPARED.to_owned()));
         if words.iter().any(|word| word == "-delete") {
             self.effects.writes.push(ShellWrite {
                 target: Target::Path(made_of(&found)),

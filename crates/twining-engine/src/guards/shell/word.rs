@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use crate::guards::shell::Unreadable;
 use crate::guards::shell::steps::Steps;
+use crate::guards::shell::{Unreadable, spared};
 
 /// Values one variable may have had; more are one hole.
 const MOST_VALUES: usize = 8;
@@ -327,11 +327,19 @@ pub(super) fn told(mut found: Vec<String>) -> Vec<String> {
 /// would take it apart.
 pub(super) fn literals(node: Node<'_>, line: &str, steps: &Steps) -> Result<Vec<String>, Unreadable> {
     let mut found = Vec::new();
+    let mut left_out = Vec::new();
     let mut cursor = node.walk();
     loop {
         steps.take(1)?;
         let here = cursor.node();
-        if matches!(here.kind(), "word" | "string_content" | "raw_string" | "ansi_c_string" | "heredoc_body") {
+        if here.kind() == "command" {
+            let spared = spared_by(here, line);
+            let is_memory = |word: &Node<'_>| spared::is_memory(said(line, word.byte_range()).trim_matches(['\'', '"']));
+            found.extend(spared.iter().any(is_memory).then(|| spared::SPARED.to_owned()));
+            left_out.extend(spared.iter().map(Node::id));
+        }
+        let is_said = !left_out.contains(&here.id());
+        if is_said && matches!(here.kind(), "word" | "string_content" | "raw_string" | "ansi_c_string" | "heredoc_body") {
             let words = said(line, here.byte_range()).trim_matches('\'').replace('\\', "");
             if words.contains(char::is_whitespace) {
                 found.extend(words.split_whitespace().take(MOST_LITERALS).map(str::to_owned));
@@ -341,7 +349,7 @@ pub(super) fn literals(node: Node<'_>, line: &str, steps: &Steps) -> Result<Vec<
         if found.len() > MOST_LITERALS {
             return Ok(told(found));
         }
-        if cursor.goto_first_child() {
+        if is_said && cursor.goto_first_child() {
             continue;
         }
         while !cursor.goto_next_sibling() {
@@ -351,4 +359,12 @@ pub(super) fn literals(node: Node<'_>, line: &str, steps: &Steps) -> Result<Vec<
             }
         }
     }
+}
+
+/// The words of a search that say what it leaves out.
+fn spared_by<'t>(command: Node<'t>, line: &str) -> Vec<Node<'t>> {
+    let mut cursor = command.walk();
+    let words: Vec<Node<'_>> = command.children(&mut cursor).take(MOST_LITERALS).collect();
+    let said: Vec<String> = words.iter().map(|word| said(line, word.byte_range()).trim_matches(['\'', '"']).replace('\\', "")).collect();
+    spared::words(&said).into_iter().filter_map(|at| words.get(at)).copied().collect()
 }

@@ -254,3 +254,43 @@ fn a_fixture_in_a_folder_of_our_name_is_anybody_s() {
     assert_eq!(judged("/p/web/src", write("web/.claude/progress/feature-list.json", tested)), Level::Block);
     assert_eq!(judged("/p", write(".twining/a/.twining/b", "x")), Level::Block);
 }
+
+#[test]
+fn a_search_that_leaves_the_records_out_leaves_them_out() {
+    let guards = loaded("", "");
+    for line in [
+        "find . -name '*.md' -not -path './.twining/*' | xargs sed -i s/a/b/",
+        "find . -type f ! -path './.twining/*' -exec sed -i s/a/b/ {} +",
+        "find . -path ./.twining -prune -o -name '*.rs' -print | xargs sed -i s/a/b/",
+        "sed -i s/a/b/ $(find . -name '*.rs' -not -path './.twining/*')",
+        "for f in $(find . -name '*.rs' ! -path '*/.twining/*'); do sed -i s/a/b/ $f; done",
+        "find . -name '*.orig' -not -path './.twining/*' -delete",
+        "grep -rl foo . --exclude-dir .twining | xargs sed -i s/foo/bar/",
+    ] {
+        assert_eq!(stopped(&guards, &bash(line)), Level::Off, "{line}");
+    }
+    for line in [
+        "find . -path './.twining/*' | xargs sed -i s/a/b/",
+        "find . -name '*.json' | xargs sed -i s/a/b/",
+        // The other list is there.
+        "find . -name '*.json' -not -path './.twining/*' | xargs sed -i s/a/b/",
+        "find . -name '*.json' -not -path './.twining/*' -exec sed -i s/a/b/ {} +",
+        "find . ! ! -path './.twining/*' | xargs sed -i s/a/b/",
+        "find . ! \\( ! -path './.twining/*' \\) | xargs sed -i s/a/b/",
+        "find .twining -type f ! -path './.twining/x' -exec sed -i s/a/b/ {} +",
+        "find . -path './.twining/*' -prune -o -name x -delete",
+        "find . -not -path './src/*' -path './.twining/*' -exec rm {} +",
+    ] {
+        assert_eq!(stopped(&guards, &bash(line)), Level::Block, "{line}");
+    }
+    let none = Held(BTreeMap::new());
+    for line in [
+        "find . -name '*.json' -not -path './.twining/*' | xargs sed -i s/a/b/",
+        "find . -name '*.json' ! -path '*/.twining/*' -exec sed -i s/a/b/ {} +",
+        "find . -path ./.twining -prune -o -name '*.json' -print0 | xargs -0 sed -i s/a/b/",
+    ] {
+        let event = Event::of_tool("Bash", Action::Shell(line.to_owned()), "/p");
+        let facts = Facts { root: "/p", files: &none, evidence: &NoEvidence, claims: &NoClaims };
+        assert_eq!(guards.judge(&event, &facts).verdict, Level::Off, "{line}");
+    }
+}
