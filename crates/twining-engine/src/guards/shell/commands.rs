@@ -2,7 +2,6 @@
 
 use crate::guards::shell::handed;
 use crate::guards::shell::lists::{CMDLETS, EDITORS, INTERPRETERS, READERS, SHELLS, WRAPPERS};
-use crate::guards::shell::stand::{self, Stand};
 use crate::guards::shell::tree::{self, made_of};
 use crate::guards::shell::{Certainty, Effects, Piece, ShellWrite, Stood, Target, Unreadable, Word, code, spared, word};
 
@@ -38,6 +37,18 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
                     handed::in_variable(&value, effects, nested)?;
                 }
             }
+            if wrapper.0 == "env" && matches!(word.as_str(), "-C" | "--chdir") {
+                effects.stands_in_too(words.get(from + 1));
+                from += 2;
+                continue;
+            }
+            if let Some(folder) = words.get(from).filter(|_| wrapper.0 == "env").and_then(|word| word.after("--chdir=")) {
+                effects.stands_in_too(Some(&folder));
+            }
+            if wrapper.0 == "flock" && matches!(word.as_str(), "-c" | "--command") {
+                let line = words.get(from + 1).cloned().unwrap_or_default();
+                return handed::with_more(&line, &[], effects, nested);
+            }
             // An option's value cannot be told from the program without a table
             // of options; `-n 1` and `-I {}` are the ones in use.
             if word.starts_with('-') {
@@ -61,6 +72,12 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
         fill_in(&mut words, &given);
     }
     let Some(program) = words.first().map(name_of) else { return Ok(()) };
+    if let Some(line) = effects.aliases.remove(&program) {
+        let stands_for = line.split_whitespace().map(Word::text).chain(words.get(1..).unwrap_or_default().iter().cloned()).collect();
+        let read = run(stands_for, around, effects, nested);
+        effects.aliases.insert(program, line);
+        return read;
+    }
     let is_guessed = words.first().is_some_and(|word| word.known().is_none()) || effects.defines.contains(&program);
     let arguments = words.get(1..).unwrap_or_default().to_vec();
     effects.texts.extend(text_of(&program, &arguments, around));
@@ -73,8 +90,14 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
             for (name, line) in
                 arguments.iter().map(Word::gist).filter_map(|word| word.split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned())))
             {
-                doing.effects.defines.insert(name);
                 tree::read(&line, doing.effects, &[], nested + 1)?;
+                // One that is made twice may be either.
+                let is_new = doing.effects.defines.insert(name.clone());
+                if is_new && !line.trim().is_empty() && !line.contains(|c: char| ";|&<>$()'\"`\\*?{[".contains(c)) {
+                    doing.effects.aliases.insert(name, line);
+                } else {
+                    doing.effects.aliases.remove(&name);
+                }
             }
         }
         "trap" => {
@@ -118,6 +141,26 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
         }
         "git" => return doing.git_with_settings(around, nested),
         "find" | "fd" => return doing.find(around, nested),
+        "script" => {
+            doing.carried(words_of);
+            let line = doing.value_of(&["-c", "-qc", "-qec", "-ec", "--command"]).into_iter().next();
+            for operand in doing.operands(&["-c", "-qc", "-qec", "-ec", "--command"]) {
+                doing.write(Target::Path(operand), Certainty::Possible, "script");
+            }
+            if let Some(line) = line {
+                return handed::with_more(&line, &[], effects, nested);
+            }
+        }
+        // Opened to be looked at, and given nothing to do.
+        "vi" | "vim" | "nvim" | "view"
+            if (program == "view" || doing.has_option('R', "-R"))
+                && !arguments.iter().map(Word::gist).any(|word| {
+                    word.starts_with("-c")
+                        || word.starts_with("--cmd")
+                        || word.starts_with(['+'])
+                        || word.starts_with("-S")
+                        || word.starts_with("-s")
+                }) => {}
         name if EDITORS.contains(&name) => {
             doing.all_operands(name);
             if let Some(fed) = around.fed {
@@ -205,12 +248,7 @@ impl Doing<'_> {
 
     /// A folder that this one command takes for its own.
     pub(super) fn stands_in_too(&mut self, folder: Option<&Word>) {
-        let Some(folder) = folder else { return };
-        self.effects.enters.push(folder.clone());
-        if let Stood::At(stands) = &self.effects.here {
-            let there = stands.iter().map(|stand| Stand { at: stand::joined(&stand.at, folder.clone()), ..stand.clone() });
-            self.effects.here = Stood::At(stands.iter().cloned().chain(there).collect());
-        }
+        self.effects.stands_in_too(folder);
     }
 
     /// Arguments that are no options; `valued` options take the next word too.

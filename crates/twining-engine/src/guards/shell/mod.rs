@@ -42,7 +42,7 @@ pub use steps::Patience;
 pub use testing::{TestCommand, TestRun, test_command};
 pub(crate) use word::{Piece, UNTOLD, Word};
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use steps::Steps;
@@ -136,11 +136,25 @@ pub(crate) struct Effects {
     pub(crate) texts: Vec<String>,
     /// Functions and aliases it makes.
     pub(crate) defines: BTreeSet<String>,
+    /// Aliases it makes once, and what each stands for.
+    aliases: BTreeMap<String, String>,
     /// Places whose whole new content is known already.
     known: BTreeSet<(Word, Stood)>,
     /// Where the command stands that is being read.
     here: Stood,
     steps: Steps,
+}
+
+impl Effects {
+    /// A folder that the command being read takes for its own, beside where it stands.
+    fn stands_in_too(&mut self, folder: Option<&Word>) {
+        let Some(folder) = folder else { return };
+        self.enters.push(folder.clone());
+        if let Stood::At(stands) = &self.here {
+            let there = stands.iter().map(|stand| Stand { at: stand::joined(&stand.at, folder.clone()), ..stand.clone() });
+            self.here = Stood::At(stands.iter().cloned().chain(there).collect());
+        }
+    }
 }
 
 /// Why a line cannot be judged.

@@ -35,6 +35,7 @@ pub(super) fn read_on(
     if nested > MOST_NESTED {
         return Err(Unreadable::TooDeep);
     }
+    let line: &str = &unbroken(line);
     let steps = effects.steps.clone();
     let tree = parsed(line, &steps)?;
     let walk = Walk::of(tree.root_node(), &steps)?;
@@ -74,6 +75,25 @@ pub(super) fn read_on(
     }
     effects.here = around;
     Ok(())
+}
+
+/// A line without ends of lines in the middle of a word, which bash does not see.
+fn unbroken(line: &str) -> Cow<'_, str> {
+    if !line.contains("\\\n") {
+        return Cow::Borrowed(line);
+    }
+    let mut whole = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("\\\n") {
+        whole.push_str(before);
+        let is_inside = |c: Option<char>| c.is_some_and(|c| !c.is_whitespace() && c != '\\');
+        if !(is_inside(whole.chars().next_back()) && is_inside(after.chars().next())) {
+            whole.push_str("\\\n");
+        }
+        rest = after;
+    }
+    whole.push_str(rest);
+    Cow::Owned(whole)
 }
 
 /// The grammar's tree of a line, within bounds.

@@ -143,6 +143,8 @@ impl Variables {
                 many.iter().flat_map(|word| word.known().into_iter().chain(word.sources().map(str::to_owned))).collect(),
             )]),
             None if name == "PWD" => Word::text("."),
+            // Whoever runs the line.
+            None if matches!(name, "USER" | "LOGNAME") => Word::text(&format!("${name}")),
             None => Word(vec![Piece::Hole(Vec::new())]),
         }
     }
@@ -190,6 +192,14 @@ pub(super) fn read(node: Node<'_>, line: &str, variables: &Variables, depth: usi
                         Some(held) => variables.value(&held),
                         None => value,
                     };
+                    let value = match value
+                        .known()
+                        .filter(|_| key.is_none() && text.starts_with("${"))
+                        .and_then(|known| cut_down(&known, text, &name))
+                    {
+                        Some(less) => Word::text(&less),
+                        None => value,
+                    };
                     // A value twice in each next value doubles with every one.
                     variables.steps.take(value.weight())?;
                     word.push(&value);
@@ -234,6 +244,29 @@ pub(super) fn read(node: Node<'_>, line: &str, variables: &Variables, depth: usi
         _ => bare(text, &mut word),
     }
     Ok(word)
+}
+
+/// A value with a part taken out or put in another's place: `${x%.bak}`, `${x:2}`,
+/// `${x/a/b}`; none where that is not told by plain text.
+fn cut_down(value: &str, text: &str, name: &str) -> Option<String> {
+    let rest = text.strip_prefix("${")?.strip_prefix(name)?.strip_suffix('}')?;
+    let plain = |part: &str| (!part.contains(['*', '?', '[', '$', '`'])).then(|| part.trim_matches(['"', '\'']).replace('\\', ""));
+    if let Some(end) = rest.strip_prefix("%%").or_else(|| rest.strip_prefix('%')) {
+        return Some(value.strip_suffix(&plain(end)?).unwrap_or(value).to_owned());
+    }
+    if let Some(start) = rest.strip_prefix("##").or_else(|| rest.strip_prefix('#')) {
+        return Some(value.strip_prefix(&plain(start)?).unwrap_or(value).to_owned());
+    }
+    if let Some(range) = rest.strip_prefix(':') {
+        let (from, many) = range.split_once(':').map_or((range, None), |(from, many)| (from, Some(many)));
+        let from: usize = from.trim().parse().ok()?;
+        let many = many.map_or(Ok(usize::MAX), |many| many.trim().parse()).ok()?;
+        return Some(value.chars().skip(from).take(many).collect());
+    }
+    let all = rest.strip_prefix("//");
+    let (old, new) = all.or_else(|| rest.strip_prefix('/'))?.split_once('/')?;
+    let (old, new) = (plain(old)?, plain(new)?);
+    (!old.is_empty()).then(|| if all.is_some() { value.replace(&old, &new) } else { value.replacen(&old, &new, 1) })
 }
 
 /// A word without quotes: a backslash keeps what follows, and `*`, `?`, `[..]`

@@ -294,3 +294,40 @@ fn a_search_that_leaves_the_records_out_leaves_them_out() {
         assert_eq!(guards.judge(&event, &facts).verdict, Level::Off, "{line}");
     }
 }
+
+#[test]
+fn words_and_lines_that_hide_a_little_are_seen() {
+    let guards = loaded("", "");
+    for line in [
+        "echo x > .twi\\\nning/blackboard.jsonl",
+        "x=.twining/blackboard.jsonlX; echo a > ${x%X}",
+        "x=zz.twining/blackboard.jsonl; echo a > \"${x:2}\"",
+        "x=zz.twining/blackboard.jsonl; echo a > ${x#zz}",
+        "x=Atwining/blackboard.jsonl; echo a > ${x/A/.}",
+        "env -C .twining tee blackboard.jsonl",
+        "env --chdir=.twining sh -c 'echo x > blackboard.jsonl'",
+        "flock lockfile -c 'echo x > .twining/blackboard.jsonl'",
+        "script -qc 'echo x > .twining/blackboard.jsonl' out",
+        "alias t=tee; t .twining/blackboard.jsonl",
+        "alias cat=tee; cat .twining/blackboard.jsonl",
+        "vim -R -c 'w!' .twining/blackboard.jsonl",
+        "vim .twining/blackboard.jsonl",
+        "chown nobody .twining",
+        "F=.twining/blackboard.jsonl; bash <<E\necho x > $F\nE",
+    ] {
+        assert_eq!(stopped(&guards, &bash(line)), Level::Block, "{line}");
+    }
+    for line in [
+        "vim -R .twining/blackboard.jsonl",
+        "chown -R $USER .",
+        "chown -R \"$USER:$USER\" .",
+        "alias ll='ls -la'; ll .twining",
+        "alias ls='ls -la'; ls .twining",
+        "script -c 'cargo test' /elsewhere/typescript",
+        "flock lockfile -c 'cat .twining/blackboard.jsonl'",
+        "cargo test \\\n  --workspace \\\n  > out.txt",
+        "env -C src cargo build > out.txt",
+    ] {
+        assert_eq!(stopped(&guards, &bash(line)), Level::Off, "{line}");
+    }
+}
