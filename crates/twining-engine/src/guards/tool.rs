@@ -271,7 +271,7 @@ fn command(input: &Value) -> String {
         };
     }
     let nested = input.get("action").and_then(|action| action.get("command"));
-    let given = ["command", "cmd"].iter().find_map(|key| input.get(*key)).or(nested).unwrap_or(input).as_str();
+    let given = ["command", "cmd"].iter().find_map(|key| input.get(*key)).or(nested).and_then(Value::as_str);
     let args: Vec<String> =
         input.get("args").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
     match given {

@@ -87,7 +87,7 @@ impl Reader {
                 ' ' | '\t' | '\r' => self.at += 1,
                 '#' if self.language != Language::Script => self.comment(|reader| reader.peek(0) == Some('\n')),
                 '/' if self.language == Language::Script && self.peek(1) == Some('/') => {
-                    self.comment(|reader| reader.peek(0) == Some('\n'))
+                    self.comment(|reader| reader.peek(0) == Some('\n'));
                 }
                 '/' if self.language == Language::Script && self.peek(1) == Some('*') => {
                     self.comment(|reader| reader.peek(0) == Some('*') && reader.peek(1) == Some('/'));
