@@ -81,6 +81,29 @@ test("a subagent's feature list is not written either", () =>
     assert.match(heard, /\[tested-needs-evidence\]/);
   }));
 
+test("tests that Claude Code ran are evidence, and those a script makes up are not", () =>
+  onStage(async (stage) => {
+    stage.write(".claude/settings.json", settings());
+    stage.writeTestsAndForgery("claude");
+    const list = (tested) => JSON.stringify({ features: [{ id: "F1", status: "completed", tested, files: ["a.test.mjs"] }] });
+    stage.write("feature-list.json", list(false));
+    const claims = use("Write", { file_path: stage.path("feature-list.json"), content: list(true) });
+    const { denied, heard } = await session(
+      stage,
+      ({ turn }) => [
+        use("Read", { file_path: stage.path("feature-list.json") }),
+        use("Bash", { command: "sh forge.sh", description: "forge" }),
+        claims,
+        use("Bash", { command: "node --test a.test.mjs", description: "test" }),
+        claims,
+      ][turn],
+      ["--allowedTools", "Bash"],
+    );
+    assert.match(heard, /by no host it knows/, "the script is found out");
+    assert.deepEqual(denied, ["Write"], heard);
+    assert.equal(stage.read("feature-list.json"), list(true));
+  }));
+
 test("what slipped past is held at the end once, and then let go", () =>
   onStage(async (stage) => {
     stage.write(".claude/settings.json", settings());

@@ -4,6 +4,7 @@
 use std::cell::{Cell, OnceCell};
 use std::path::Path;
 
+use twining_model::Time;
 use twining_store::{FeatureFile, FeatureShelf};
 
 use crate::engine::Engine;
@@ -50,6 +51,12 @@ impl Proofs<'_> {
     #[must_use]
     pub fn passed(&self, name: &str) -> Option<&str> {
         self.remembered.last_report(name, |_| true).filter(|report| report.outcome == "passed").and_then(|report| report.run.as_deref())
+    }
+
+    /// When Twining itself last moved a feature, and to which status.
+    #[must_use]
+    pub fn moved(&self, name: &str) -> Option<(Time, String)> {
+        self.remembered.moved.get(name).cloned()
     }
 
     fn named(&self, name: &str) -> Result<Option<Feature>, String> {

@@ -116,6 +116,13 @@ impl Store {
         room.map_or(Ok(String::new()), |room| remembered(&room.layout))
     }
 
+    /// Waits until whoever writes now has written.
+    pub fn after_writers(&self) -> Result<(), StoreError> {
+        let room = self.writing_room()?;
+        drop(room.lock.take()?);
+        Ok(())
+    }
+
     /// Plans a change on the list as it is and carries it out under the lock: what
     /// is remembered and what is said first, the list last. A process that is
     /// killed in between leaves a `need` too many, never a step without its reason.

@@ -1,8 +1,8 @@
 //! The open folder: its files, its locks and its index, and the moves that both
 //! reading and writing are made of.
 
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use twining_model::scope::Folding;
 use twining_model::{Change, Time};
@@ -22,7 +22,7 @@ use crate::vectors::Vectors;
 /// What a reader may wait for the write lock, to do something that can wait.
 const MOMENT: Duration = Duration::from_millis(50);
 /// How long a call waits for another process that is building the index.
-pub(crate) const INDEX_PATIENCE: Duration = Duration::from_secs(120);
+const INDEX_PATIENCE: Duration = Duration::from_secs(120);
 
 /// The open folder and everything that stands in it.
 pub struct Room {
@@ -34,6 +34,8 @@ pub struct Room {
     pub(crate) journal: Journal,
     pub(crate) files: Files,
     pub(crate) index: Mutex<Option<Index>>,
+    /// Until when whoever asks waits, if not for long.
+    pub(crate) until: Arc<OnceLock<Instant>>,
     pub(crate) vectors: Vectors,
     pub(crate) folding: Folding,
 }
@@ -64,6 +66,11 @@ impl Room {
         }
     }
 
+    /// How long to wait for another process that has the index.
+    pub(crate) fn index_patience(&self) -> Duration {
+        self.until.get().map_or(INDEX_PATIENCE, |until| until.saturating_duration_since(Instant::now()))
+    }
+
     /// Brings the index up to the files.
     pub(crate) fn catch_up(&self) -> Result<(), StoreError> {
         let mut slot = self.index.lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,7 +79,7 @@ impl Room {
         {
             return Ok(());
         }
-        let _alone = self.index_lock.take_within(INDEX_PATIENCE)?;
+        let _alone = self.index_lock.take_within(self.index_patience())?;
         let caught = self.open_index(&mut slot).and_then(|index| index.catch_up(&self.files));
         match caught {
             Ok(_) => Ok(()),
@@ -94,7 +101,7 @@ impl Room {
         if slot.is_some() {
             return Ok(false);
         }
-        let _alone = self.index_lock.take_within(INDEX_PATIENCE)?;
+        let _alone = self.index_lock.take_within(self.index_patience())?;
         self.open_index(&mut slot)?.is_as_looked(&self.files)
     }
 

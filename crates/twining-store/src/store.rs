@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use twining_model::scope::{Folding, Root};
 use twining_model::{Change, Entry, Id, IdSource};
@@ -22,7 +23,7 @@ use crate::lock::{Held, Lock};
 use crate::mend::{self, Joiners};
 use crate::queue::{self, DrainCount, Queue};
 use crate::record::Record;
-use crate::room::{INDEX_PATIENCE, Room};
+use crate::room::Room;
 use crate::vectors::Vectors;
 
 /// The lock file of writers.
@@ -63,6 +64,8 @@ pub struct Store {
     drained: [AtomicBool; 2],
     /// Whether this process lives longer than a call or two.
     stays: Arc<AtomicBool>,
+    /// Until when whoever asks waits for an answer, if not for long.
+    until: Arc<OnceLock<Instant>>,
     /// What makes one of two sides, where that takes more than this crate knows.
     pub(crate) joiners: OnceLock<Joiners>,
     /// Git's index when such files were last looked at.
@@ -90,6 +93,7 @@ impl Store {
             work: Work::default(),
             drained: [AtomicBool::new(true), AtomicBool::new(true)],
             stays: Arc::new(AtomicBool::new(false)),
+            until: Arc::new(OnceLock::new()),
             joiners: OnceLock::new(),
             looked: Mutex::new(None),
         })
@@ -336,7 +340,7 @@ impl Store {
         let Some(room) = self.reading_room()? else { return Ok(Rebuilt::default()) };
         {
             let mut slot = room.index.lock().unwrap_or_else(PoisonError::into_inner);
-            let _alone = room.index_lock.take_within(INDEX_PATIENCE)?;
+            let _alone = room.index_lock.take_within(room.index_patience())?;
             *slot = None;
             Index::destroy(&room.files)?;
             let mut index = Index::open(&room.files)?;
@@ -362,6 +366,12 @@ impl Store {
         record.write(held.file())?;
         self.work.add();
         written
+    }
+
+    /// From now on, nobody waits longer than this for another process that has the
+    /// index, all calls together: a host that waits for a hook goes on without it.
+    pub fn hurry(&self, most: Duration) {
+        let _ = self.until.set(Instant::now() + most);
     }
 
     /// From now on, what is worth its while only in a process that stays is done.
@@ -534,6 +544,7 @@ impl Store {
             journal: Journal::new(&layout.local),
             files: Files::new(&layout, &self.stays),
             index: Mutex::new(None),
+            until: Arc::clone(&self.until),
             vectors: Vectors::new(&layout),
             folding: layout.folding(),
             layout,

@@ -385,7 +385,7 @@ fn run_verb(
         None => Given::Words(matches),
     };
     let project = Project::open(project)?;
-    let (caller, authority) = caller_at_cli(agent);
+    let (caller, authority) = caller_at_cli(&project, agent);
     let caller = caller.fit().map_err(|refused| Problem::refused(&refused))?;
     let drained = project.engine.drain_queues_with(&caller, &project.history);
     // If this fails too, it is for the same reason, and that is told once.

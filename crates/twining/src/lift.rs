@@ -34,7 +34,7 @@ pub fn bypass(project: Option<PathBuf>, guard: &str, lasts: Option<&str>, reason
         return Err(Problem::unavailable("NOT_FOUND", format!("there is no guard `{named}`")).with_hint("`twining guard list` shows them"));
     }
     let until = Time::from_ms(store.ids().now().as_ms() + minutes * 60_000);
-    let caller = person::confirmed(&format!("`{guard}` will not hold until {until}: {reason}"), guard)?;
+    let caller = person::confirmed(&project, &format!("`{guard}` will not hold until {until}: {reason}"), guard)?;
     let mut allowed = Allowed::read(store);
     allowed.bypasses.retain(|bypass| bypass.guard != guard && Time::read(&bypass.until).is_some_and(|until| store.ids().now() < until));
     allowed.bypasses.push(Bypass { guard: guard.to_owned(), until: until.to_string(), reason: reason.clone(), by: caller.agent.clone() });
@@ -53,7 +53,7 @@ pub fn bypass(project: Option<PathBuf>, guard: &str, lasts: Option<&str>, reason
 pub fn promote(project: Option<PathBuf>, guard: &str, style: Style) -> Result<Ending, Problem> {
     let project = open(project)?;
     let backtest = project.engine.backtest(&user_policy::read(), guard)?;
-    let caller = person::confirmed(&format!("`{guard}` will block from now on; it {}", backtest.say()), guard)?;
+    let caller = person::confirmed(&project, &format!("`{guard}` will block from now on; it {}", backtest.say()), guard)?;
     let promoted = project.engine.promote_guard(&caller, guard)?;
     Ok(out::answer(
         style,
@@ -70,7 +70,7 @@ pub fn accept(project: Option<PathBuf>, style: Style) -> Result<Ending, Problem>
     let store = project.engine.store();
     let audit = store.audit().map_err(failed)?;
     if let Some(gone @ (Lost::Folder | Lost::Local)) = audit.lost {
-        person::confirmed(&hook::told_lost(gone), "accept")?;
+        person::confirmed(&project, &hook::told_lost(gone), "accept")?;
         // No record is left to note it in, and none is made for that.
         store.forget_marks().map_err(failed)?;
         return Ok(accepted(1, style));
@@ -85,7 +85,7 @@ pub fn accept(project: Option<PathBuf>, style: Style) -> Result<Ending, Problem>
         let lost = lost.map(hook::told_lost);
         let told: Vec<String> = lost.into_iter().chain(hook::told_by_hand(&found)).chain(lists.clone()).collect();
         let told = told.join("\n");
-        let caller = person::confirmed(&told, "accept")?;
+        let caller = person::confirmed(&project, &told, "accept")?;
         // Recorded first: nothing is accepted that nobody can read about.
         project.engine.approve(&caller, "protect-twining-state", "changes by another hand were accepted", &text::excerpt(&told, 300))?;
         store.accept_records().map_err(failed)?;
@@ -126,7 +126,7 @@ pub fn trust(project: Option<PathBuf>, guard: Option<&str>, revoke: bool, style:
         let why = format!("there is no one guard `{}` that verifies by a command", text::excerpt(guard, 40));
         return Err(Problem::unavailable("NOT_FOUND", why).with_hint("`twining trust` shows them"));
     };
-    let caller = person::confirmed(&format!("`{guard}` will run this on your machine before tools do:\n  {command}"), guard)?;
+    let caller = person::confirmed(&project, &format!("`{guard}` will run this on your machine before tools do:\n  {command}"), guard)?;
     allowed.trusted.retain(|trusted| trusted.guard != guard);
     let at = store.ids().now().to_string();
     allowed.trusted.push(Trusted { guard: guard.to_owned(), command: (*command).to_owned(), by: caller.agent.clone(), at });

@@ -17,6 +17,7 @@ mod git;
 mod guard;
 mod help;
 mod hook;
+mod hosts;
 mod import;
 mod init;
 mod installed;

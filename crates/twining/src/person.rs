@@ -1,8 +1,9 @@
 //! Whether a person stands at the other end: the one who may lift a guard.
 //!
-//! A terminal alone does not make one: an agent's shell can be lent a terminal.
-//! So the shell must not be a host's, and the name of what is lifted has to be
-//! typed; and before all that, a guard keeps agents from giving the command.
+//! A terminal alone does not make one: an agent's shell can be lent a terminal, and
+//! a script can open one. So the shell must not be a host's, no host of this project
+//! may have started it, and the name of what is lifted has to be typed; and before
+//! all that, a guard keeps agents from giving the command.
 
 use std::ffi::OsString;
 use std::io::{BufRead, IsTerminal, Read, Write};
@@ -10,20 +11,30 @@ use std::io::{BufRead, IsTerminal, Read, Write};
 use twining_engine::Caller;
 use twining_model::{Channel, Origin, Trust, text};
 
+use crate::desk::Project;
+use crate::hosts;
 use crate::problem::Problem;
 
 /// What hosts set in the shells of their agents.
-const HOSTS: [&str; 7] =
-    ["CLAUDECODE", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_AGENT"];
+const HOSTS: [&str; 8] = [
+    "CLAUDECODE",
+    "CODEX_SANDBOX",
+    "CODEX_SANDBOX_NETWORK_DISABLED",
+    "CODEX_THREAD_ID",
+    "GEMINI_CLI",
+    "CURSOR_AGENT",
+    "OPENCODE",
+    "COPILOT_AGENT",
+];
 /// Longest answer that is read.
 const MOST_BYTES: u64 = 1024;
 
 /// Makes sure that a person asks for this, who types `name` to say yes.
-pub fn confirmed(what: &str, name: &str) -> Result<Caller, Problem> {
+pub fn confirmed(project: &Project, what: &str, name: &str) -> Result<Caller, Problem> {
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    if let Some(why) = not_a_person(terminal, |name| std::env::var_os(name)) {
-        return Err(Problem::unavailable("NEEDS_PERSON", format!("{what} is a person's to do: {why}"))
-            .with_hint("a person types the command at their own terminal"));
+    let why = not_a_person(terminal, |name| std::env::var_os(name)).or_else(|| hosts::opened_by_agent(project));
+    if let Some(why) = why {
+        return Err(needed(&format!("{what} is a person's to do: {why}")));
     }
     let mut err = std::io::stderr().lock();
     let asked = write!(err, "{}\nType {} to go on: ", text::visible(what), text::visible(name)).and_then(|()| err.flush());
@@ -43,9 +54,16 @@ fn caller() -> Caller {
     Caller { agent, origin: Origin { client: None, session: None, via: Channel::Cli, trust: Trust::Human } }
 }
 
-/// What tells that a host opened this shell for its agent.
-pub fn host_of_shell() -> Option<&'static str> {
-    host_of(|name| std::env::var_os(name))
+/// What tells that an agent gives the command, at whatever terminal.
+pub fn agents_hand(project: &Project) -> Option<String> {
+    let host = host_of(|name| std::env::var_os(name)).map(|host| format!("this shell belongs to an agent ({host} is set)"));
+    host.or_else(|| hosts::opened_by_agent(project))
+}
+
+/// The answer to somebody who is taken for no person.
+pub fn needed(why: &str) -> Problem {
+    Problem::unavailable("NEEDS_PERSON", why)
+        .with_hint("a person types the command at a terminal of their own, one that was open before the session began, or after it ended")
 }
 
 fn host_of(variable: impl Fn(&str) -> Option<OsString>) -> Option<&'static str> {

@@ -165,10 +165,15 @@ fn what_others_did_and_git_brought_is_not_the_agent_s() {
 #[test]
 fn a_switch_to_another_branch_and_a_merge_with_conflicts_are_not_blocked() {
     let (project, _) = ruled();
-    sh(&project, "git checkout -q -b older; cp lib/time.ts src/a.ts; git add -A; git commit -qm older; git checkout -q main");
+    sh(
+        &project,
+        "git checkout -q -b older; cp lib/time.ts src/a.ts; git add -A; git commit -qm older; git branch same; git checkout -q main",
+    );
     start(&project, "s-2");
     sh(&project, "git checkout -q older");
     assert_eq!(stop_in(&project, "s-2"), Value::Null);
+    sh(&project, "git checkout -q main; echo x > x; git add x; git commit -qm x; git checkout -q same; git rebase -q main");
+    assert_eq!(stop_in(&project, "s-2"), Value::Null, "made anew");
     sh(&project, "git checkout -q main; echo 'export const a = 3' > src/a.ts; git commit -qam ours; git merge -q older || true");
     // Settled by taking their side.
     write(&project, "src/a.ts", &format!("{USES}export const a = 3\n"));

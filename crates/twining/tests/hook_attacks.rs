@@ -177,3 +177,36 @@ fn notes_that_were_tampered_with_or_are_garbage_break_nothing() {
     assert_eq!(answer(&hook(&project, "Stop", json!({}))), Value::Null, "asked once");
     assert_eq!(answer(&hook(&project, "PreCompact", json!({}))), Value::Null);
 }
+
+/// Somebody holds the index, and will not let go: hooks answer without it.
+#[test]
+fn hooks_answer_while_another_holds_the_index() {
+    use common::hooked::{LIST, answer, hook, project, read, write};
+    let project = project();
+    let uses = || {
+        let input = json!({"file_path": "lib/time.rs", "content": "use chrono::Utc;\n"});
+        answer(&hook(&project, "PreToolUse", json!({"tool_name": "Write", "tool_input": input})))
+    };
+    let draft = json!({"summary": "dates are jiff's", "domain": "architecture", "scope": "lib/", "context": "c", "rationale": "r",
+        "constraints": ["must_not_use: chrono"]});
+    assert_eq!(project.run_with(&["decide", "--json-input", "-"], &draft.to_string()).code, 0);
+    assert_eq!(uses()["hookSpecificOutput"]["permissionDecision"], "deny");
+    let lock = fs::File::options().read(true).write(true).open(project.path().join(".twining/local/index.lock")).expect("is there");
+    // The index is behind from now on.
+    assert_eq!(project.run(&["post", "finding", "one more"]).code, 0);
+    project.decide("use toml", "docs/");
+    lock.lock().expect("nobody else has it");
+    answer(&hook(&project, "SessionStart", json!({"source": "startup"})));
+    answer(&hook(&project, "UserPromptSubmit", json!({"prompt": "which store do we use?"})));
+    let listed = hook(&project, "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}));
+    assert_eq!(answer(&listed), Value::Null);
+    assert_eq!(uses()["hookSpecificOutput"]["permissionDecision"], "deny", "what was known to be ruled out still is");
+    let forged = read(&project, LIST).replacen("\"tested\":false", "\"tested\":true", 1);
+    write(&project, LIST, &forged);
+    for event in ["SubagentStop", "Stop"] {
+        let held = answer(&hook(&project, event, json!({})));
+        assert_eq!(held["decision"], "block", "{event}: {held}");
+    }
+    answer(&hook(&project, "PreCompact", json!({"trigger": "auto"})));
+    drop(lock);
+}

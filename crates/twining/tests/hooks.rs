@@ -240,6 +240,7 @@ fn a_coder_that_did_nothing_at_all_is_held_and_the_worker_is_one() {
 
         let mut wrote = agent.clone();
         (wrote["tool_name"], wrote["tool_input"]) = (json!("Write"), json!({"file_path": "src/a.rs", "content": "x"}));
+        write(&project, "src/a.rs", "x");
         hook(&project, "PostToolUse", wrote);
         let after = explained();
         assert_eq!(

@@ -244,6 +244,37 @@ fn a_pull_names_others_commits_and_breaks_no_rule() {
 }
 
 #[test]
+fn what_others_put_upon_work_of_the_same_turn_is_theirs() {
+    for forges in [false, true] {
+        let project = shared();
+        project.json(&["post", "finding", "from here"]);
+        if forges {
+            sh(&project, &format!("sed -i 's/cache lies/cache is fine/' .twining/blackboard.jsonl; {FLIP}"));
+        }
+        sh(&project, "git add -A; GIT_AUTHOR_NAME=me git commit -q --no-verify -m ours; git push -q origin main");
+        let colleague = Project::new();
+        fs::remove_dir(colleague.path().join(".git")).expect("makes way");
+        let team = project.path().parent().expect("a folder").join("team.git");
+        sh(&colleague, &format!("git clone -q '{}' .", team.display()));
+        colleague.json(&["post", "finding", "upon it"]);
+        colleague.decide("use postgres", "data/");
+        write(&colleague, LIST, &read(&colleague, LIST).replace("\"id\":\"F2\",\"tested\":false", "\"id\":\"F2\",\"tested\":true"));
+        sh(&colleague, "git add -A; GIT_AUTHOR_NAME=ada git commit -q --no-verify -m theirs; git push -q origin main");
+        sh(&project, "git pull -q origin main");
+        let told = stop(&project);
+        if forges {
+            let held = reason(&told);
+            assert!(held.contains("blackboard.jsonl") && held.contains("1 altered") && held.contains("F1 would become tested"), "{held}");
+            continue;
+        }
+        assert!(told.get("decision").is_none(), "{told}");
+        let line = told["systemMessage"].as_str().expect("a line").to_owned();
+        assert!(line.contains("(ada)") && !line.contains("(me)") && line.contains("F2 would become tested"), "{line}");
+        assert_eq!(stop(&project), Value::Null, "once");
+    }
+}
+
+#[test]
 fn a_branch_from_before_twining_is_left_again() {
     let project = Project::new();
     fs::remove_dir(project.path().join(".git")).expect("makes way");

@@ -4,10 +4,9 @@
 mod common;
 
 use std::fs;
-use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
+use common::terminal::at_terminal;
 use common::{Project, Ran};
 use serde_json::{Value, json};
 
@@ -23,7 +22,7 @@ fn project() -> Project {
 fn hook(project: &Project, event: &str, mut json: Value) -> Ran {
     json["session_id"] = json!("s-1");
     json["cwd"] = json!(project.path());
-    let ran = project.run_with(&["hook", event], &json.to_string());
+    let ran = project.run_by_host(&["hook", event], &json.to_string());
     assert_eq!(ran.code, 0, "{ran:?}");
     ran
 }
@@ -38,34 +37,6 @@ fn traces(project: &Project, filter: &[&str]) -> Vec<Value> {
     let words: Vec<&str> = ["query-traces"].iter().chain(filter).copied().collect();
     let found = project.json(&words);
     found["traces"].as_array().expect("a list").iter().map(|hit| hit["trace"].clone()).collect()
-}
-
-/// Runs at a terminal of its own, with these lines typed.
-fn at_terminal(project: &Project, words: &[&str], typed: &str, host: Option<&str>) -> Ran {
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("opens a terminal");
-    grantpt(&master).and_then(|()| unlockpt(&master)).expect("grants");
-    let name = ptsname(&master, Vec::new()).expect("has a name").into_string().expect("is text");
-    let end = || Stdio::from(fs::File::options().read(true).write(true).open(&name).expect("opens its other end"));
-    let mut command = project.command(words);
-    for marker in
-        ["CLAUDECODE", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_AGENT"]
-    {
-        command.env_remove(marker);
-    }
-    if let Some(host) = host {
-        command.env(host, "1");
-    }
-    let mut child = command.stdin(end()).stderr(end()).stdout(Stdio::piped()).spawn().expect("starts");
-    let mut terminal = fs::File::from(master);
-    terminal.write_all(format!("{typed}\n").as_bytes()).expect("types");
-    let mut stdout = String::new();
-    child.stdout.take().expect("a pipe").read_to_string(&mut stdout).expect("prints UTF-8");
-    let code = child.wait().expect("ends").code().unwrap_or(-1);
-    drop(command);
-    let mut seen = vec![0; 16 * 1024];
-    let read = terminal.read(&mut seen).unwrap_or(0);
-    Ran { code, stdout, stderr: String::from_utf8_lossy(&seen[..read]).into_owned() }
 }
 
 fn allowed(project: &Project) -> Option<PathBuf> {

@@ -53,7 +53,8 @@ fn the_whole_folder_taken_away_is_told_at_the_end_at_the_commit_and_in_the_next_
 fn a_person_who_uninstalls_is_not_asked_about_it() {
     for purge in [true, false] {
         let project = project();
-        start(&project, "s-1");
+        let told = json!({"session_id": "s-1", "cwd": project.path(), "source": "startup"});
+        answer(&project.run_by_host(&["hook", "SessionStart"], &told.to_string()));
         assert!(project.path().join(".git/twining").exists());
         let mut words = vec!["uninstall", "--yes"];
         if purge {

@@ -280,7 +280,7 @@ fn purging_leaves_nothing_of_this_project_in_the_users_folders_and_all_of_anothe
     fs::create_dir_all(other.join(".git")).expect("makes a folder");
     let call = |dir: &std::path::Path| {
         let told = serde_json::json!({"session_id": "s", "cwd": dir, "tool_name": "Bash", "tool_input": {"command": "git push"}});
-        let mut command = shop.command_in(dir, &["hook", "PreToolUse"]);
+        let mut command = shop.host_in(dir, &["hook", "PreToolUse"]);
         let mut child = command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).spawn().expect("starts");
         std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), told.to_string().as_bytes()).expect("takes it");
         child.wait().expect("ends");

@@ -21,9 +21,11 @@ pub(crate) const OWN_LIST: &str = ".twining/features.json";
 /// Twining alone.
 const PEOPLES: [&str; 3] = ["**/.twining/policy.yml", "**/.twining/config.yml", "**/.twining/knowledge.dot"];
 
-/// What Twining keeps: the project's records, and outside it the user's own
+/// What Twining keeps, and what git keeps of where commits came from: the project's records, and outside it the user's own
 /// settings and what they allowed, wherever the system has them.
-const OURS: [&str; 13] = [
+const OURS: [&str; 15] = [
+    ".git/FETCH_HEAD",
+    ".git/refs/remotes/**",
     ".git/twining",
     ".git/twining/**",
     ".twining",

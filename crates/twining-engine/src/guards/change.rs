@@ -9,15 +9,17 @@ use memchr::memmem;
 
 use crate::guards::event::{Action, Event, Replacement};
 use crate::guards::path::{Holes, Paths, inside, normal};
-use crate::guards::shell::{self, Certainty, Effects, Loses, Patience, Piece, Stand, Stood, Target, Unreadable, Word};
+use crate::guards::shell::{self, Certainty, Effects, Loses, PatchGiven, Patience, Piece, Stand, Stood, Target, Unreadable, Word};
 use crate::guards::{foreign, notebook};
 
 /// Places one call may write that are looked at, words of unknown ones counted each.
 const MOST_PLACES: usize = 4_096;
 /// Files a command line may give a whole new content that are compared.
 const MOST_CONTENTS: usize = 32;
-/// Bytes that edits may go through, each the whole file once.
+/// Bytes that the edits of one file may make, each the whole file once.
 const MOST_EDITED: usize = 64 * 1024 * 1024;
+/// Places where all of them together may replace something everywhere.
+const MOST_REPLACED: usize = 100_000;
 
 /// The files as they are. The rim reads them; tests hold them.
 pub trait Files {
@@ -33,6 +35,10 @@ pub trait Files {
     /// is in use, or a repository.
     fn holds_project(&self, _path: &str) -> bool {
         false
+    }
+    /// The names in a folder at an absolute path, so many at most.
+    fn list(&self, _folder: &str, _most: usize) -> Vec<String> {
+        Vec::new()
     }
     /// A record of the project's memory that only the working tree has, from the root.
     fn unsaved(&self, _loses: Loses) -> Option<String> {
@@ -216,6 +222,18 @@ impl Touched {
                     self.writes.push(push(Where::Code(shell::squeezed(code)), unknown()));
                     continue;
                 }
+                Target::Patch(patch) => {
+                    for path in patched(patch, effects, &bases, files) {
+                        places += 1;
+                        for spelling in spellings(&path, root, files) {
+                            self.writes.push(push(Where::Known(spelling), unknown()));
+                        }
+                    }
+                    if places > MOST_PLACES {
+                        return Err(Unreadable::TooManySteps);
+                    }
+                    continue;
+                }
                 Target::Unsaved(word, loses) => {
                     let covers = |base: &Base| word.known().is_some_and(|path| covers_memory(&path, &base.path, root));
                     if let Some(lost) = stood.iter().any(covers).then(|| files.unsaved(*loses)).flatten() {
@@ -229,7 +247,9 @@ impl Touched {
             let Some(path) = word.known() else {
                 // A hole may be anything, wherever it stands.
                 let bases = if bases.is_empty() { vec![event.cwd.clone()] } else { bases };
-                self.writes.push(push(Where::Holes(Holes::of(word, root, &bases)), unknown()));
+                let mut holes = Holes::of(word, root, &bases);
+                holes.is_tree = tree;
+                self.writes.push(push(Where::Holes(holes), unknown()));
                 continue;
             };
             contents += usize::from(write.content.is_some());
@@ -263,6 +283,28 @@ impl Touched {
         }
         Ok(())
     }
+}
+
+/// Longest patch that is read.
+const MOST_PATCH: usize = 4 * 1024 * 1024;
+
+/// The files that a patch names, absolute: by what the line says of it, or by the file
+/// it stands in. One that is not there yet is made by the line, or never.
+fn patched(patch: &PatchGiven, effects: &Effects, bases: &[String], files: &dyn Files) -> Vec<String> {
+    let folder = patch.folder.as_ref().and_then(Word::known).unwrap_or_default();
+    let mut found = Vec::new();
+    for base in bases {
+        let read = |file: &Word| {
+            let made = effects.writes.iter().find(|write| matches!(&write.target, Target::Path(path) if path == file));
+            let made = made.and_then(|write| write.content.clone());
+            made.or_else(|| files.read(&normal(base, &file.known()?)).ok().flatten().filter(|text| text.len() <= MOST_PATCH))
+        };
+        let texts = patch.text.clone().into_iter().chain(patch.files.iter().filter_map(read));
+        let into = normal(base, &folder);
+        found.extend(texts.flat_map(|text| shell::named_in_patch(&text, patch.strip)).map(|name| normal(&into, &name)));
+    }
+    found.truncate(MOST_PLACES);
+    found
 }
 
 /// Whether what git takes this path for holds the memory of the project.
@@ -315,34 +357,56 @@ fn replaced(files: &dyn Files, path: &str, edit: impl FnOnce(Option<&str>) -> Op
 /// The same for replacements, unless they are more than anybody makes.
 fn all_edited(files: &dyn Files, path: &str, replacements: &[Replacement]) -> Becomes {
     match files.read(path) {
-        Ok(before) if before.as_deref().map_or(0, str::len).saturating_mul(replacements.len()) > MOST_EDITED => {
-            Becomes::Unknown(format!("{} edits of one file are not carried out here", replacements.len()))
-        }
-        Ok(before) => {
-            let after = edited(before.as_deref().unwrap_or_default(), replacements).or_else(|| before.clone());
-            Becomes::Text { before, after }
-        }
+        Ok(before) => match edited(before.as_deref().unwrap_or_default(), replacements) {
+            Ok(after) => Becomes::Text { after: after.or_else(|| before.clone()), before },
+            Err(TooMuch) => Becomes::Unknown(format!("{} edits of one file come to more than is carried out here", replacements.len())),
+        },
         Err(why) => Becomes::Unknown(why),
     }
 }
 
+/// Edits that nobody makes: to carry them out would take all the time there is.
+#[derive(Debug, PartialEq, Eq)]
+struct TooMuch;
+
 /// The text with replacements made one after another; none where one of them
 /// finds nothing, as the tool itself will say.
-fn edited(before: &str, replacements: &[Replacement]) -> Option<String> {
+fn edited(before: &str, replacements: &[Replacement]) -> Result<Option<String>, TooMuch> {
+    if before.len().saturating_mul(replacements.len()) > MOST_EDITED {
+        return Err(TooMuch);
+    }
+    let mut room = Room { bytes: MOST_EDITED, places: MOST_REPLACED };
     let mut text = Cow::Borrowed(before);
     for Replacement { old, new, everywhere } in replacements {
         let found = memmem::find(text.as_bytes(), old.as_bytes());
-        let edited = match (old.is_empty(), found, everywhere) {
+        let made = match (old.is_empty(), found, everywhere) {
             (true, ..) => new.clone(),
-            // Hosts take straight quotes for curly ones, and ends of lines for each other.
-            (_, None, _) if plain(&text).contains(&plain(old)) => plain(&text).replace(&plain(old), new),
-            (_, None, _) => return None,
-            (_, Some(_), true) => text.replace(old.as_str(), new),
             (_, Some(at), false) => [&text[..at], new, &text[at + old.len()..]].concat(),
+            (_, Some(_), true) => room.replaced(&text, old, new)?,
+            // Hosts take straight quotes for curly ones, and ends of lines for each other.
+            (_, None, _) if plain(&text).contains(&plain(old)) => room.replaced(&plain(&text), &plain(old), new)?,
+            (_, None, _) => return Ok(None),
         };
-        text = Cow::Owned(edited);
+        room.bytes = room.bytes.checked_sub(made.len()).ok_or(TooMuch)?;
+        text = Cow::Owned(made);
     }
-    Some(text.into_owned())
+    Ok(Some(text.into_owned()))
+}
+
+/// What edits may still take.
+struct Room {
+    bytes: usize,
+    places: usize,
+}
+
+impl Room {
+    /// Replaces everywhere, once it is known what that comes to.
+    fn replaced(&mut self, text: &str, old: &str, new: &str) -> Result<String, TooMuch> {
+        let places = memmem::find_iter(text.as_bytes(), old.as_bytes()).take(self.places + 1).count();
+        self.places = self.places.checked_sub(places).ok_or(TooMuch)?;
+        let most = places.checked_mul(new.len()).and_then(|made| made.checked_add(text.len()));
+        if most.is_none_or(|most| most > self.bytes) { Err(TooMuch) } else { Ok(text.replace(old, new)) }
+    }
 }
 
 fn plain(text: &str) -> String {

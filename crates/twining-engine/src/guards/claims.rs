@@ -2,11 +2,17 @@
 //! ends. Claims are made by agents and end by themselves, so a forgotten one
 //! holds nobody for long.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use twining_model::{Time, limits, scope, text};
 
-use crate::guards::path::normal;
+use crate::guards::change::{Proposal, Touched, Where};
+use crate::guards::judge::Facts;
+use crate::guards::path::{expanded, inside, normal};
+use crate::guards::rule::{Guard, Said};
 use crate::guards::seams::{Claim, Claims};
+use crate::guards::shell::Certainty;
 
 /// Claims that are looked at.
 const MOST_CLAIMS: usize = 1_000;
@@ -25,7 +31,47 @@ pub struct Actor {
 
 /// Claims of others that hold now.
 #[derive(Clone, Debug, Default)]
-pub struct ClaimsOfOthers(Vec<(Vec<String>, Claim)>);
+pub struct ClaimsOfOthers {
+    others: Vec<Other>,
+    undone: BTreeMap<String, Undo>,
+}
+
+/// A claim of another.
+#[derive(Clone, Debug)]
+struct Other {
+    /// What it holds, as guards see paths.
+    held: Vec<String>,
+    /// The same as it is written.
+    spelt: Vec<String>,
+    claim: Claim,
+    claimant: Claimant,
+}
+
+/// Who holds a claim, as far as it says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Claimant {
+    session: Option<String>,
+    agent: Option<String>,
+}
+
+impl Claimant {
+    /// Whether a session, or an agent in it, may be this one. Of a server that knows no
+    /// session nobody can tell which it is.
+    #[must_use]
+    pub fn may_be(&self, session: &str, names: &[&str]) -> bool {
+        let is_untold = self.session.as_deref().is_none_or(|own| own.is_empty() || own.contains('@'));
+        is_untold || self.session.as_deref() == Some(session) || self.agent.as_deref().is_some_and(|agent| names.contains(&agent))
+    }
+}
+
+/// What takes back what an agent did to a file that is another's to edit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undo {
+    /// Removing it: it was not there.
+    Remove,
+    /// Bringing back what git has.
+    Restore,
+}
 
 #[derive(Deserialize)]
 struct File {
@@ -60,12 +106,33 @@ impl ClaimsOfOthers {
             if line.is_of(actor) {
                 return None;
             }
-            let held: Vec<String> = line.paths.iter().filter_map(|path| plain(path)).collect();
+            let spelt: Vec<String> = line.paths.iter().filter(|path| plain(path).is_some()).map(|path| normal("", path.trim())).collect();
+            let held: Vec<String> = spelt.iter().filter_map(|path| plain(path)).collect();
+            let claimant = Claimant { session: line.session_id.clone(), agent: line.agent_id.clone() };
             let by = line.agent_id.or(line.session_id).unwrap_or_else(|| "somebody".to_owned());
             let claim = Claim { by: told(&by), until, reason: told(line.reason.as_deref().unwrap_or_default()) };
-            Some((held, claim))
+            Some(Other { held, spelt, claim, claimant })
         });
-        Self(others.collect())
+        Self { others: others.collect(), undone: BTreeMap::new() }
+    }
+
+    /// Lets an agent take back what it did to these files.
+    #[must_use]
+    pub fn undoing(mut self, undone: impl IntoIterator<Item = (String, Undo)>) -> Self {
+        self.undone = undone.into_iter().map(|(path, undo)| (path.to_lowercase(), undo)).collect();
+        self
+    }
+
+    /// Every place that another holds, as it is written.
+    pub fn places(&self) -> impl Iterator<Item = &str> {
+        self.others.iter().flat_map(|other| &other.spelt).map(String::as_str)
+    }
+
+    /// Who holds a path.
+    #[must_use]
+    pub fn claimant(&self, path: &str) -> Option<&Claimant> {
+        let path = path.to_lowercase();
+        self.others.iter().find(|other| other.held.iter().any(|held| is_within(&path, held))).map(|other| &other.claimant)
     }
 }
 
@@ -92,11 +159,77 @@ impl Claims for ClaimsOfOthers {
         let folder = folder.trim_matches('/').to_lowercase();
         self.find(|held| folder.is_empty() || is_within(&folder, held) || is_within(held, &folder))
     }
+
+    fn is_empty(&self) -> bool {
+        self.others.is_empty()
+    }
+
+    fn may_undo(&self, path: &str, by: &str) -> bool {
+        match self.undone.get(&path.to_lowercase()) {
+            Some(Undo::Remove) => REMOVES.contains(&by),
+            Some(Undo::Restore) => matches!(by, "git checkout" | "git restore"),
+            None => false,
+        }
+    }
+}
+
+/// Programs that take a file away.
+const REMOVES: [&str; 6] = ["rm", "unlink", "rmdir", "git rm", "git clean", "find -delete"];
+/// Those of git that take a whole folder for what lies in it.
+const WHOLE: [&str; 4] = ["git checkout", "git restore", "git rm", "git mv"];
+
+/// Those that change what git will commit, and no file.
+const STAGE: [&str; 4] = ["git rm --cached", "git restore --staged", "git reset", "git update-index"];
+
+/// Whether a change falls into what another works on.
+pub(super) fn said(guard: &Guard, touched: &Touched, facts: &Facts<'_>) -> Said {
+    let nobody = || Said::nothing("nobody else works on it");
+    if facts.claims.is_empty() {
+        return nobody();
+    }
+    let held =
+        touched.writes.iter().filter(|proposal| proposal.changes() && !STAGE.contains(&proposal.by.as_str())).filter_map(|proposal| {
+            let (claim, place, certainty) = disturbed(proposal, facts)?;
+            let why = if claim.reason.is_empty() { String::new() } else { format!(" for: {}", claim.reason) };
+            let proposal = Proposal { certainty, ..proposal.clone() };
+            Some(guard.sure(&proposal, format!("{} has `{place}` until {}{why}", claim.by, claim.until)))
+        });
+    held.max_by_key(|said| said.level).unwrap_or_else(nobody)
+}
+
+/// The claim that a change falls into, where, and how sure that is.
+fn disturbed(proposal: &Proposal, facts: &Facts<'_>) -> Option<(Claim, String, Certainty)> {
+    let (claims, by) = (facts.claims, proposal.by.as_str());
+    let sure = |claim: Claim| (claim, proposal.place(), proposal.certainty);
+    match &proposal.at {
+        Where::Known(path) | Where::Below(path) if claims.may_undo(path, by) => None,
+        Where::Known(path) => claims.held(path).or_else(|| claims.held_below(path).filter(|_| WHOLE.contains(&by))).map(sure),
+        Where::Below(path) => claims.held_below(path).map(sure),
+        Where::Holes(holes) => {
+            let list = |folder: &str, most: usize| facts.files.list(folder, most);
+            let of_shell = holes.globs.iter().flat_map(|glob| expanded(glob, &list)).find_map(|path| {
+                let path = inside(facts.root, &path);
+                let claim = claims.held(&path).or_else(|| claims.held_below(&path).filter(|_| holes.is_tree || WHOLE.contains(&by)));
+                claim.filter(|_| !claims.may_undo(&path, by)).map(|claim| (claim, path, proposal.certainty))
+            });
+            // Which of the words on the line it is, nobody can tell; what takes files away takes what it is given.
+            let is_taking = REMOVES.contains(&by) || by == "mv";
+            let of_words = || {
+                holes.made_of.iter().filter(|path| !path.is_empty()).find_map(|path| match claims.held(path) {
+                    Some(claim) => Some((claim, path.clone(), if is_taking { proposal.certainty } else { Certainty::Possible })),
+                    None => claims.held_below(path).map(|claim| (claim, path.clone(), Certainty::Possible)),
+                })
+            };
+            of_shell.or_else(of_words)
+        }
+        // Where nobody knows what is meant, nobody is known to be disturbed.
+        Where::Code(_) => None,
+    }
 }
 
 impl ClaimsOfOthers {
     fn find(&self, is_meant: impl Fn(&str) -> bool) -> Option<Claim> {
-        self.0.iter().find(|(paths, _)| paths.iter().any(|held| is_meant(held))).map(|(_, claim)| claim.clone())
+        self.others.iter().find(|other| other.held.iter().any(|held| is_meant(held))).map(|other| other.claim.clone())
     }
 }
 

@@ -4,14 +4,16 @@
 //! guard, whatever says `tested` anywhere is one more that must be shown. And never
 //! narrower: what the workflow would take for tested counts here too.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use memchr::{memchr, memchr2_iter};
+use twining_model::Time;
 
 use crate::guards::builtin::OWN_LIST;
 use crate::guards::change::{Proposal, Where};
 use crate::guards::judge::Facts;
 use crate::guards::path::{Paths, normal};
+use crate::guards::seams::Evidence;
 use crate::guards::stop::Accepted;
 use crate::guards::{edited_list, told_tested};
 use crate::workflow::{Feature, FeatureList, Status};
@@ -36,6 +38,46 @@ pub fn tested(text: &str) -> Result<BTreeSet<String>, NoList> {
 pub fn listed(text: &str) -> BTreeSet<String> {
     let text = text.trim_start_matches('\u{feff}');
     FeatureList::parse(text).map(|list| list.features.into_iter().map(|feature| feature.id).collect()).unwrap_or_default()
+}
+
+/// How far the features of a list are, but for those that nobody began: by name, the
+/// words for it. None where it is no list.
+#[must_use]
+pub(crate) fn standing(text: &str) -> Option<Standing> {
+    let list = FeatureList::parse(text.trim_start_matches('\u{feff}')).ok()?;
+    let begun = list.features.into_iter().filter(|feature| feature.status != Status::Pending);
+    Some(begun.map(|feature| (feature.id, BTreeSet::from([feature.status.as_str().to_owned()]))).collect())
+}
+
+/// How far features may be, by name; one that is not named may only be pending.
+pub(crate) type Standing = BTreeMap<String, BTreeSet<String>>;
+
+/// What may be of features that stand so in one list and so in another.
+pub(crate) fn either(one: &Standing, other: &Standing) -> Standing {
+    let pending = BTreeSet::from([Status::Pending.as_str().to_owned()]);
+    let of = |standing: &Standing, id: &String| standing.get(id).unwrap_or(&pending).clone();
+    let ids: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+    ids.into_iter().map(|id| (id.clone(), &of(one, id) | &of(other, id))).collect()
+}
+
+/// The features of a list that are further, or less far, than they were and than
+/// Twining brought them, in words. Whether one is tested is another question.
+pub(crate) fn moved_by_another(known: &Standing, since: Option<Time>, after: &str, evidence: &dyn Evidence) -> Vec<String> {
+    let Ok(list) = FeatureList::parse(after.trim_start_matches('\u{feff}')) else { return Vec::new() };
+    let pending = BTreeSet::from([Status::Pending.as_str().to_owned()]);
+    let moved = list.features.iter().filter(|feature| feature.status != Status::Tested).filter_map(|feature| {
+        let now = feature.status.as_str();
+        let were = known.get(&feature.id).unwrap_or(&pending);
+        let brought = evidence.moved(&feature.id);
+        let is_newer = brought.as_ref().is_some_and(|(at, _)| since.is_some_and(|since| *at > since));
+        let is_brought = brought.as_ref().is_some_and(|(_, status)| status == now);
+        if is_brought || (!is_newer && were.contains(now)) {
+            return None;
+        }
+        let was = brought.filter(|_| is_newer).map(|(_, status)| status).or_else(|| were.first().cloned()).unwrap_or_default();
+        Some(format!("`{}` is {now} and was {was}", twining_model::text::excerpt(&feature.id, 60)))
+    });
+    moved.collect()
 }
 
 /// The features that one list calls tested and an earlier one does not. A list that

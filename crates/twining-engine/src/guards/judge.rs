@@ -14,7 +14,8 @@ use crate::guards::event::{Action, Event};
 use crate::guards::look::Look;
 use crate::guards::rule::{Guard, Kind, Level, Said, Standing};
 use crate::guards::seams::{Claims, Clauses, Evidence, Proof};
-use crate::guards::{builtin, clause, features, git_wiring, person, reader, unread};
+use crate::guards::stop::KnownList;
+use crate::guards::{builtin, claims, clause, features, git_wiring, person, reader, unread};
 
 /// Features that are named where some are gone.
 const MOST_NAMED: usize = 5;
@@ -230,6 +231,18 @@ impl Guards {
         }
     }
 
+    /// Features of our own list that another hand moved, by the rule that holds before
+    /// a tool runs: how far one is, only a report says.
+    #[must_use]
+    pub fn moved(&self, path: &str, known: &KnownList, after: Option<&str>, evidence: &dyn Evidence) -> Option<String> {
+        let holds = |guard: &Guard| guard.id == builtin::STATE && guard.action == Level::Block && guard.standing == Standing::Alive;
+        let known_standing = known.standing.as_ref().filter(|_| path == builtin::OWN_LIST && self.guards.iter().any(holds))?;
+        let moved = features::moved_by_another(known_standing, known.at, after?, evidence);
+        let more = if moved.len() > MOST_NAMED { format!(" and {} more", moved.len() - MOST_NAMED) } else { String::new() };
+        let named = moved.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+        (!moved.is_empty()).then(|| format!("[{}] `{path}` was changed by another hand than Twining's: {named}{more}", builtin::STATE))
+    }
+
     /// Whether a file is compared with what was last accepted.
     #[must_use]
     pub fn compares(&self, path: &str) -> bool {
@@ -369,7 +382,7 @@ impl Guards {
             },
             Kind::Returns => Said::nothing("judged when a subagent returns"),
             Kind::Person => person::said(guard, touched),
-            Kind::Claimed => claimed(guard, touched, facts.claims),
+            Kind::Claimed => claims::said(guard, touched, facts),
             Kind::Clause => {
                 let used = guard.concerned(touched).find_map(|proposal| {
                     let item = clause::brought_in(&guard.when.adds, proposal, &touched.texts)?;
@@ -508,21 +521,6 @@ pub(crate) fn untested(before: &str, after: &str, evidence: &dyn Evidence) -> Op
             Proof::Missing(why) => Some(format!("{} would become tested: {why}", twining_model::text::excerpt(feature, 60))),
         }),
     }
-}
-
-/// Whether a change falls into what another works on.
-fn claimed(guard: &Guard, touched: &Touched, claims: &dyn Claims) -> Said {
-    let held = touched.writes.iter().filter(|proposal| proposal.changes()).filter_map(|proposal| {
-        let claim = match &proposal.at {
-            Where::Known(path) => claims.held(path),
-            Where::Below(path) => claims.held_below(path),
-            // Where nobody knows what is meant, nobody is known to be disturbed.
-            Where::Holes(_) | Where::Code(_) => None,
-        }?;
-        let why = if claim.reason.is_empty() { String::new() } else { format!(" for: {}", claim.reason) };
-        Some(guard.sure(proposal, format!("{} has `{}` until {}{why}", claim.by, proposal.place(), claim.until)))
-    });
-    held.max_by_key(|said| said.level).unwrap_or_else(|| Said::nothing("nobody else works on it"))
 }
 
 fn unwired(before: &str, after: &str) -> Option<String> {

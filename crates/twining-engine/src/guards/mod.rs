@@ -43,7 +43,7 @@ mod unread;
 
 pub use builtin::KEEPERS;
 pub use change::Files;
-pub use claims::{Actor, ClaimsOfOthers};
+pub use claims::{Actor, Claimant, ClaimsOfOthers, Undo};
 pub use clause::{globs_of, ruled_out};
 pub use event::{Action, Cell, Event, Moment, Replacement};
 pub use features::{NoList, listed, tested};
@@ -56,7 +56,7 @@ pub use rule::{Example, Guard, Level, Standing};
 pub use ruled::Use;
 pub use seams::{Claim, Claims, Clause, Clauses, Evidence, NoClaims, NoClauses, NoEvidence, Proof};
 pub use shell::{Certainty, Loses, Patience, Place, Script, TestCommand, TestRun, Unreadable, test_command};
-pub use stop::{Accepted, KnownList, Notes, Reach, Returned, Ruled, is_coder};
+pub use stop::{Accepted, KnownList, Notes, Reach, Returned, Ruled, Trespass, is_coder};
 pub use tool::{Owner, action};
 
 /// Why the guards of a project's policy cannot be read, if they cannot.

@@ -65,7 +65,11 @@ pub(crate) struct Holes {
     /// From each folder it may be in, with holes left in.
     spelt: Vec<String>,
     /// The paths its holes may have been made from.
-    made_of: Vec<String>,
+    pub(crate) made_of: Vec<String>,
+    /// Where the shell alone fills the holes: the patterns, from the root of the disk.
+    pub(crate) globs: Vec<String>,
+    /// Whether what lies below is meant too.
+    pub(crate) is_tree: bool,
     /// Whether there were too many of those to tell.
     is_untold: bool,
     /// Whether they come from a search that left the memory out.
@@ -83,8 +87,8 @@ impl Holes {
         for piece in &word.0 {
             match piece {
                 Piece::Text(known) => text.push_str(known),
-                Piece::Hole(_) if text.ends_with('\u{0}') => {}
-                Piece::Hole(_) => text.push('\u{0}'),
+                Piece::Hole(_) | Piece::Glob(_) if text.ends_with('\u{0}') => {}
+                Piece::Hole(_) | Piece::Glob(_) => text.push('\u{0}'),
             }
         }
         let text = text.to_lowercase();
@@ -92,14 +96,57 @@ impl Holes {
         let spelt = if text.len() > MOST_PATH { Vec::new() } else { places(&text) };
         let sources = || word.sources().filter(|source| source.len() <= MOST_PATH && *source != SPARED);
         let is_untold = sources().any(|source| source == UNTOLD);
+        let globs = pattern(word).filter(|pattern| pattern.len() <= MOST_PATH);
+        let globs = globs.map(|pattern| bases.iter().map(|base| normal(base, &pattern)).collect()).unwrap_or_default();
         Self {
             gist: word.gist(),
             spelt,
             made_of: sources().flat_map(places).collect(),
+            globs,
+            is_tree: false,
             is_untold,
             spares_memory: word.sources().any(|source| source == SPARED),
         }
     }
+}
+
+/// A word that only the shell fills in, as it is written.
+fn pattern(word: &Word) -> Option<String> {
+    let has_glob = word.0.iter().any(|piece| matches!(piece, Piece::Glob(_)));
+    let piece = |piece: &Piece| match piece {
+        Piece::Text(text) | Piece::Glob(text) => Some(text.clone()),
+        Piece::Hole(_) => None,
+    };
+    word.0.iter().map(piece).collect::<Option<String>>().filter(|_| has_glob)
+}
+
+/// Names of one folder, and paths in all, that a pattern may stand for.
+const MOST_NAMES: usize = 2_000;
+
+/// The paths that a shell would put in a pattern's place, as far as it is worth looking.
+pub(crate) fn expanded(pattern: &str, list: &dyn Fn(&str, usize) -> Vec<String>) -> Vec<String> {
+    let mut paths = vec![String::new()];
+    for part in pattern.split('/').filter(|part| !part.is_empty()) {
+        let is_glob = part.contains(['*', '?']);
+        let mut next = Vec::new();
+        for folder in &paths {
+            if !is_glob {
+                next.push(format!("{folder}/{part}"));
+                continue;
+            }
+            let wanted = part.to_lowercase();
+            // What begins with a dot is not meant by a star.
+            let is_meant = |name: &String| (part.starts_with('.') || !name.starts_with('.')) && part_meets(&name.to_lowercase(), &wanted);
+            let names = list(if folder.is_empty() { "/" } else { folder }, MOST_NAMES);
+            next.extend(names.into_iter().filter(is_meant).map(|name| format!("{folder}/{name}")));
+            if next.len() >= MOST_NAMES {
+                next.truncate(MOST_NAMES);
+                break;
+            }
+        }
+        paths = next;
+    }
+    paths
 }
 
 /// Globs of a rule. Case is folded: where the disk folds it, another spelling is

@@ -17,6 +17,12 @@ pub enum Proof {
 pub trait Evidence {
     /// What proves that a feature works, as of now.
     fn proof_of(&self, feature: &str) -> Proof;
+
+    /// When Twining itself last moved a feature, and to which status.
+    fn moved(&self, feature: &str) -> Option<(Time, String)> {
+        let _ = feature;
+        None
+    }
 }
 
 /// No records at all, so nothing is proven.
@@ -45,6 +51,14 @@ pub trait Claims {
     fn held(&self, path: &str) -> Option<Claim>;
     /// The claim of another on something at or below a folder.
     fn held_below(&self, folder: &str) -> Option<Claim>;
+    /// Whether nobody else claims anything.
+    fn is_empty(&self) -> bool {
+        false
+    }
+    /// Whether a program that writes a path only undoes what this agent did to it.
+    fn may_undo(&self, _path: &str, _by: &str) -> bool {
+        false
+    }
 }
 
 /// Nobody claims anything.
@@ -57,6 +71,10 @@ impl Claims for NoClaims {
 
     fn held_below(&self, _: &str) -> Option<Claim> {
         None
+    }
+
+    fn is_empty(&self) -> bool {
+        true
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use twining_model::Time;
 
-use crate::guards::builtin::CODERS;
+use crate::guards::builtin::{CODERS, OWN_LIST};
 use crate::guards::event::{Action, Event};
 use crate::guards::features;
 use crate::guards::judge::Guards;
@@ -54,6 +54,24 @@ pub struct Notes {
     pub worked: BTreeSet<String>,
     /// The compiled guards that were last found to be what they were made from.
     pub checked: Option<String>,
+    /// Files that another claimed and a command of this session changed, by path.
+    pub trespasses: BTreeMap<String, Trespass>,
+}
+
+/// A file that is another's to edit, and what a command made of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Trespass {
+    /// Whose command; the main agent is the empty name.
+    pub agent: String,
+    /// Whether the file was there.
+    pub was_there: bool,
+    /// What tells its content then from any other, if it was read.
+    pub before: Option<u64>,
+    /// Whether that was what is committed.
+    pub is_committed: bool,
+    /// The same of what the command left; none if it is gone or was not read.
+    pub left: Option<u64>,
 }
 
 /// Protected files as they were when they were last accepted.
@@ -97,13 +115,33 @@ pub struct KnownList {
     pub tested: BTreeSet<String>,
     /// Every feature.
     pub features: BTreeSet<String>,
+    /// How far each was, in our own list; pending where it is not named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub standing: Option<BTreeMap<String, BTreeSet<String>>>,
+    /// When it was accepted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Time>,
 }
 
 impl KnownList {
     /// What is in this list.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        Self { tested: features::tested(text).unwrap_or_default(), features: features::listed(text) }
+        Self { tested: features::tested(text).unwrap_or_default(), features: features::listed(text), ..Self::default() }
+    }
+
+    /// The same of our own list, in which only reports move a feature.
+    #[must_use]
+    pub fn of_ours(text: &str) -> Self {
+        Self { standing: features::standing(text), ..Self::of(text) }
+    }
+
+    /// Takes what features may be in another list, too.
+    pub fn or(&mut self, other: &Self) {
+        self.standing = match (&self.standing, &other.standing) {
+            (Some(one), Some(other)) => Some(features::either(one, other)),
+            _ => None,
+        };
     }
 }
 
@@ -158,7 +196,8 @@ impl Accepted {
             }
             Some(text) if is_text && text.len() <= MOST_TEXT => drop(self.texts.insert(path.to_owned(), text.to_owned())),
             Some(text) if !is_text && self.lists.len() < MOST_LISTS => {
-                self.lists.insert(path.to_owned(), KnownList::of(text));
+                let list = if path == OWN_LIST { KnownList::of_ours(text) } else { KnownList::of(text) };
+                self.lists.insert(path.to_owned(), list);
             }
             Some(_) => {}
         }
@@ -193,11 +232,14 @@ impl Accepted {
             let before = serde_json::json!({ "tested": known.tested }).to_string();
             let why = match guards.slipped(path, &before, after.as_deref(), evidence) {
                 Some(why) => format!("{why}. {}; or record a run of the tests with twining_report", undo(path)),
-                None => format!(
-                    "{}. {}; or a person accepts it with `twining guard accept`",
-                    guards.lost(path, &known.features, after.as_deref())?,
-                    undo(path)
-                ),
+                None => match guards.lost(path, &known.features, after.as_deref()) {
+                    Some(why) => format!("{why}. {}; or a person accepts it with `twining guard accept`", undo(path)),
+                    None => format!(
+                        "{}. {}; or say it with twining_report, or have a person accept it with `twining guard accept`",
+                        guards.moved(path, known, after.as_deref(), evidence)?,
+                        undo(path)
+                    ),
+                },
             };
             Some((path.to_owned(), why))
         });

@@ -15,6 +15,7 @@ use crate::workflow::feature::{Feature, Fields, Status};
 use crate::workflow::list::FeatureList;
 use crate::workflow::machine::{Event, event_towards};
 use crate::workflow::report::{Moved, move_feature};
+use crate::workflow::run::moved_line;
 use crate::workflow::{list_on, order};
 
 /// What to do with the list, in the caller's words.
@@ -266,6 +267,9 @@ pub(crate) fn plan_features(
     }
     if after.features.len() > limits::FEATURES {
         return Err(Refused::new("features", format!("may be at most {}", limits::FEATURES)).into());
+    }
+    if list.get(id).is_none_or(|was| was.status != feature.status) {
+        change.lines.push(moved_line(stamp.at, std::iter::once(&feature)));
     }
     // The same text again is no change, and needs no write.
     if after.get(id) == list.get(id) && change.entries.is_empty() {

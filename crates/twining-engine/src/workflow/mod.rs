@@ -45,6 +45,7 @@ pub use prompt::{NextBrief, NextInput, NextOutcome};
 pub(crate) use prompt::{Worker, task_text};
 pub use report::{EvidenceInput, ReportInput, ReportOutcome};
 pub(crate) use report::{ReportDraft, accept, plan_report};
+pub(crate) use run::moved_line;
 pub use run::{AttemptReport, FileSeen, FileState, FileStates, OutputSeen, Remembered, Run, RunSource};
 pub(crate) use single::{Single, is_nowhere_else, look_up};
 pub use suite::Suite;

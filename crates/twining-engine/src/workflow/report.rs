@@ -22,7 +22,7 @@ use crate::workflow::machine::{Effect, Event, Standing, advance};
 use crate::workflow::next::next;
 use crate::workflow::order;
 use crate::workflow::prompt::NextBrief;
-use crate::workflow::run::{AttemptReport, FileStates, Remembered, Run};
+use crate::workflow::run::{AttemptReport, FileStates, Remembered, Run, moved_line};
 
 /// A run, in the caller's words.
 #[derive(Clone, Debug, Default)]
@@ -349,6 +349,7 @@ pub(crate) fn plan_report(
     let read = |text: &str| FeatureList::parse(text).map_err(|why| Failure::UnreadableList { path: shelf.path.clone(), why });
     let changed = change.list.as_deref().map(read).transpose()?;
     let after = changed.as_ref().unwrap_or(&list);
+    change.lines.extend(after.get(&feature.id).map(|feature| moved_line(stamp.at, std::iter::once(feature))));
     let mut notes = Vec::new();
     if draft.event == Event::Completed && feature.files.is_empty() {
         notes.push("no changed files are named; the tests then only have to be newer than this report".to_owned());

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use twining_model::Time;
 
 use crate::governance::TestCounts;
+use crate::workflow::feature::Feature;
 use crate::workflow::hollow::is_hollow;
 use crate::workflow::suite::Suite;
 
@@ -148,6 +149,11 @@ pub struct AttemptReport {
 enum Line {
     Run(Box<Run>),
     Report(AttemptReport),
+    /// Features that Twining itself moved, and how far each is since.
+    Moved {
+        at: Time,
+        to: BTreeMap<String, String>,
+    },
 }
 
 /// Everything remembered, oldest first.
@@ -157,6 +163,8 @@ pub struct Remembered {
     pub runs: Vec<Run>,
     /// Reports.
     pub reports: Vec<AttemptReport>,
+    /// Features that Twining moved: when last, and to which status.
+    pub moved: BTreeMap<String, (Time, String)>,
 }
 
 impl Remembered {
@@ -168,6 +176,7 @@ impl Remembered {
             match serde_json::from_str(line) {
                 Ok(Line::Run(run)) => remembered.runs.push(*run),
                 Ok(Line::Report(report)) => remembered.reports.push(report),
+                Ok(Line::Moved { at, to }) => remembered.moved.extend(to.into_iter().map(|(id, status)| (id, (at, status)))),
                 Err(_) => {}
             }
         }
@@ -191,6 +200,11 @@ impl AttemptReport {
     pub(crate) fn to_line(&self) -> String {
         line(&Line::Report(self.clone()))
     }
+}
+
+/// The line that says how far features are since Twining moved them.
+pub(crate) fn moved_line<'f>(at: Time, features: impl Iterator<Item = &'f Feature>) -> String {
+    line(&Line::Moved { at, to: features.map(|feature| (feature.id.clone(), feature.status.as_str().to_owned())).collect() })
 }
 
 fn line(line: &Line) -> String {

@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::disk::canonical;
+
 /// Ways to reach a host that show that it is the one they name.
 const SAFE: [&str; 4] = ["https", "ssh", "git+ssh", "ssh+git"];
 
@@ -48,7 +50,7 @@ fn read(url: &str) -> Address {
 
 /// Where both `team` and `team.git` are there, the former is meant by its own name.
 fn is_same_folder(remote: &Path, fetched: &Path) -> bool {
-    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    let real = |path: &Path| canonical(path).ok();
     let Some(remote) = real(remote) else { return false };
     if let Some(there) = real(fetched) {
         return there == remote || there.join(".git") == remote;

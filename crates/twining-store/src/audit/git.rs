@@ -117,6 +117,28 @@ impl<'p> Moves<'p> {
         places.iter().find(|(place, _)| self.record(place, key, seal) == Some(known)).map(|(_, whence)| *whence)
     }
 
+    /// Whether others brought a record upon commits made here, none of which had a hand in it.
+    pub(crate) fn brought_upon(&mut self, key: &str, known: u64, seal: Seal, is_ours: &dyn Fn(u64) -> bool) -> bool {
+        let origins = self.origins();
+        let own: Vec<&String> = origins.own().collect();
+        own.len() <= MOST_MADE
+            && origins.upon.iter().take(MOST_MADE).any(|commit| self.record(commit, key, seal) == Some(known))
+            && own.iter().all(|commit| {
+                let there = self.record(commit, key, seal);
+                there.is_none_or(|there| is_ours(there) || self.brought(key, there, seal).is_some())
+            })
+    }
+
+    /// Whether others took a record away upon commits made here, all of which have it.
+    fn took_upon(&mut self, key: &str, seal: Seal) -> Option<Whence> {
+        let origins = self.origins();
+        let own: Vec<&String> = origins.own().collect();
+        let is_others = own.len() <= MOST_MADE
+            && origins.upon.iter().take(MOST_MADE).any(|commit| self.record(commit, key, seal).is_none())
+            && own.iter().all(|commit| self.record(commit, key, seal).is_some());
+        is_others.then_some(Whence::Remote)
+    }
+
     /// Whether a record is what Twining's own merge makes of two sides, each of which
     /// is vouched for or was brought.
     pub(crate) fn combined(&mut self, key: &str, known: u64, seal: Seal, is_ours: &dyn Fn(u64) -> bool) -> bool {
@@ -162,13 +184,13 @@ impl<'p> Moves<'p> {
 
     /// The commit made here that put an older version of a record over a newer one.
     pub(crate) fn set_back(&mut self, key: &str, known: u64, seal: Seal, is_newer: &dyn Fn(u64) -> bool) -> Option<String> {
-        let made = self.origins().made;
+        let Origins { made, upon, .. } = self.origins();
         let is_it = |(commit, parents): &&(String, Vec<String>)| {
             self.record(commit, key, seal) == Some(known)
                 && parents.iter().any(|parent| self.record(parent, key, seal).is_some_and(is_newer))
                 && !parents.iter().any(|parent| self.record(parent, key, seal) == Some(known))
         };
-        made.iter().take(MOST_MADE).find(is_it).map(|(commit, _)| commit.clone())
+        made.iter().take(MOST_MADE).filter(|(commit, _)| !upon.contains(commit)).find(is_it).map(|(commit, _)| commit.clone())
     }
 
     /// Whether git says that it undid a commit with this one.
@@ -189,7 +211,10 @@ impl<'p> Moves<'p> {
                 let is_back = self.reflog().has_moved && self.record(&head, key, seal).is_none() && self.knows(&file_of(key));
                 (is_back || bytes_now.is_some() && bytes_now == self.file(&head, &file_of(key)).as_deref()).then_some(whence)
             }
-            None => self.left(key, seal).filter(|_| self.record(&head, key, seal).is_none() && self.knows(&file_of(key))),
+            None => self
+                .left(key, seal)
+                .or_else(|| self.took_upon(key, seal))
+                .filter(|_| self.record(&head, key, seal).is_none() && self.knows(&file_of(key))),
         };
         is_gone.or_else(|| self.is_stashed(key, seal).then_some(Whence::Known))
     }
@@ -363,7 +388,18 @@ impl<'p> Moves<'p> {
             let bytes = content(self.project, &place, path);
             (place, bytes, whence)
         };
-        self.origins().places.into_iter().map(read).collect()
+        let origins = self.origins();
+        let mut versions: Vec<_> = origins.places.iter().cloned().map(read).collect();
+        // Upon commits made here it is others' only if none of those touched it.
+        let is_untouched = |commit: &String| {
+            let there = content(self.project, commit, path);
+            versions.iter().any(|(_, known, _)| *known == there)
+        };
+        if !origins.upon.is_empty() && origins.own().count() <= MOST_MADE && origins.own().all(is_untouched) {
+            let upon = origins.upon.iter().take(1).map(|commit| read((commit.clone(), Whence::Remote)));
+            versions.extend(upon.collect::<Vec<_>>());
+        }
+        versions
     }
 }
 

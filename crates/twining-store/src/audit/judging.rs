@@ -113,6 +113,7 @@ fn put(key: &str, known: u64, changed: Changed, said: &Said, moves: &mut Moves<'
     }
     match moves.brought(key, known, seal) {
         None if moves.combined(key, known, seal, &is_known) => Whose::Ours,
+        None if moves.brought_upon(key, known, seal, &is_known) => Whose::Told,
         whence => whence.into(),
     }
 }
@@ -170,7 +171,9 @@ pub(super) fn unvouched(staged: &[Staged], said: &Said, ledger: &Ledger, moves: 
             let is_ours = is_ours || said.current.get(key) == Some(known);
             let is_known = |known: u64| said.ever.contains_key(&known);
             let is_git_s = |moves: &mut Moves<'_>| {
-                moves.brought(key, *known, ledger.seal).is_some() || moves.combined(key, *known, ledger.seal, &is_known)
+                moves.brought(key, *known, ledger.seal).is_some()
+                    || moves.combined(key, *known, ledger.seal, &is_known)
+                    || moves.brought_upon(key, *known, ledger.seal, &is_known)
             };
             if was.get(key) != Some(known) && !is_ours && !is_git_s(moves) {
                 differences.insert(difference(key, if was.contains_key(key) { Changed::Altered } else { Changed::Appended }));

@@ -37,6 +37,9 @@ pub(crate) struct Origins {
     pub(crate) made: Vec<(String, Vec<String>)>,
     /// Commits that came from a remote since, all of them.
     pub(crate) others: HashSet<String>,
+    /// Those of them that were made upon others made here, which stand among the latter
+    /// too: what is in one may be from either.
+    pub(crate) upon: Vec<String>,
 }
 
 /// What is told against commits, by whoever might say it: it only ever makes one count less.
@@ -111,6 +114,10 @@ impl Origins {
                 None => origins.places.push((commit.to_owned(), Whence::Known)),
                 Some(_) if others.contains(commit) => origins.places.push((commit.to_owned(), Whence::Remote)),
                 Some(above) => {
+                    if !made.contains(commit) {
+                        origins.others.insert(commit.to_owned());
+                        origins.upon.push(commit.to_owned());
+                    }
                     origins.made.push((commit.to_owned(), above.iter().map(|above| (*above).to_owned()).collect()));
                     next.extend(above.iter().rev());
                 }
@@ -132,6 +139,11 @@ impl Origins {
             self.places.push((anchor.to_owned(), Whence::Known));
         }
         self
+    }
+
+    /// Commits made here and by nobody else.
+    pub(crate) fn own(&self) -> impl Iterator<Item = &String> {
+        self.made.iter().map(|(commit, _)| commit).filter(|commit| !self.upon.contains(commit))
     }
 
     /// How git came by this commit; nothing where it was made here.

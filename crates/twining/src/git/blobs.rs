@@ -17,6 +17,12 @@ impl Git {
     /// Texts by git's names for them (`HEAD:a`, and `:a` for what is staged), in order;
     /// none where there is none, or where it is too large to be a source.
     pub fn texts(&self, names: &[String]) -> Vec<Option<String>> {
+        // What is no text imports nothing.
+        self.blobs(names).into_iter().map(|bytes| bytes.and_then(|bytes| String::from_utf8(bytes).ok())).collect()
+    }
+
+    /// The same to the byte, whatever it is.
+    pub fn blobs(&self, names: &[String]) -> Vec<Option<Vec<u8>>> {
         let nothing = || vec![None; names.len()];
         let Some(sizes) = self.asked(&["cat-file", "--batch-check=%(objecttype) %(objectsize)"], names) else { return nothing() };
         let mut left = MOST_TEXTS;
@@ -36,13 +42,12 @@ impl Git {
         let wanted: Vec<String> = names.iter().zip(&is_read).filter(|(_, is_read)| **is_read).map(|(name, _)| name.clone()).collect();
         let Some(said) = self.asked(&["cat-file", "--batch=%(objectsize)"], &wanted) else { return nothing() };
         let mut rest = said.as_slice();
-        let mut next = || -> Option<String> {
+        let mut next = || -> Option<Vec<u8>> {
             let end = rest.iter().position(|byte| *byte == b'\n')?;
             let size: usize = std::str::from_utf8(rest.get(..end)?).ok()?.parse().ok()?;
             let bytes = rest.get(end + 1..end + 1 + size)?;
             rest = rest.get(end + 2 + size..)?;
-            // What is no text imports nothing.
-            std::str::from_utf8(bytes).ok().map(str::to_owned)
+            Some(bytes.to_vec())
         };
         is_read.into_iter().map(|is_read| if is_read { next() } else { None }).collect()
     }

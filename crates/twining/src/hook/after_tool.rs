@@ -8,7 +8,8 @@ use super::before_tool::path_of;
 use super::reply::Reply;
 use super::running::{self, Known};
 use super::scene::Scene;
-use super::traced;
+use super::{claimed, traced};
+use crate::hosts;
 
 /// Words of a line that may have fetched something.
 const FETCHES: [&str; 3] = ["fetch", "pull", "gh pr"];
@@ -27,6 +28,7 @@ pub fn reply(scene: &Scene) -> Reply {
         accepted.accept(&path, scene.work.text(&path).as_deref());
         scene.keep_accepted(&accepted);
     }
+    let trespassed = claimed::ends(scene, &mut notes);
     scene.keep_notes(&notes);
     if let Some(path) = path_of(scene) {
         scene.lists().accept_features(&path);
@@ -38,7 +40,8 @@ pub fn reply(scene: &Scene) -> Reply {
         let _ = scene.project.engine.store().know_fetched();
     }
     traced::ran(&scene.project, &scene.heard, &scene.work.root);
-    captured(scene).map_or(Reply::Silence, Reply::Context)
+    let told: Vec<String> = [trespassed, captured(scene)].into_iter().flatten().collect();
+    if told.is_empty() { Reply::Silence } else { Reply::Context(told.join("\n")) }
 }
 
 /// Remembers by which run each feature was marked tested, while that run is the newest:
@@ -71,6 +74,11 @@ fn captured(scene: &Scene) -> Option<String> {
             _ => "nobody asked before they ran",
         };
         return Some(format!("Twining was told of a run of tests, and will not take it for evidence: {why}."));
+    }
+    if let Some(why) = (!has_failed).then(|| hosts::doubt(&scene.project, &scene.heard.session)).flatten() {
+        let said = format!("Twining was told of a run of tests by no host it knows, and will not take it for evidence: {why}");
+        traced::told(&scene.project, &scene.heard, Some(&said));
+        return Some(format!("{said}. Have the session run them that a person began, or report them with their reports on disk."));
     }
     let checkout = &scene.project.located.checkout;
     // A run that cannot be remembered is reported by whoever wants it to count.

@@ -4,7 +4,7 @@ use twining_engine::guards::{Action, Level, inside, normal};
 
 use super::reply::Reply;
 use super::scene::Scene;
-use super::{running, traced};
+use super::{claimed, running, traced};
 
 /// What the guards say.
 pub fn reply(scene: &Scene) -> Reply {
@@ -12,6 +12,7 @@ pub fn reply(scene: &Scene) -> Reply {
     let judgement = traced::weighed(&scene.project, &scene.heard, &scene.work.root, scene.judge());
     if judgement.verdict < Level::Block {
         running::begins(scene.project.engine.store(), &scene.heard);
+        claimed::begins(scene);
     }
     match judgement.verdict {
         Level::Off => Reply::Silence,

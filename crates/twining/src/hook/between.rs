@@ -127,9 +127,11 @@ pub fn take(project: &Project) {
     let _ = serde_json::to_vec(&taken).map(|bytes| project.engine.store().leave_sealed(TAKEN, &bytes));
 }
 
-/// Whether a person took a file as it is.
+/// Whether a person took a file as it is. Git may name it from further up than the project is.
 pub fn is_taken(project: &Project, path: &str, text: Option<&str>) -> bool {
-    taken(project).contains(&seal(path, text))
+    let is_it = |known: &&&str| path == **known || path.ends_with(&format!("/{known}"));
+    let known = Accepted::TEXTS.iter().chain(&Accepted::LISTS).find(is_it);
+    known.is_some_and(|known| taken(project).contains(&seal(known, text)))
 }
 
 fn taken(project: &Project) -> Vec<String> {

@@ -27,7 +27,8 @@ const MOST_FILES: usize = 50_000;
 /// Folders in folders that are looked into without git.
 const MOST_DEPTH: usize = 32;
 /// Folders that tools fill by themselves.
-const FILLED: [&str; 9] = [".git", ".twining", "node_modules", "target", "__pycache__", ".pytest_cache", ".mypy_cache", ".venv", ".cache"];
+pub const FILLED: [&str; 9] =
+    [".git", ".twining", "node_modules", "target", "__pycache__", ".pytest_cache", ".mypy_cache", ".venv", ".cache"];
 
 /// A working tree at some moment: all that is not as in a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

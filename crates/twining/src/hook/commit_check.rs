@@ -4,20 +4,24 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use twining_engine::guards::{Actor, ClaimsOfOthers};
 use twining_store::merge::has_markers;
 use twining_store::{Lost, Staged};
 
 use super::evidence::Recorded;
 use super::lists::Lists;
 use super::ruled::{self, Slipped};
+use super::scene::PATIENCE;
 use super::workspace::Workspace;
-use super::{between, by_hand, rules};
+use super::{between, by_hand, claimed, rules};
+use crate::ancestry;
 use crate::desk::Project;
 
 /// Refuses a commit that calls a feature tested without a run, or takes guards or
 /// hooks away. A person who means it says `--no-verify`. Whether it may be made.
 pub fn run(project: Option<PathBuf>) -> bool {
     let Ok(project) = Project::open(project) else { return true };
+    project.engine.store().hurry(PATIENCE);
     let Slipped { holding, told } = commit_check(&project);
     let mut err = std::io::stderr().lock();
     for why in told.iter().chain(&holding) {
@@ -52,14 +56,25 @@ pub fn commit_check(project: &Project) -> Slipped {
         let before = project.history.committed_text(path).unwrap_or_default();
         let after = project.history.staged_text(path);
         let lost = || lists.lost_in_commit(&guards, path, after.as_deref(), &before);
-        if let Some(why) = guards.slipped(path, &before, after.as_deref(), &evidence).or_else(lost) {
+        let moved = || lists.moved_in_commit(&guards, path, after.as_deref(), &before, &evidence);
+        if let Some(why) = guards.slipped(path, &before, after.as_deref(), &evidence).or_else(lost).or_else(moved) {
             slipped.push(format!("{why}. `git diff --cached -- {path}` shows it, `git restore --staged {path}` leaves it out"));
         }
     }
     slipped.extend(records(project, &staged, lost));
     let used = ruled::in_commit(project, &guards, &staged);
     slipped.extend(used.holding);
-    Slipped { holding: slipped, told: used.told }
+    let told = used.told.into_iter().chain(claimed::in_commit(&claims(project), &ruled::within(project, &staged)));
+    Slipped { holding: slipped, told: told.collect() }
+}
+
+/// What is claimed by others than the session that commits, if one does.
+fn claims(project: &Project) -> ClaimsOfOthers {
+    let store = project.engine.store();
+    let Some(bytes) = store.claims_file().ok().flatten() else { return ClaimsOfOthers::default() };
+    let session = crate::desk::session_of_host().unwrap_or_default();
+    let actor = Actor { session, names: Vec::new(), processes: ancestry::processes() };
+    ClaimsOfOthers::read(&bytes, &actor, store.ids().now())
 }
 
 /// Records that another hand than Twining's would have recorded for everybody. In

@@ -10,7 +10,7 @@ use super::ruled::{self, Slipped};
 use super::rules::{self, Checked};
 use super::scene::Scene;
 use super::traced::{self, Held};
-use super::{auto_loop, between, by_hand, changed, from_others, git_wiring, running, whereabouts};
+use super::{auto_loop, between, by_hand, changed, claimed, from_others, git_wiring, running, whereabouts};
 
 /// The guard of coders that return with nothing done.
 const RETURNS: &str = "return-needs-changes";
@@ -38,8 +38,15 @@ pub fn reply(scene: &Scene) -> Reply {
     // What cannot be compared is compared next time.
     let audit = store.audit().unwrap_or_default();
     let odd = forged.into_iter().chain(audit.lost.map(by_hand::lost).or(taken)).collect();
-    let lists = scene.lists().changed(&guards, &scene.recorded_so_far());
-    let used = used(scene, &guards, &notes);
+    let mut lists = scene.lists().changed(&guards, &scene.recorded_so_far());
+    if !lists.slipped.is_empty() && store.after_writers().is_ok() {
+        // Somebody may have been between saying what a report does and doing it.
+        lists = scene.lists().changed(&guards, &scene.recorded_so_far());
+    }
+    let mut used = used(scene, &guards, &notes);
+    let trespassed = claimed::holding(scene, &guards, &mut notes);
+    used.holding.extend(trespassed.holding);
+    used.told.extend(trespassed.told);
     let told: Vec<String> = [rules, by_hand::brought(&audit), by_hand::brought_lists(&lists.brought)].into_iter().flatten().collect();
     traced::told(&scene.project, &scene.heard, (!told.is_empty()).then(|| told.join("\n")).as_deref());
     // A warning is told once a session.
@@ -126,7 +133,7 @@ pub fn of_session(scene: &Scene) -> Reply {
 struct Found<'a> {
     /// Feature lists that slipped.
     lists: Vec<String>,
-    /// What is ruled out and was brought in.
+    /// What is ruled out and was brought in, and what was done under others' claims.
     used: Vec<String>,
     /// The records.
     audit: &'a Audit,

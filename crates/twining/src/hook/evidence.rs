@@ -6,6 +6,7 @@ use std::path::Path;
 use twining_engine::guards::{Evidence, Proof};
 use twining_engine::workflow::Verdict;
 use twining_engine::{Engine, Proofs};
+use twining_model::Time;
 
 /// The workflow's records, and the working tree they are held against.
 pub struct Recorded<'a> {
@@ -35,11 +36,19 @@ impl<'a> Recorded<'a> {
     pub fn so_far(engine: &'a Engine, checkout: &'a Path) -> Self {
         Self { when: When::SinceThen, ..Self::of(engine, checkout) }
     }
+
+    fn proofs(&self) -> &Result<Proofs<'a>, String> {
+        self.proofs.get_or_init(|| self.engine.proofs().map_err(|failure| failure.to_string()))
+    }
 }
 
 impl Evidence for Recorded<'_> {
+    fn moved(&self, feature: &str) -> Option<(Time, String)> {
+        self.proofs().as_ref().ok()?.moved(feature)
+    }
+
     fn proof_of(&self, feature: &str) -> Proof {
-        let proofs = self.proofs.get_or_init(|| self.engine.proofs().map_err(|failure| failure.to_string()));
+        let proofs = self.proofs();
         let passed = proofs.as_ref().ok().filter(|_| self.when == When::SinceThen).and_then(|proofs| proofs.passed(feature));
         if let Some(run) = passed {
             return Proof::Recorded(run.to_owned());

@@ -33,7 +33,7 @@ pub fn taken_over(scene: &Scene, guards: &Guards) -> Option<String> {
             accepted.accept(path, now.as_deref());
         }
     }
-    if !(is_changed || !brought.is_empty()) {
+    if !is_changed && brought.is_empty() {
         return None;
     }
     scene.keep_accepted(&accepted);

@@ -30,6 +30,12 @@ impl Kept {
         Self(root().filter(|root| !root.starts_with(project)).and_then(|root| open(&root)))
     }
 
+    /// Opens it for a project if it is there, and makes nothing.
+    pub fn if_there(project: &Path) -> Self {
+        let there = root().is_some_and(|root| root.join(INSIDE[0]).join(INSIDE[1]).is_dir());
+        if there { Self::open(project) } else { Self(None) }
+    }
+
     /// What was kept under a name.
     pub fn get(&self, name: &str) -> Option<Vec<u8>> {
         self.0.as_ref()?.open(name).ok()??.read_all(MOST_BYTES).ok()
@@ -50,9 +56,8 @@ impl Kept {
     /// Forgets all that was kept of this project.
     pub fn forget_project(project: &Path) {
         // Nobody makes a folder to forget what is in it.
-        let Some(folder) = root().map(|root| root.join(INSIDE[0]).join(INSIDE[1])).filter(|folder| folder.is_dir()) else { return };
-        let (kept, mark) = (Self::open(project), mark_of(project));
-        let Some(dir) = &kept.0 else { return };
+        let (kept, mark) = (Self::if_there(project), mark_of(project));
+        let (Some(dir), Some(folder)) = (&kept.0, root().map(|root| root.join(INSIDE[0]).join(INSIDE[1]))) else { return };
         for name in dir.list().unwrap_or_default().iter().filter(|name| name.split('-').any(|part| part == mark)) {
             kept.forget(name);
         }

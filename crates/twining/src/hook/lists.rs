@@ -84,6 +84,7 @@ impl<'p> Lists<'p> {
             for path in Accepted::LISTS {
                 accepted.accept(path, self.work.text(path).as_deref());
             }
+            accepted.lists.values_mut().for_each(|list| list.at = Some(self.store().ids().now()));
             accepted
         });
         let mut once = self.kept().map(|kept| kept.once).unwrap_or_default();
@@ -124,10 +125,14 @@ impl<'p> Lists<'p> {
     /// The same, and what others' work changed so that git brought.
     pub fn changed(&self, guards: &Guards, evidence: &Recorded<'_>) -> Slips {
         let mut slips = Slips::default();
-        let Some(kept) = self.kept() else {
+        let Some(mut kept) = self.kept() else {
             self.accept();
             return slips;
         };
+        if self.project.located.checkout != self.project.located.place.project {
+            // The list of a linked working tree is a copy that git keeps; reports move the other.
+            kept.accepted.lists.values_mut().for_each(|list| list.standing = None);
+        }
         if !kept.texts.is_empty() && kept.texts == self.texts() {
             return slips;
         }
@@ -179,10 +184,20 @@ impl<'p> Lists<'p> {
             return Some(Whose::Ours);
         }
         let versions = self.store().git_versions(&kept.place, path).unwrap_or_default();
+        let text = |bytes: &Option<Vec<u8>>| bytes.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        // A merge takes how far one feature is from here, and another from there.
+        let mut either = kept.accepted.lists.get(path).cloned().unwrap_or_default();
+        let has_moved = versions.iter().any(|version| version.is_others || version.is_of_another_branch);
+        if has_moved || committed() == now {
+            versions.iter().filter_map(|version| text(&version.bytes)).for_each(|text| either.or(&KnownList::of_ours(&text)));
+            either.at = None;
+        }
         let found = versions.into_iter().find(|version| {
-            let version = version.bytes.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+            let version = text(&version.bytes);
             let mut accepted = Accepted::default();
             accepted.accept(path, version.as_deref());
+            let moves = |list: &mut KnownList| (list.standing, list.at) = (either.standing.clone(), either.at);
+            accepted.lists.values_mut().for_each(moves);
             match (&version, &now) {
                 (None, now) => now.is_none() && kept.place.head != self.store().git_place().unwrap_or_default().head,
                 (Some(_), _) => accepted.slipped_lists(guards, &|_| now.clone(), evidence).iter().all(|(slipped, _)| slipped != path),
@@ -197,6 +212,21 @@ impl<'p> Lists<'p> {
         let known = kept.accepted.lists.get(path)?;
         let were = KnownList::of(committed).features;
         guards.lost(path, &known.features.intersection(&were).cloned().collect(), staged)
+    }
+
+    /// Features that a commit would record further, or less far, than any report says.
+    pub fn moved_in_commit(
+        &self,
+        guards: &Guards,
+        path: &str,
+        staged: Option<&str>,
+        committed: &str,
+        evidence: &Recorded<'_>,
+    ) -> Option<String> {
+        let kept = self.kept()?;
+        let mut known = kept.accepted.lists.get(path)?.clone();
+        known.or(&KnownList::of_ours(committed));
+        guards.moved(path, &KnownList { at: None, ..known }, staged, evidence)
     }
 
     fn kept(&self) -> Option<Kept> {

@@ -13,6 +13,7 @@ mod between;
 mod brief;
 mod by_hand;
 mod changed;
+mod claimed;
 mod commit_check;
 mod ending;
 mod evidence;
@@ -45,6 +46,7 @@ use twining_engine::guards::{Heard, Moment};
 pub use between::{slipped as slipped_rules, take as take_rules};
 pub use by_hand::{in_brief as told_by_hand, lost as told_lost};
 pub use host::{HOSTS, Host};
+pub use kept::{Kept, mark_of};
 pub use lists::{accept as accept_lists, slipped as slipped_lists};
 pub use rules::{guards, guards_as_written};
 

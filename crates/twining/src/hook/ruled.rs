@@ -19,6 +19,9 @@ const MOST_FILES: usize = 2_000;
 /// Bytes of all of them, and of one.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 const MOST_TEXT: u64 = 1024 * 1024;
+/// Files that are held against branches, and branches of each.
+const MOST_CARRIED: usize = 32;
+const MOST_TIPS: usize = 64;
 /// Uses that are named.
 const MOST_NAMED: usize = 8;
 
@@ -81,22 +84,36 @@ pub fn slipped(scene: &Scene, guards: &Guards, ruled: &mut Ruled, since: Option<
         versions.into_iter().map(texts).collect()
     };
     let brought = brought_in(guards, files, &before);
-    let fresh = brought.into_iter().filter(|brought| !ruled.used.contains(&(brought.path.clone(), brought.used.ruling.clone())));
-    let mut slipped = told_of(&fresh.collect::<Vec<_>>(), &|brought| undo(brought, &ruled.head));
+    let mut brought: Vec<Brought> =
+        brought.into_iter().filter(|brought| !ruled.used.contains(&(brought.path.clone(), brought.used.ruling.clone()))).collect();
+    let carried = carried_over(scene, &ruled.tips, &brought);
+    brought.retain(|brought| !carried.contains(&brought.path));
+    let mut slipped = told_of(&brought, &|brought| undo(brought, &ruled.head));
     slipped.told.extend(left_out);
     slipped
 }
 
+/// Files that stand just so in a branch that was there: a rebase makes its commits anew.
+fn carried_over(scene: &Scene, tips: &[String], brought: &[Brought]) -> HashSet<String> {
+    let checkout = &scene.project.located.checkout;
+    let paths: BTreeSet<&String> = brought.iter().map(|brought| &brought.path).take(MOST_CARRIED).collect();
+    let is_carried = |path: &&&String| {
+        let names: Vec<String> = tips.iter().take(MOST_TIPS).map(|tip| format!("{tip}:./{path}")).collect();
+        let now = scene.work.text(path);
+        now.is_some() && Git::at(checkout).texts(&names).contains(&now)
+    };
+    paths.iter().filter(is_carried).map(|path| (**path).clone()).collect()
+}
+
 /// What a commit would bring in, relative to every commit it is made from.
 pub fn in_commit(project: &Project, guards: &Guards, staged: &[String]) -> Slipped {
-    if guards.rulings().is_empty() {
+    let git = &project.history;
+    // The first commit of all takes what is there: there is nothing to hold it against.
+    if guards.rulings().is_empty() || git.head().is_none() {
         return Slipped::default();
     }
-    let git = &project.history;
-    let Some(top) = git.shape().map(|shape| shape.top) else { return Slipped::default() };
-    let within = project.located.checkout.strip_prefix(&top).map(|within| within.display().to_string()).unwrap_or_default();
-    let prefix = if within.is_empty() { String::new() } else { format!("{within}/") };
-    let mut paths: Vec<String> = staged.iter().filter_map(|path| path.strip_prefix(&prefix)).map(str::to_owned).collect();
+    let prefix = prefix(project);
+    let mut paths = within(project, staged);
     paths.retain(|path| is_judged(guards, path));
     let left_out = left_out(paths.len());
     paths.truncate(MOST_FILES);
@@ -114,11 +131,24 @@ pub fn in_commit(project: &Project, guards: &Guards, staged: &[String]) -> Slipp
         versions
     };
     let mut slipped = told_of(&brought_in(guards, files, &before), &|brought| {
-        let path = &brought.path;
+        let path = format!("{prefix}{}", text::visible(&brought.path));
         format!("Line {}. `git diff --cached -- {path}` shows it, `git restore --staged {path}` leaves it out", brought.used.line)
     });
     slipped.told.extend(left_out);
     slipped
+}
+
+/// Staged files of the project, from its own root: git tells them from the top.
+pub fn within(project: &Project, staged: &[String]) -> Vec<String> {
+    let prefix = prefix(project);
+    staged.iter().filter_map(|path| path.strip_prefix(&prefix)).map(str::to_owned).collect()
+}
+
+/// The way from the top of the working tree to the project.
+fn prefix(project: &Project) -> String {
+    let top = project.history.shape().map(|shape| shape.top);
+    let within = top.and_then(|top| Some(project.located.checkout.strip_prefix(&top).ok()?.display().to_string())).unwrap_or_default();
+    if within.is_empty() { within } else { format!("{within}/") }
 }
 
 /// Since when files count that an agent changed: those of the whole session, but for
@@ -140,9 +170,8 @@ fn learn(ruled: &mut Ruled, guards: &Guards, rulings: BTreeSet<String>, git: &Gi
     let used: Vec<(String, String)> = used.collect();
     ruled.used.extend(used);
     ruled.rulings.extend(rulings);
-    ruled.tips.extend(git.tips());
-    ruled.tips.sort_unstable();
-    ruled.tips.dedup();
+    let known: HashSet<String> = ruled.tips.iter().cloned().collect();
+    ruled.tips.extend(git.tips().into_iter().filter(|tip| !known.contains(tip)));
 }
 
 /// The commit that is checked out. No program is started where it is plain to see.

@@ -87,7 +87,7 @@ pub fn clauses_alone(project: &Project) -> Guards {
 /// The guards as their files say, with everything that is wrong with them.
 pub fn guards_as_written(project: &Project) -> Guards {
     let texts = Texts::of(project);
-    complete(texts.load(), project, &texts, &project.engine.clauses().unwrap_or_default())
+    complete(texts.load(), project, &texts, &clauses_anew(project, &Kept::open(&project.located.place.project)))
 }
 
 /// The guards, held against what they were made from, and whether what was kept of
@@ -109,12 +109,11 @@ pub fn guards_checked(project: &Project, known: Option<&str>) -> Checked {
     let name = texts.name();
     let bytes = kept.get(&name);
     let seal = |bytes: &[u8]| format!("{name} {:016x}{:016x}", hash_of(bytes), hash_of(&[bytes, b"."].concat()));
-    let clauses = project.engine.clauses().unwrap_or_default();
+    let clauses = clauses_anew(project, &kept);
     let sealed = bytes.as_deref().map(seal).filter(|seal| Some(seal.as_str()) == known);
     if let (Some(bytes), Some(seal)) = (&bytes, sealed)
         && let Some(guards) = Guards::from_compiled(bytes, &texts.user)
     {
-        remember(project, &kept, &clauses);
         return Checked { guards: complete(guards, project, &texts, &clauses), forged: None, seal: Some(seal) };
     }
     let guards = texts.load();
@@ -126,7 +125,6 @@ pub fn guards_checked(project: &Project, known: Option<&str>) -> Checked {
     let forged = is_forged.then(|| {
         "[protect-twining-state] the compiled guards were changed behind Twining's back; they are made anew. Say what was done meanwhile".to_owned()
     });
-    remember(project, &kept, &clauses);
     Checked { guards: complete(guards, project, &texts, &clauses), forged, seal: Some(seal(&compiled)) }
 }
 
@@ -151,24 +149,34 @@ struct KeptClauses {
 /// Clauses in force. The index is opened only if a decision or the knowledge changed.
 fn clauses(project: &Project, kept: &Kept) -> Vec<Clause> {
     let Ok(Some(state)) = project.engine.store().binding_state() else { return Vec::new() };
-    let known: Option<KeptClauses> = kept.get(&clauses_name(project)).and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    if let Some(known) = known
+    if let Some(known) = known_clauses(project, kept)
         && known.decisions == state.decisions
         && known.knowledge == state.knowledge
         && known.made.saturating_sub(state.decisions / 1_000_000) > TICK_MS
     {
         return known.clauses;
     }
-    // What cannot be read now is asked for again by the next call.
-    let Ok(clauses) = project.engine.clauses() else { return Vec::new() };
-    keep(project, kept, state, &clauses);
-    clauses
+    clauses_anew(project, kept)
 }
 
-fn remember(project: &Project, kept: &Kept, clauses: &[Clause]) {
-    if let Ok(Some(state)) = project.engine.store().binding_state() {
-        keep(project, kept, state, clauses);
+/// The same, asked for whatever is known. Where the index cannot be asked now, what was
+/// known until then holds, and the next call asks again.
+fn clauses_anew(project: &Project, kept: &Kept) -> Vec<Clause> {
+    // Before they are read: what changes meanwhile is asked for again.
+    let state = project.engine.store().binding_state();
+    match project.engine.clauses() {
+        Ok(clauses) => {
+            if let Ok(Some(state)) = state {
+                keep(project, kept, state, &clauses);
+            }
+            clauses
+        }
+        Err(_) => known_clauses(project, kept).map(|known| known.clauses).unwrap_or_default(),
     }
+}
+
+fn known_clauses(project: &Project, kept: &Kept) -> Option<KeptClauses> {
+    kept.get(&clauses_name(project)).and_then(|bytes| serde_json::from_slice(&bytes).ok())
 }
 
 fn keep(project: &Project, kept: &Kept, state: twining_store::BindingState, clauses: &[Clause]) {

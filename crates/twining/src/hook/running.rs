@@ -81,6 +81,18 @@ pub fn ends(store: &Store, heard: &Heard) -> Known {
     }
 }
 
+/// Whether a session has a command that was begun and has not ended.
+pub fn is_running(store: &Store, session: &str) -> bool {
+    let mut running: Vec<Told> = Vec::new();
+    for told in lines(store, &named(session)) {
+        running.retain(|known| (known.command, &known.agent) != (told.command, &told.agent) || !known.is_call_of(&told));
+        if told.what == What::Begins {
+            running.push(told);
+        }
+    }
+    !running.is_empty()
+}
+
 /// The turn is over, or another begins: whatever was begun has ended, or was refused.
 pub fn forget(store: &Store, heard: &Heard) {
     if store.has_note(&name(heard)).unwrap_or(false) {
@@ -114,10 +126,18 @@ fn add(store: &Store, heard: &Heard, what: What) {
 }
 
 fn read(store: &Store, heard: &Heard) -> Vec<Told> {
-    let lines = store.note_lines(&name(heard)).unwrap_or_default();
+    lines(store, &name(heard))
+}
+
+fn lines(store: &Store, name: &str) -> Vec<Told> {
+    let lines = store.note_lines(name).unwrap_or_default();
     lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 fn name(heard: &Heard) -> String {
-    format!("running-{}", heard.session)
+    named(&heard.session)
+}
+
+fn named(session: &str) -> String {
+    format!("running-{session}")
 }

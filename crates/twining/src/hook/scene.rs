@@ -2,8 +2,9 @@
 //! remember of the session.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use twining_engine::guards::{Accepted, Actor, ClaimsOfOthers, Facts, Guards, Heard, Judgement, Look, Notes};
+use twining_engine::guards::{Accepted, Actor, Claims, ClaimsOfOthers, Facts, Guards, Heard, Judgement, Look, Notes};
 use twining_engine::hygiene::redact_name;
 use twining_engine::{Caller, PostInput};
 use twining_model::{Channel, Origin, Trust, text};
@@ -11,11 +12,13 @@ use twining_model::{Channel, Origin, Trust, text};
 use super::evidence::Recorded;
 use super::lists::Lists;
 use super::workspace::Workspace;
-use super::{ending, git_wiring, ruled, rules};
-use crate::ancestry;
+use super::{claimed, ending, git_wiring, ruled, rules};
 use crate::desk::Project;
 use crate::problem::Problem;
-use crate::user_policy;
+use crate::{ancestry, hosts, user_policy};
+
+/// How long a hook waits for another process that has the index; hosts give it five seconds.
+pub const PATIENCE: Duration = Duration::from_millis(700);
 
 /// An event, and all that answers to it may ask.
 pub struct Scene {
@@ -31,6 +34,7 @@ impl Scene {
     /// Opens the project that an event happens in.
     pub fn open(project: Option<PathBuf>, heard: Heard) -> Result<Self, String> {
         let project = Project::open_from(project, &heard.stands).map_err(|problem| told(&problem))?;
+        project.engine.store().hurry(PATIENCE);
         Ok(Self::of(project, heard))
     }
 
@@ -75,7 +79,8 @@ impl Scene {
         judge(&Facts { root: &self.work.root, files: &self.work, evidence: &self.recorded(), claims: &claims })
     }
 
-    fn claims(&self) -> ClaimsOfOthers {
+    /// What others claim, but for what this session may take back.
+    pub fn claims(&self) -> ClaimsOfOthers {
         let event = &self.heard.event;
         let names = event.agent_id.iter().chain(&event.agent_type).cloned().collect();
         let store = self.project.engine.store();
@@ -84,7 +89,9 @@ impl Scene {
         // Asked only where a claim names a process: a tool waits.
         let processes = if bytes.contains(&b'@') { ancestry::processes() } else { Vec::new() };
         let actor = Actor { session: self.heard.session.clone(), names, processes };
-        ClaimsOfOthers::read(&bytes, &actor, store.ids().now())
+        let claims = ClaimsOfOthers::read(&bytes, &actor, store.ids().now());
+        // Most of the time nobody else claims anything, and no note is read.
+        if claims.is_empty() { claims } else { claims.undoing(claimed::undoing(&self.notes())) }
     }
 
     /// What hooks remember of the session.
@@ -141,6 +148,7 @@ impl Scene {
         let store = self.project.engine.store();
         // Where there is no memory, nothing can be remembered.
         if store.exists().unwrap_or(false) && !store.has_note(&self.accepted_name()).unwrap_or(true) {
+            hosts::heard(&self.project, &self.heard.session);
             self.accepted();
         }
         self.lists().begin();

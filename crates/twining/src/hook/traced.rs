@@ -216,6 +216,16 @@ pub fn found(project: &Project, heard: &Heard, reasons: &[String]) {
     leave(project, heard, seen.collect(), Trust::Tool);
 }
 
+/// Notes what a command was found to have done after it ran.
+pub fn afterwards(project: &Project, heard: &Heard, found: &[String]) {
+    let action = gist(&heard.event, "");
+    let seen = found.iter().take(MOST_FINDINGS).map(|reason| Seen {
+        action: action.clone(),
+        ..at_end(heard, reason, TraceType::Violation, HOOK, "seen after it ran", reason.clone())
+    });
+    leave(project, heard, seen.collect(), Trust::Agent);
+}
+
 /// Notes that an agent was held at its end, or let go after it.
 pub fn held(project: &Project, heard: &Heard, reasons: &str, held: Held) {
     let seen = reasons.lines().filter(|line| line.starts_with('[')).take(MOST_FINDINGS).map(|reason| {

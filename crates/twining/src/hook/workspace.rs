@@ -103,6 +103,11 @@ impl Files for Workspace {
         unsaved::first(Path::new(&self.project), git, loses)
     }
 
+    fn list(&self, folder: &str, most: usize) -> Vec<String> {
+        let names = fs::read_dir(folder).into_iter().flatten().flatten();
+        names.take(most).filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    }
+
     fn is_folder(&self, path: &str) -> bool {
         Path::new(path).is_dir()
     }

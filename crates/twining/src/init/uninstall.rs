@@ -27,7 +27,8 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     let store = project.engine.store();
     let receipt = Receipt::read(store.receipt().map_err(twining_engine::Failure::from)?.as_deref());
     let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
-    if !wish.dry_run && person::host_of_shell().is_none() {
+    let agent = person::agents_hand(&project);
+    if !wish.dry_run && agent.is_none() {
         sheet.notes.extend(sweep::told(&sweep::sweep(&project)));
     }
     for reach in [Reach::Team, Reach::Stealth] {
@@ -64,16 +65,15 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
         _ => format!("Done. What was recorded stays in {FOLDER}/; `twining uninstall --purge` removes that too."),
     };
     let outcome = Outcome { edits, memory, hosts: Vec::new(), notes: sheet.notes, advice: Vec::new(), close };
-    if nothing && !wish.dry_run && guest.is_none() && person::host_of_shell().is_none() {
+    if nothing && !wish.dry_run && guest.is_none() && agent.is_none() {
         // Taken away by hand before, perhaps: nobody is asked about that any more.
         store.forget_marks().map_err(twining_engine::Failure::from)?;
     }
     if nothing || wish.dry_run {
         return Ok(tell(wish, &outcome));
     }
-    if let Some(host) = person::host_of_shell() {
-        let why = format!("taking Twining away is a person's to do: this shell belongs to an agent ({host} is set)");
-        return Err(Problem::unavailable("NEEDS_PERSON", why).with_hint("a person types the command at their own terminal"));
+    if let Some(why) = agent {
+        return Err(person::needed(&format!("taking Twining away is a person's to do: {why}")));
     }
     if wish.purge && !wish.yes && !std::io::stdin().is_terminal() {
         let problem = Problem::misuse("--purge removes every record, and nobody is there to be asked");

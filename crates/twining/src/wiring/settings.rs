@@ -201,7 +201,7 @@ fn wire(event: &str, matcher: &str, hook: &Value) -> Option<Wire> {
 }
 
 /// The words of a command line that needs no shell.
-fn split(line: &str) -> Result<Vec<String>, String> {
+pub fn split(line: &str) -> Result<Vec<String>, String> {
     let mut words: Vec<String> = Vec::new();
     let (mut word, mut quote, mut begun) = (String::new(), None, false);
     for c in line.chars() {

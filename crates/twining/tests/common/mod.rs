@@ -5,6 +5,7 @@
 
 pub mod hooked;
 pub mod repository;
+pub mod terminal;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -13,6 +14,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+/// The program under test.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_twining");
 
 /// A throwaway project, with the settings of nobody beside it.
 pub struct Project(tempfile::TempDir, PathBuf);
@@ -32,7 +36,12 @@ impl Project {
 
     /// The program, in this project, with nothing inherited that would change what it does.
     pub fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_twining"));
+        self.command_of(PROGRAM, words)
+    }
+
+    /// Another program, in the same place.
+    pub fn command_of(&self, program: &str, words: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command.args(words).current_dir(self.path()).stdin(Stdio::null());
         for name in [
             "TWINING_PROJECT",
@@ -59,8 +68,17 @@ impl Project {
 
     /// Runs with this text on stdin.
     pub fn run_with(&self, words: &[&str], input: &str) -> Ran {
-        let mut child =
-            self.command(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        Self::finish(self.command(words), input)
+    }
+
+    /// The same by a host that ends with the call: whoever comes later descends from none.
+    pub fn run_by_host(&self, words: &[&str], input: &str) -> Ran {
+        let words = [&["-c", "\"$@\"; exit $?", "host", PROGRAM], words].concat();
+        Self::finish(self.command_of("sh", &words), input)
+    }
+
+    fn finish(mut command: Command, input: &str) -> Ran {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
         // Whoever refuses its flags does not wait for what is said to it.
         let said = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
         assert!(said.as_ref().err().is_none_or(|error| error.kind() == std::io::ErrorKind::BrokenPipe), "{said:?}");

@@ -90,6 +90,14 @@ impl Repository {
         command
     }
 
+    /// The same by a host that ends with the call.
+    pub fn host_in(&self, dir: &Path, words: &[&str]) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", "\"$@\"; exit $?", "host", env!("CARGO_BIN_EXE_twining")]).args(words);
+        self.at_home(&mut command, dir);
+        command
+    }
+
     pub fn run(&self, words: &[&str]) -> Ran {
         self.run_in(&self.path("shop"), words)
     }

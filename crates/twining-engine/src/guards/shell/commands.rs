@@ -14,6 +14,8 @@ pub(super) struct Surroundings<'a> {
     pub(super) fed: Option<&'a str>,
     /// Words of the commands piped into it.
     pub(super) piped: &'a [String],
+    /// The file it reads from.
+    pub(super) from: Option<&'a Word>,
 }
 
 /// Adds what a command does.
@@ -140,6 +142,7 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
             }
         }
         "git" => return doing.git_with_settings(around, nested),
+        "patch" => doing.patches(around),
         "find" | "fd" => return doing.find(around, nested),
         "script" => {
             doing.carried(words_of);
@@ -489,7 +492,24 @@ impl Doing<'_> {
         let mut found: Vec<String> = sought.flat_map(|word| [word.clone(), word.replace('*', "")]).collect();
         found
             .extend(left_out.iter().filter_map(|at| whole.get(*at)).any(|word| spared::is_memory(word)).then(|| spared::SPARED.to_owned()));
-        if words.iter().any(|word| word == "-delete") {
+        let is_deleting = words.iter().any(|word| word == "-delete");
+        // With nothing asked of them but their kind, all there are go.
+        let roots = words.iter().take_while(|word| !word.starts_with(['-', '(', '!'])).count();
+        let mut asked = words.iter().skip(roots);
+        let takes_all = std::iter::from_fn(|| asked.next())
+            .all(|word| matches!(word.as_str(), "-delete" | "-depth" | "-print" | "-type" | "f" | "-mindepth" | "1" | "-xdev" | "-mount"));
+        if is_deleting && takes_all {
+            for root in self.arguments.iter().take(roots) {
+                self.effects.writes.push(ShellWrite {
+                    target: Target::Tree(root.clone()),
+                    certainty: Certainty::Certain,
+                    by: "find -delete".to_owned(),
+                    content: None,
+                    stood: Stood::Untold,
+                });
+            }
+        }
+        if is_deleting {
             self.effects.writes.push(ShellWrite {
                 target: Target::Path(made_of(&found)),
                 certainty: Certainty::Likely,

@@ -34,17 +34,26 @@ impl Doing<'_> {
                 self.write(Target::Path(file), Certainty::Certain, "git merge-file");
             }
         }
+        if matches!(verb.as_str(), "apply" | "am") {
+            self.applies(&verb, at + 1, around);
+        }
         if let ("apply" | "am", Some(patch)) = (verb.as_str(), around.fed) {
             self.write(Target::Code(patch.to_owned()), Certainty::Likely, &format!("git {verb}"));
         }
         if !matches!(verb.as_str(), "checkout" | "restore" | "stash" | "rm" | "mv" | "reset" | "checkout-index" | "update-index") {
             return;
         }
+        let has = |short: &str, long: &str| words.iter().any(|word| word == short || word == long);
+        let by = match verb.as_str() {
+            "rm" if has("", "--cached") => "git rm --cached".to_owned(),
+            "restore" if has("-S", "--staged") && !has("-W", "--worktree") => "git restore --staged".to_owned(),
+            verb => format!("git {verb}"),
+        };
         for (path, word) in self.arguments.iter().zip(&words).skip(at + 1) {
             if !word.starts_with('-') {
                 // A whole tree or a branch is history's business, and the
                 // memory notices it; a path that is named is meant.
-                self.write(Target::Path(path.clone()), Certainty::Certain, &format!("git {verb}"));
+                self.write(Target::Path(path.clone()), Certainty::Certain, &by);
             }
         }
     }

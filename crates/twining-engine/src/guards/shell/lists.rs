@@ -109,4 +109,4 @@ pub(super) const CMDLETS: [&str; 10] = [
     "tee-object",
 ];
 /// Programs that change the files they are given.
-pub(super) const EDITORS: [&str; 11] = ["apply_patch", "ed", "ex", "vi", "vim", "nvim", "nano", "emacs", "sponge", "shred", "patch"];
+pub(super) const EDITORS: [&str; 10] = ["apply_patch", "ed", "ex", "vi", "vim", "nvim", "nano", "emacs", "sponge", "shred"];

@@ -16,6 +16,7 @@ mod interpreters;
 mod keepers;
 mod known_calls;
 mod lists;
+mod patches;
 mod runners;
 mod selection;
 mod spared;
@@ -33,6 +34,7 @@ mod tests;
 pub(crate) use code::squeezed;
 pub(crate) use commands::TOUCH;
 pub(crate) use lists::CODE;
+pub(crate) use patches::named as named_in_patch;
 pub use runners::{Place, Script};
 pub(crate) use runners::{scripts as scripts_of, sent_to};
 pub(crate) use spared::SPARED;
@@ -71,8 +73,23 @@ pub(crate) enum Target {
     Tree(Word),
     /// Whatever this code names.
     Code(String),
+    /// The files that a patch names.
+    Patch(PatchGiven),
     /// What git does not hold yet, here and below.
     Unsaved(Word, Loses),
+}
+
+/// A patch that a command carries out.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PatchGiven {
+    /// What it says, where the line does.
+    pub(crate) text: Option<String>,
+    /// Files it may stand in.
+    pub(crate) files: Vec<Word>,
+    /// The folder its names begin in.
+    pub(crate) folder: Option<Word>,
+    /// Folders that are left off its names; all of them where nobody says.
+    pub(crate) strip: Option<usize>,
 }
 
 /// What a command throws away that git does not hold.
@@ -119,7 +136,7 @@ impl ShellWrite {
     pub(crate) fn places(&self) -> usize {
         match &self.target {
             Target::Path(word) | Target::Tree(word) | Target::Unsaved(word, _) => 1 + word.sources().count(),
-            Target::Code(_) => 1,
+            Target::Code(_) | Target::Patch(_) => 1,
         }
     }
 }

@@ -5,14 +5,14 @@ fn written(line: &str) -> Vec<String> {
     let mut written: Vec<String> = effects
         .writes
         .iter()
-        .filter(|write| write.certainty > Certainty::Possible && !matches!(write.target, Target::Unsaved(..)))
+        .filter(|write| write.certainty > Certainty::Possible && !matches!(write.target, Target::Unsaved(..) | Target::Patch(_)))
         .map(|write| match &write.target {
             Target::Path(word) | Target::Tree(word) => match word.known() {
                 Some(known) => known,
                 None => format!("{}?{}", word.gist(), word.sources().collect::<Vec<_>>().join("|")),
             },
             Target::Code(code) => format!("code:{}", code.len()),
-            Target::Unsaved(..) => String::new(),
+            Target::Unsaved(..) | Target::Patch(_) => String::new(),
         })
         .collect();
     written.dedup();

@@ -391,7 +391,12 @@ fn command(
         };
         words.extend(after_redirects(around, line, variables)?);
     }
-    let known = commands::Surroundings { fed: fed.as_deref(), piped };
+    let from = if words.iter().any(|word| matches!(commands::name_of(word).as_str(), "patch" | "git")) {
+        read_from(at, walk, line, variables)?
+    } else {
+        None
+    };
+    let known = commands::Surroundings { fed: fed.as_deref(), piped, from: from.as_ref() };
     if let (Some(content), Some(around)) = (&fed, around)
         && words.iter().map(Word::gist).eq(["cat".to_owned()])
     {
@@ -421,6 +426,27 @@ fn after_redirects(statement: Node<'_>, line: &str, variables: &Variables) -> Re
         }
     }
     Ok(words)
+}
+
+/// Statements around a command that its input may hang on.
+const MOST_AROUND: usize = 4;
+
+/// The file that a command's input comes from: `patch -p1 < file`, and in a list the
+/// grammar hangs it on the whole: `cd x && patch < file`.
+fn read_from(at: usize, walk: &Walk<'_>, line: &str, variables: &Variables) -> Result<Option<Word>, Unreadable> {
+    let is_input = |child: &Node<'_>| {
+        let said = word::said(line, child.byte_range()).trim_start();
+        child.kind() == "file_redirect" && said.starts_with('<') && !said.starts_with("<&")
+    };
+    let around = |at: &usize| walk.outer[*at].filter(|outer| matches!(walk.nodes[*outer].kind(), "redirected_statement" | "list"));
+    for at in std::iter::successors(Some(at), around).take(MOST_AROUND) {
+        let mut cursor = walk.nodes[at].walk();
+        let file = walk.nodes[at].children(&mut cursor).filter(is_input).find_map(|child| child.child_by_field_name("destination"));
+        if let Some(file) = file {
+            return word::read(file, line, variables, 0).map(Some);
+        }
+    }
+    Ok(None)
 }
 
 fn whole_content(node: Node<'_>, line: &str, variables: &Variables, content: &str, effects: &mut Effects) -> Result<(), Unreadable> {

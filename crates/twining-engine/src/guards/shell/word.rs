@@ -18,6 +18,8 @@ pub(crate) enum Piece {
     Text(String),
     /// Anything, perhaps made from these words: `$(ls a b)` holds `ls`, `a`, `b`.
     Hole(Vec<String>),
+    /// What the shell fills in from the names that are there: `*`, `?`.
+    Glob(String),
 }
 
 /// A word, piece by piece.
@@ -49,6 +51,7 @@ impl Word {
         let of = |piece: &Piece| match piece {
             Piece::Text(text) => text.len() / 64,
             Piece::Hole(sources) => sources.len(),
+            Piece::Glob(_) => 0,
         };
         self.0.iter().map(|piece| 1 + of(piece)).sum()
     }
@@ -73,7 +76,7 @@ impl Word {
         for piece in &other.0 {
             match piece {
                 Piece::Text(text) => self.push_text(text),
-                Piece::Hole(_) => self.0.push(piece.clone()),
+                Piece::Hole(_) | Piece::Glob(_) => self.0.push(piece.clone()),
             }
         }
     }
@@ -279,11 +282,10 @@ fn bare(text: &str, word: &mut Word) {
                 Some('\n') | None => {}
                 Some(kept) => word.push_text(kept.encode_utf8(&mut [0; 4])),
             },
-            '*' | '?' => {
-                if !matches!(word.0.last(), Some(Piece::Hole(made_of)) if made_of.is_empty()) {
-                    word.0.push(Piece::Hole(Vec::new()));
-                }
-            }
+            '*' | '?' => match word.0.last_mut() {
+                Some(Piece::Glob(signs)) => signs.push(c),
+                _ => word.0.push(Piece::Glob(c.to_string())),
+            },
             '[' | '{' if text.len() > 1 => {
                 let close = if c == '[' { ']' } else { '}' };
                 let inside: String = chars.by_ref().take_while(|c| *c != close).collect();

@@ -159,6 +159,23 @@ fn a_call_of_many_edits_or_files_is_answered() {
     assert_eq!(verdict("apply_patch", &json!({ "input": format!("*** Begin Patch\n*** Update File: {LIST}\n{parts}") })), Level::Block);
 }
 
+#[test]
+fn an_edit_that_would_make_more_than_any_file_holds_is_not_carried_out() {
+    let mut held = files();
+    held.0.insert(format!("/p/{LIST}"), "a".repeat(1 << 20));
+    held.0.insert("/p/README.md".to_owned(), "h".to_owned());
+    let judged = |tool: &str, input: &Value| {
+        let event = Event::of_tool(tool, action(tool, input), "/p");
+        loaded("", "").judge(&event, &Facts { root: "/p", files: &held, evidence: &NoEvidence, claims: &NoClaims })
+    };
+    let edit = |path: &str, old: &str, new: String| json!({"file_path": path, "old_string": old, "new_string": new, "replace_all": true});
+    let judgement = judged("Edit", &edit(LIST, "a", "b".repeat(10_000)));
+    assert_eq!(judgement.verdict, Level::Block, "{}", judgement.reason());
+    let doubled = |path: &str| json!({"file_path": path, "edits": vec![edit("", "h", "hh".to_owned()); 60]});
+    assert_eq!(judged("MultiEdit", &doubled("README.md")).verdict, Level::Off, "what nobody watches may become anything");
+    assert_eq!(judged("MultiEdit", &json!({"file_path": LIST, "edits": vec![edit("", "a", "aa".to_owned()); 60]})).verdict, Level::Block);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 

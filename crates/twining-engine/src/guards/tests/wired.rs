@@ -51,12 +51,27 @@ fn git_s_hook_is_not_taken_away_in_passing() {
 }
 
 #[test]
+fn where_commits_came_from_is_git_s_to_say() {
+    for line in ["printf x > .git/FETCH_HEAD", "cp x .git/refs/remotes/origin/main", "echo x | tee -a .git/FETCH_HEAD"] {
+        assert_eq!(said(None, bash(line)).verdict, Level::Block, "{line}");
+    }
+    for line in ["cat .git/FETCH_HEAD", "git fetch origin pull/7/head:pr7 && git checkout pr7", "rm -f .git/index.lock", "gh pr checkout 7"]
+    {
+        let judged = said(None, bash(line));
+        assert_eq!(judged.verdict, Level::Off, "{line}: {}", judged.reason());
+    }
+}
+
+#[test]
 fn a_change_of_a_list_that_cannot_be_seen_is_told_the_way() {
     let judged = said(None, bash(&format!("jq . {LIST} > t && mv t {LIST}")));
     assert_eq!(judged.verdict, Level::Block);
     let reason = judged.reason();
     assert!(reason.contains("the Edit tool") && reason.contains("twining features update"), "{reason}");
 }
+
+/// A policy with two guards of one name, as somebody may write it.
+type Shape<'s> = &'s dyn Fn(&str, &str) -> String;
 
 #[test]
 fn of_two_guards_with_one_name_the_stricter_answers() {
@@ -65,7 +80,7 @@ fn of_two_guards_with_one_name_the_stricter_answers() {
     let fields = |action: &str| format!("{{tools: [Bash], when: {{command: git push}}, say: no, action: {action}}}");
     let map = |first: &str, second: &str| format!("guards:\n  no-push: {}\n  no-push: {}\n", fields(first), fields(second));
     let keys = |first: &str, second: &str| format!("guards:\n  - {}\nguards:\n  - {}\n", one(first), one(second));
-    let shapes: [&dyn Fn(&str, &str) -> String; 3] = [&list, &map, &keys];
+    let shapes: [Shape<'_>; 3] = [&list, &map, &keys];
     for (at, shape) in shapes.iter().enumerate() {
         for (first, second) in [("block", "warn"), ("warn", "block"), ("block", "'off'"), ("'off'", "block")] {
             let policy = shape(first, second);

@@ -31,7 +31,7 @@ fn good() -> Run {
 fn judge_evidence(feature: &Feature, runs: &[Run], files: &FileStates, coded: Option<Time>) -> Verdict {
     let report = |outcome: &str, at| AttemptReport { at, feature: feature.id.clone(), outcome: outcome.into(), ..AttemptReport::default() };
     let reports = coded.map(|at| report("completed", at)).into_iter().collect();
-    crate::workflow::judge_evidence(feature, &Remembered { runs: runs.to_vec(), reports }, files)
+    crate::workflow::judge_evidence(feature, &Remembered { runs: runs.to_vec(), reports, ..Remembered::default() }, files)
 }
 
 fn missing(runs: &[Run], files: &FileStates) -> String {
@@ -173,7 +173,7 @@ fn a_word_does_not_outweigh_what_the_host_saw_on_the_same_files() {
 #[test]
 fn tests_reported_failed_must_be_run_again() {
     let report = AttemptReport { at: at(150), feature: "PT-003".into(), outcome: "failed".into(), ..AttemptReport::default() };
-    let remembered = |runs| Remembered { runs, reports: vec![report.clone()] };
+    let remembered = |runs| Remembered { runs, reports: vec![report.clone()], ..Remembered::default() };
     let judge = |runs| crate::workflow::judge_evidence(&feature(), &remembered(runs), &files(50, "x"));
     assert!(!judge(vec![good()]).is_accepted());
     assert!(judge(vec![good(), Run { at: at(200), ..good() }]).is_accepted());

@@ -1,0 +1,74 @@
+//! A terminal, with somebody at it.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::process::Stdio;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use super::{Project, Ran};
+
+/// What hosts set in the shells of their agents.
+const MARKERS: [&str; 8] = [
+    "CLAUDECODE",
+    "CODEX_SANDBOX",
+    "CODEX_SANDBOX_NETWORK_DISABLED",
+    "CODEX_THREAD_ID",
+    "GEMINI_CLI",
+    "CURSOR_AGENT",
+    "OPENCODE",
+    "COPILOT_AGENT",
+];
+
+/// A terminal that is open.
+pub struct Terminal {
+    keys: fs::File,
+    /// The file that programs read from and write to.
+    pub name: String,
+    // Read after the last program has let go of it, the terminal would have nothing to tell.
+    _open: fs::File,
+}
+
+impl Terminal {
+    pub fn open() -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("opens a terminal");
+        grantpt(&master).and_then(|()| unlockpt(&master)).expect("grants");
+        let name = ptsname(&master, Vec::new()).expect("has a name").into_string().expect("is text");
+        let open = other_end(&name);
+        Self { keys: fs::File::from(master), name, _open: open }
+    }
+
+    pub fn types(&mut self, line: &str) {
+        self.keys.write_all(format!("{line}\n").as_bytes()).expect("types");
+    }
+
+    /// What stands on it, what was typed included.
+    pub fn shows(&mut self) -> String {
+        let mut seen = vec![0; 16 * 1024];
+        let read = self.keys.read(&mut seen).unwrap_or(0);
+        String::from_utf8_lossy(&seen[..read]).into_owned()
+    }
+}
+
+/// Runs at a terminal of its own, with these lines typed.
+pub fn at_terminal(project: &Project, words: &[&str], typed: &str, host: Option<&str>) -> Ran {
+    let mut terminal = Terminal::open();
+    let end = || Stdio::from(other_end(&terminal.name));
+    let mut command = project.command(words);
+    for marker in MARKERS {
+        command.env_remove(marker);
+    }
+    if let Some(host) = host {
+        command.env(host, "1");
+    }
+    let mut child = command.stdin(end()).stderr(end()).stdout(Stdio::piped()).spawn().expect("starts");
+    terminal.types(typed);
+    let mut stdout = String::new();
+    child.stdout.take().expect("a pipe").read_to_string(&mut stdout).expect("prints UTF-8");
+    let code = child.wait().expect("ends").code().unwrap_or(-1);
+    Ran { code, stdout, stderr: terminal.shows() }
+}
+
+fn other_end(name: &str) -> fs::File {
+    fs::File::options().read(true).write(true).open(name).expect("opens its other end")
+}
