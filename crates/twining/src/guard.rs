@@ -82,6 +82,10 @@ fn explain(project: Project, style: Style) -> Result<Ending, Problem> {
     let guards = hook::guards(&project);
     let scene = Scene::of(project, heard);
     let judged = hook::foreseen(&scene.project, scene.explain(&guards));
+    let judged = match &scene.heard.odd {
+        Some(why) => judged.unheard(why),
+        None => judged,
+    };
     Ok(out::answer(
         style,
         || json!(judged),

@@ -243,3 +243,35 @@ fn a_link_to_a_file_that_is_not_there_yet_is_that_file() {
     let shell = json!({"tool_name": "Bash", "tool_input": {"command": "echo x > /proc/self/cwd/.twining/blackboard.jsonl"}});
     assert_eq!(decision(&hook(&project, &["PreToolUse"], shell)), "deny");
 }
+
+#[test]
+fn a_command_is_judged_in_the_folder_it_is_sent_to() {
+    let project = project();
+    fs::create_dir_all(project.path().join("sub")).expect("makes a folder");
+    let sent = |line: &str, folder: &str| {
+        let input = json!({"command": line, "workdir": folder});
+        decision(&hook(&project, &["--agent", "codex", "PreToolUse"], json!({"tool_name": "Bash", "tool_input": input})))
+    };
+    assert_eq!(sent("echo x > blackboard.jsonl", ".twining"), "deny");
+    assert_eq!(sent("echo x > .twining/blackboard.jsonl", "sub"), Value::Null, "which is not the project's");
+    assert_eq!(sent("echo x > ../.twining/blackboard.jsonl", "sub"), "deny");
+    // The project is where the agent stands, wherever it sends a command.
+    let place = project.path().join(".twining/blackboard.jsonl").display().to_string();
+    assert_eq!(sent(&format!("echo x > {place}"), "/"), "deny");
+}
+
+#[test]
+fn what_a_hook_refuses_is_explained_as_refused() {
+    let project = project();
+    for event in [
+        json!({}),
+        json!({"tool_name": "Write", "tool_input": {"content": "x"}}),
+        json!({"tool_name": "Bash", "tool_input": {}}),
+        json!({"tool_input": {"command": "ls"}}),
+    ] {
+        assert_eq!(hook(&project, &["PreToolUse"], event.clone()).code, 2, "{event}");
+        let explained = project.run_with(&["guard", "explain", "--json"], &event.to_string());
+        let explained: Value = serde_json::from_str(&explained.stdout).expect("answers");
+        assert_eq!(explained["verdict"], "block", "{event}");
+    }
+}

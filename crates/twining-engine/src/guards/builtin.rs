@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use crate::governance::policy::Source;
 use crate::guards::event::{Event, Moment};
-use crate::guards::host;
 use crate::guards::path::Paths;
 use crate::guards::rule::{Example, Guard, Kind, Level, Standing, When, Who};
+use crate::guards::tool;
 
 /// The guard of Twining's own records.
 pub(crate) const STATE: &str = "protect-twining-state";
@@ -193,7 +193,7 @@ fn examples(id: &str) -> Vec<Example> {
     };
     let of = |is_stopped: bool| {
         move |(tool, input, file): (&str, Value, Option<String>)| {
-            let event = Event::of_tool(tool, host::action(tool, &input), "/project");
+            let event = Event::of_tool(tool, tool::action(tool, &input), "/project");
             Example { event, input, file, is_stopped }
         }
     };

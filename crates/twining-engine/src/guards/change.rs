@@ -8,9 +8,9 @@ use std::sync::Arc;
 use memchr::memmem;
 
 use crate::guards::event::{Action, Event, Replacement};
-use crate::guards::notebook;
 use crate::guards::path::{Holes, Paths, inside, normal};
 use crate::guards::shell::{self, Certainty, Effects, Loses, PatchGiven, Patience, Piece, Stand, Stood, Target, Unreadable, Word};
+use crate::guards::{foreign, notebook};
 
 /// Places one call may write that are looked at, words of unknown ones counted each.
 const MOST_PLACES: usize = 4_096;
@@ -29,6 +29,11 @@ pub trait Files {
     fn real(&self, path: &str) -> String;
     /// Whether there is a folder at an absolute path, links followed.
     fn is_folder(&self, _path: &str) -> bool {
+        false
+    }
+    /// Whether a project of its own lies at an absolute path: one with a memory that
+    /// is in use, or a repository.
+    fn holds_project(&self, _path: &str) -> bool {
         false
     }
     /// The names in a folder at an absolute path, so many at most.
@@ -75,6 +80,8 @@ pub(crate) struct Proposal {
     pub(crate) becomes: Arc<Becomes>,
     pub(crate) certainty: Certainty,
     pub(crate) by: String,
+    /// Whether it lies in records of nobody: a fixture's.
+    pub(crate) is_nobodys: bool,
 }
 
 impl Proposal {
@@ -120,15 +127,18 @@ pub(crate) fn touched(event: &Event, root: &str, files: &dyn Files) -> Result<To
     match &event.action {
         Action::Nothing => {}
         Action::Read(path) | Action::ReadPart(path) => touched.reads.extend(spellings(&place(path), root, files)),
+        Action::ReadMany(paths) => {
+            touched.reads.extend(paths.iter().take(MOST_PLACES).flat_map(|path| spellings(&place(path), root, files)));
+        }
         Action::Write { path, content } => {
             let path = place(path);
             let becomes = replaced(files, &path, |_| Some(content.clone()));
-            touched.add(&path, root, files, becomes, &event.tool);
+            touched.add(&path, root, files, becomes, event);
         }
         Action::Edit { path, replacements } => {
             let path = place(path);
             let becomes = all_edited(files, &path, replacements);
-            touched.add(&path, root, files, becomes, &event.tool);
+            touched.add(&path, root, files, becomes, event);
         }
         Action::Cell { path, cell } => {
             let path = place(path);
@@ -140,12 +150,12 @@ pub(crate) fn touched(event: &Event, root: &str, files: &dyn Files) -> Result<To
                 },
             };
             touched.texts.push(cell.source.clone());
-            touched.add(&path, root, files, becomes, &event.tool);
+            touched.add(&path, root, files, becomes, event);
         }
         Action::Touches(paths) => {
             for path in paths {
                 let becomes = Becomes::Unknown(format!("`{}` does not say what it writes", event.tool));
-                touched.add(&place(path), root, files, becomes, &event.tool);
+                touched.add(&place(path), root, files, becomes, event);
             }
         }
         Action::Patch(patch) => {
@@ -154,7 +164,7 @@ pub(crate) fn touched(event: &Event, root: &str, files: &dyn Files) -> Result<To
                 return Err(Unreadable::TooManySteps);
             }
             for (path, becomes) in changes {
-                touched.add(&place(&path), root, files, becomes, &event.tool);
+                touched.add(&place(&path), root, files, becomes, event);
             }
         }
         Action::Shell(line) => {
@@ -169,11 +179,12 @@ pub(crate) fn touched(event: &Event, root: &str, files: &dyn Files) -> Result<To
 }
 
 impl Touched {
-    fn add(&mut self, path: &str, root: &str, files: &dyn Files, becomes: Becomes, by: &str) {
+    fn add(&mut self, path: &str, root: &str, files: &dyn Files, becomes: Becomes, event: &Event) {
         let becomes = Arc::new(becomes);
         for spelling in spellings(path, root, files) {
-            let (at, becomes) = (Where::Known(spelling), becomes.clone());
-            self.writes.push(Proposal { at, becomes, certainty: Certainty::Certain, by: by.to_owned() });
+            let is_nobodys = foreign::is_nobodys(&spelling, &event.cwd, root, files);
+            let (at, becomes, by) = (Where::Known(spelling), becomes.clone(), event.tool.clone());
+            self.writes.push(Proposal { at, becomes, certainty: Certainty::Certain, by, is_nobodys });
         }
     }
 
@@ -198,7 +209,13 @@ impl Touched {
                 return Err(Unreadable::TooManySteps);
             }
             let unknown = || Arc::new(Becomes::Unknown(format!("`{}` writes it", write.by)));
-            let push = |at: Where, becomes: Arc<Becomes>| Proposal { at, becomes, certainty: write.certainty, by: write.by.clone() };
+            let push = |at: Where, becomes: Arc<Becomes>| Proposal {
+                at,
+                becomes,
+                certainty: write.certainty,
+                by: write.by.clone(),
+                is_nobodys: false,
+            };
             let bases: Vec<String> = stood.iter().map(|base| base.path.clone()).collect();
             let (word, tree) = match &write.target {
                 Target::Code(code) => {
@@ -251,8 +268,9 @@ impl Touched {
                 };
                 let certainty = if base.is_doubtful { Certainty::Possible } else { write.certainty };
                 for spelling in spellings(&path, root, files) {
+                    let is_nobodys = foreign::is_nobodys(&spelling, &event.cwd, root, files);
                     let at = if tree { Where::Below(spelling) } else { Where::Known(spelling) };
-                    self.writes.push(Proposal { certainty, ..push(at, becomes.clone()) });
+                    self.writes.push(Proposal { certainty, is_nobodys, ..push(at, becomes.clone()) });
                 }
             }
             // A folder that is known in part: `cd "$ROOT/.twining"`.

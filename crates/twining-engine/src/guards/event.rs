@@ -129,6 +129,8 @@ pub enum Action {
     Read(String),
     /// Reads some lines of one.
     ReadPart(String),
+    /// Reads several files, or all of a pattern.
+    ReadMany(Vec<String>),
     /// Changes a cell of a notebook.
     Cell {
         /// Which notebook.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use memchr::{memchr, memchr2_iter};
 use twining_model::Time;
 
+use crate::guards::builtin::OWN_LIST;
 use crate::guards::change::{Proposal, Where};
 use crate::guards::judge::Facts;
 use crate::guards::path::{Paths, normal};
@@ -141,6 +142,16 @@ pub(crate) fn is_of_none(proposal: &Proposal, facts: &Facts<'_>) -> bool {
             let is_there = |path: &&&str| !matches!(there(path), Ok(None)) && !is_other(path);
             let lists: Vec<String> = Accepted::LISTS.iter().filter(is_there).map(|path| (*path).to_owned()).collect();
             Paths::compile(&lists).is_ok_and(|lists| !lists.could_be(holes))
+        }
+        // A search goes by the name alone, in whatever folder.
+        Where::Holes(holes) if holes.spares_memory => {
+            let is_meant = |path: &&&str| {
+                let name = path.rsplit('/').next().unwrap_or(path);
+                **path != OWN_LIST
+                    && !is_other(path)
+                    && Paths::compile(&[(**path).to_owned(), name.to_owned()]).is_ok_and(|list| list.could_be(holes))
+            };
+            !Accepted::LISTS.iter().filter(is_meant).any(|path| !matches!(there(path), Ok(None)))
         }
         Where::Known(path) | Where::Below(path) => is_other(path),
         _ => false,

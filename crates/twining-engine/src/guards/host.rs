@@ -3,13 +3,17 @@
 
 use serde_json::Value;
 
-use crate::guards::event::{Action, Cell, Event, Moment, Replacement};
+use crate::guards::event::{Action, Event, Moment};
+use crate::guards::path::normal;
+use crate::guards::tool::{Owner, action, folder, oddity};
 
 /// An event as a host wrote it, with what is not a guard's business.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heard {
     /// What guards judge.
     pub event: Event,
+    /// The folder the agent stands in, whichever it sends a command to.
+    pub stands: String,
     /// The host's session.
     pub session: String,
     /// Whether the agent goes on only because a hook held it.
@@ -43,6 +47,8 @@ pub struct Outcome {
 pub struct Told {
     /// The host's name of the tool; empty where none is meant.
     pub tool: String,
+    /// Whose tool it is, where the name does not tell.
+    pub owner: Owner,
     /// The tool's input.
     pub input: Value,
     /// The tool's answer.
@@ -73,14 +79,18 @@ impl Told {
     /// The neutral event. `here` stands in where the host names no folder.
     #[must_use]
     pub fn heard(self, moment: Moment, here: &str) -> Heard {
-        let odd = self.odd.clone().or_else(|| oddity(&self.tool, &self.input)).filter(|_| moment == Moment::PreToolUse);
+        let odd = self.odd.clone().or_else(|| oddity(self.owner, &self.tool, &self.input)).filter(|_| moment == Moment::PreToolUse);
         let action = if self.tool.is_empty() { Action::Nothing } else { action(&self.tool, &self.input) };
         let outcome = self.answer.as_ref().map(|answer| outcome(answer, self.exit_code));
         let or = |text: String, other: &str| if text.is_empty() { other.to_owned() } else { text };
-        let event =
-            Event { moment, tool: self.tool, action, cwd: or(self.cwd, here), agent_id: self.agent_id, agent_type: self.agent_type };
+        let stands = or(self.cwd, here);
+        // A command may be sent elsewhere than where its agent stands.
+        let sent = if matches!(action, Action::Shell(_) | Action::Patch(_)) { folder(&self.input) } else { None };
+        let cwd = sent.map_or_else(|| stands.clone(), |folder| normal(&stands, folder));
+        let event = Event { moment, tool: self.tool, action, cwd, agent_id: self.agent_id, agent_type: self.agent_type };
         Heard {
             event,
+            stands,
             session: or(self.session, "unknown"),
             stop_hook_active: self.stop_hook_active,
             prompt: self.prompt,
@@ -100,6 +110,7 @@ pub fn told(moment: Moment, json: &Value) -> Told {
     let was_broken_off = json.get("is_interrupt").and_then(Value::as_bool) == Some(true);
     Told {
         tool: text("tool_name").unwrap_or_default(),
+        owner: Owner::Host,
         input: json.get("tool_input").cloned().unwrap_or(Value::Null),
         answer: json.get(if has_failed { "error" } else { "tool_response" }).filter(|_| !was_broken_off).cloned(),
         exit_code: has_failed.then_some(1),
@@ -196,203 +207,4 @@ fn told_in(output: &str) -> Option<i64> {
         let rest = ["exit code:", "exit code", "process exited with code"].iter().find_map(|words| line.strip_prefix(words))?;
         rest.trim().split(|c: char| !c.is_ascii_digit() && c != '-').next()?.parse().ok()
     })
-}
-
-/// Why nobody can tell what a tool that writes or runs something would do.
-#[must_use]
-pub fn oddity(tool: &str, input: &Value) -> Option<String> {
-    let name = tool.to_lowercase();
-    let name = name.rsplit("__").next().unwrap_or(&name);
-    let lacks = |what: &str| Some(format!("`{tool}` is called without {what}, so nobody can tell what it would do"));
-    let has_path = || PATHS.iter().any(|key| input.get(*key).and_then(Value::as_str).is_some());
-    match name {
-        _ if SHELLS.contains(&name) && command(input).trim().is_empty() => lacks("a command"),
-        "apply_patch" if matches!(action(tool, input), Action::Patch(patch) if patch.trim().is_empty()) => lacks("a patch"),
-        _ if EDITS.contains(&name) && !has_path() => lacks("a path"),
-        _ => None,
-    }
-}
-
-/// Tools that are given a command line.
-const SHELLS: [&str; 7] = ["bash", "shell", "exec_command", "run_terminal_cmd", "run_shell_command", "local_shell", "powershell"];
-/// Tools that change one file.
-const EDITS: [&str; 11] = [
-    "write",
-    "write_file",
-    "create_file",
-    "create",
-    "edit",
-    "replace",
-    "str_replace",
-    "multiedit",
-    "multi_edit",
-    "edit_file",
-    "notebookedit",
-];
-/// Fields that name the file of such a tool.
-const PATHS: [&str; 5] = ["file_path", "notebook_path", "path", "filePath", "target_file"];
-
-/// Lines that are a part of a file, however long it is.
-const PART_LINES: u64 = 2_000;
-
-/// Whether a tool that reads is asked for some lines alone.
-fn is_part(input: &Value) -> bool {
-    let number = |key: &str| input.get(key).and_then(Value::as_u64);
-    let has = |key: &str| input.get(key).is_some_and(|value| !value.is_null());
-    match ["limit", "line_count", "num_lines"].iter().find_map(|key| number(key)) {
-        Some(limit) => limit <= PART_LINES,
-        None => number("offset").is_some_and(|from| from > 1) || has("view_range") || has("end_line") || has("pages"),
-    }
-}
-
-/// What a tool is asked to do, by its name and input.
-#[must_use]
-pub fn action(tool: &str, input: &Value) -> Action {
-    let text = |keys: &[&str]| keys.iter().find_map(|key| input.get(*key)).and_then(Value::as_str).map(str::to_owned);
-    let path = text(&PATHS);
-    let name = tool.to_lowercase();
-    let name = name.rsplit("__").next().unwrap_or(&name);
-    match (name, path) {
-        (name, _) if SHELLS.contains(&name) => Action::Shell(command(input)),
-        ("apply_patch", _) => Action::Patch(text(&["patch", "input", "command"]).unwrap_or_else(|| command(input))),
-        ("read" | "read_file" | "view" | "view_file" | "notebookread", Some(path)) => {
-            if is_part(input) {
-                Action::ReadPart(path)
-            } else {
-                Action::Read(path)
-            }
-        }
-        ("write" | "write_file" | "create_file" | "create", Some(path)) => match text(&["content", "contents", "file_text"]) {
-            Some(content) => Action::Write { path, content },
-            None => Action::Touches(vec![path]),
-        },
-        ("edit" | "replace" | "str_replace" | "multiedit" | "multi_edit" | "edit_file", Some(path)) => {
-            let replacements = match input.get("edits").and_then(Value::as_array) {
-                Some(edits) => edits.iter().map(replacement).collect::<Option<Vec<_>>>(),
-                None => replacement(input).map(|one| vec![one]),
-            };
-            replacements
-                .map_or_else(|| Action::Touches(vec![path.clone()]), |replacements| Action::Edit { path: path.clone(), replacements })
-        }
-        ("notebookedit", Some(path)) => {
-            let number = input.get("cell_number").and_then(Value::as_u64).and_then(|at| usize::try_from(at).ok());
-            let (source, mode) = (text(&["new_source", "source"]).unwrap_or_default(), text(&["edit_mode"]).unwrap_or_default());
-            let cell = Cell { id: text(&["cell_id"]), number, source, kind: text(&["cell_type"]).unwrap_or_default(), mode };
-            Action::Cell { path, cell }
-        }
-        (name, path) => {
-            let starts = ["shell", "exec", "run", "bash", "terminal", "command"];
-            if starts.iter().any(|word| name.contains(word)) && !command(input).is_empty() {
-                return Action::Shell(command(input));
-            }
-            // Our own tools change our own files; that is what they are for.
-            if !tool.contains("twining")
-                && let Some(code) = code(name, input)
-            {
-                return Action::Shell(code);
-            }
-            if tool.contains("twining") || !WRITES.iter().any(|word| name.contains(word)) {
-                return Action::Nothing;
-            }
-            // What is copied stays as it is.
-            let keys = if name.contains("copy") { &TO[..] } else { &PLACES[..] };
-            let mut paths: Vec<String> = path.filter(|_| !name.contains("copy")).into_iter().collect();
-            places(input, keys, &mut paths, 0);
-            if paths.is_empty() { Action::Nothing } else { Action::Touches(paths) }
-        }
-    }
-}
-
-/// Words in the name of a tool that changes files.
-const WRITES: [&str; 19] = [
-    "write", "edit", "create", "move", "delete", "remove", "rename", "replace", "patch", "save", "append", "insert", "update", "copy",
-    "download", "extract", "touch", "truncate", "link",
-];
-/// Fields that name a place something goes to.
-const TO: [&str; 8] = ["destination", "dest", "to", "target", "new_path", "newPath", "target_path", "output_path"];
-/// Fields that name a place at all.
-const PLACES: [&str; 22] = [
-    "file_path",
-    "notebook_path",
-    "path",
-    "filePath",
-    "target_file",
-    "file",
-    "filename",
-    "paths",
-    "files",
-    "source",
-    "old_path",
-    "from",
-    "uri",
-    "directory",
-    "destination",
-    "dest",
-    "to",
-    "target",
-    "new_path",
-    "newPath",
-    "target_path",
-    "output_path",
-];
-/// Places of one call that are looked at.
-const MOST_PLACES: usize = 4_096;
-
-/// The texts of such fields, wherever in the input they stand.
-fn places(value: &Value, keys: &[&str], found: &mut Vec<String>, depth: usize) {
-    if depth > 4 {
-        return;
-    }
-    match value {
-        Value::Object(fields) => {
-            for (key, value) in fields {
-                if keys.contains(&key.as_str()) {
-                    let one_or_more = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-                    let texts = one_or_more.iter().filter_map(Value::as_str).map(|text| text.strip_prefix("file://").unwrap_or(text));
-                    for text in texts.take(MOST_PLACES.saturating_sub(found.len())) {
-                        if !found.iter().any(|known| known == text) {
-                            found.push(text.to_owned());
-                        }
-                    }
-                }
-                places(value, keys, found, depth + 1);
-            }
-        }
-        Value::Array(items) => items.iter().take(MOST_PLACES).for_each(|item| places(item, keys, found, depth + 1)),
-        _ => {}
-    }
-}
-
-/// Code that a tool is handed to run, as the command line that would run it: which
-/// language it is does not matter to whoever looks for files it names.
-fn code(name: &str, input: &Value) -> Option<String> {
-    const RUNS: [&str; 10] = ["exec", "run", "eval", "code", "script", "python", "node", "repl", "notebook", "javascript"];
-    const CODE: [&str; 9] = ["code", "content", "script", "source", "expression", "snippet", "input", "program", "body"];
-    if !RUNS.iter().any(|word| name.contains(word)) {
-        return None;
-    }
-    let given: Vec<&str> = CODE.iter().filter_map(|key| input.get(*key)?.as_str()).filter(|code| !code.trim().is_empty()).collect();
-    (!given.is_empty()).then(|| format!("python3 -c '{}'", given.join("\n").replace('\'', "'\\''")))
-}
-
-fn replacement(edit: &Value) -> Option<Replacement> {
-    let text = |keys: &[&str]| keys.iter().find_map(|key| edit.get(*key)).and_then(Value::as_str).map(str::to_owned);
-    let everywhere = edit.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
-    Some(Replacement { old: text(&["old_string", "oldText", "old_str"])?, new: text(&["new_string", "newText", "new_str"])?, everywhere })
-}
-
-/// A command as text or as a list of words, of which `bash -lc LINE` is the line.
-fn command(input: &Value) -> String {
-    let nested = input.get("action").and_then(|action| action.get("command"));
-    match input.get("command").or_else(|| input.get("cmd")).or(nested) {
-        Some(Value::String(line)) => line.clone(),
-        Some(Value::Array(words)) => {
-            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-            match words.as_slice() {
-                [shell, flag, line] if shell.ends_with("sh") && flag.starts_with('-') => (*line).to_owned(),
-                words => words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect::<Vec<_>>().join(" "),
-            }
-        }
-        _ => String::new(),
-    }
 }

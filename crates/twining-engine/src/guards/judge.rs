@@ -91,6 +91,16 @@ impl Judgement {
         self
     }
 
+    /// What a hook answers to an event that it cannot make sense of.
+    #[must_use]
+    pub fn unheard(mut self, why: &str) -> Self {
+        let (guard, source, say) = ("hook".to_owned(), "built in".to_owned(), "what nobody understands is not let through".to_owned());
+        let finding = Finding { guard, source, verdict: Level::Block, why: why.to_owned(), say, next_step: String::new(), verify: None };
+        self.findings.insert(0, finding);
+        self.verdict = Level::Block;
+        self
+    }
+
     /// What is told to the agent.
     #[must_use]
     pub fn reason(&self) -> String {
@@ -362,7 +372,11 @@ impl Guards {
             Kind::Declared if guard.id == builtin::STATE => of_state(guard, event, touched),
             Kind::Declared if guard.id == unread::COMMANDS && guard.source.layer == Layer::Default => unread::of_commands(guard, touched),
             Kind::Declared => guard.declared(event, touched),
-            Kind::Reads => match touched.reads.iter().find(|path| matches!(event.action, Action::Read(_)) && guard.paths.name(path)) {
+            Kind::Reads => match touched
+                .reads
+                .iter()
+                .find(|path| matches!(event.action, Action::Read(_) | Action::ReadMany(_)) && guard.paths.name(path))
+            {
                 Some(path) => Said { level: guard.action, why: format!("`{path}` is read whole") },
                 None => Said::nothing("no log is read"),
             },
@@ -377,7 +391,8 @@ impl Guards {
                 used.unwrap_or_else(|| Said::nothing("nothing that is ruled out is brought in"))
             }
             Kind::Tested | Kind::Policy | Kind::Wiring => {
-                let judged = guard.concerned(touched).filter_map(|proposal| self.of_change(guard, proposal, facts));
+                let ours = guard.concerned(touched).filter(|proposal| guard.kind != Kind::Tested || !proposal.is_nobodys);
+                let judged = ours.filter_map(|proposal| self.of_change(guard, proposal, facts));
                 let run = if guard.kind == Kind::Wiring { git_wiring::said(guard, touched, facts) } else { None };
                 judged.chain(run).max_by_key(|said| said.level).unwrap_or_else(|| Said::nothing("nothing of its is changed for the worse"))
             }
@@ -401,6 +416,8 @@ impl Guards {
             }
         };
         let bad = match guard.kind {
+            // The same answer as to `rm`: what was in it cannot be told from then on.
+            Kind::Tested if after.is_none() && !features::listed(before).is_empty() => Some("the feature list would be gone".to_owned()),
             Kind::Tested => untested(before, after?, facts.evidence),
             Kind::Policy => {
                 let after = after.unwrap_or_default();
@@ -462,11 +479,11 @@ impl Guards {
 /// in anybody's list; only what moves one is a report's to do.
 fn of_state(guard: &Guard, event: &Event, touched: &Touched) -> Said {
     let is_list = |proposal: &&Proposal| matches!(&proposal.at, Where::Known(path) if path == builtin::OWN_LIST);
-    if !touched.writes.iter().any(|proposal| is_list(&proposal)) {
+    if !touched.writes.iter().any(|proposal| is_list(&proposal) || proposal.is_nobodys) {
         return guard.declared(event, touched);
     }
     let mut why = None;
-    let writes = touched.writes.iter().filter(|proposal| match &*proposal.becomes {
+    let writes = touched.writes.iter().filter(|proposal| !proposal.is_nobodys).filter(|proposal| match &*proposal.becomes {
         Becomes::Text { before: Some(before), after: Some(after) } if is_list(proposal) => {
             why = features::moved(before, after);
             why.is_some()

@@ -15,6 +15,7 @@ mod compiled;
 mod edited_list;
 mod event;
 mod features;
+mod foreign;
 mod git_wiring;
 mod host;
 mod imports;
@@ -37,6 +38,7 @@ mod stop;
 #[cfg(test)]
 mod tests;
 mod told_tested;
+mod tool;
 mod unread;
 
 pub use builtin::KEEPERS;
@@ -45,7 +47,7 @@ pub use claims::{Actor, Claimant, ClaimsOfOthers, Undo};
 pub use clause::{globs_of, ruled_out};
 pub use event::{Action, Cell, Event, Moment, Replacement};
 pub use features::{NoList, listed, tested};
-pub use host::{Heard, Outcome, Told, action, hear, misnamed, told};
+pub use host::{Heard, Outcome, Told, hear, misnamed, told};
 pub use judge::{Facts, Finding, Guards, Judgement, Trial, Verify};
 pub use look::Look;
 pub use path::{inside, normal};
@@ -55,6 +57,7 @@ pub use ruled::Use;
 pub use seams::{Claim, Claims, Clause, Clauses, Evidence, NoClaims, NoClauses, NoEvidence, Proof};
 pub use shell::{Certainty, Loses, Patience, Place, Script, TestCommand, TestRun, Unreadable, test_command};
 pub use stop::{Accepted, KnownList, Notes, Reach, Returned, Ruled, Trespass, is_coder};
+pub use tool::{Owner, action};
 
 /// Why the guards of a project's policy cannot be read, if they cannot.
 pub(crate) fn unread(file: &twining_store::PolicyFile) -> Option<crate::governance::policy::Mistake> {

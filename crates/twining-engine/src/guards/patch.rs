@@ -48,6 +48,7 @@ pub(super) fn carried_out(patch: &str, read: &dyn Fn(&str) -> Result<Option<Stri
                     None => Becomes::Unknown("the patch does not fit the file as it is".to_owned()),
                 },
             };
+            let is_moved = moved.is_some();
             if let Some(to) = moved {
                 let there = match &becomes {
                     Becomes::Text { after, .. } => {
@@ -57,7 +58,19 @@ pub(super) fn carried_out(patch: &str, read: &dyn Fn(&str) -> Result<Option<Stri
                 };
                 changes.push((to, there));
             }
+            // What moves is no longer where it was.
+            let becomes = match becomes {
+                Becomes::Text { before, .. } if is_moved => Becomes::Text { before, after: None },
+                becomes => becomes,
+            };
             changes.push((path, becomes));
+        } else if let Some(path) = line.strip_prefix("+++ ").or_else(|| line.strip_prefix("--- ")) {
+            // A patch as `diff` writes it: which files it names can be told.
+            let path = path.split('\t').next().unwrap_or(path).trim();
+            let path = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path);
+            if path != "/dev/null" {
+                changes.push((path.to_owned(), Becomes::Unknown("it is a patch that is not carried out here".to_owned())));
+            }
         }
     }
     changes

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::guards::shell::{Piece, UNTOLD, Word};
+use crate::guards::shell::{Piece, SPARED, UNTOLD, Word};
 
 /// Puts a path under `base` and takes `.` and `..` out, by its words alone.
 #[must_use]
@@ -72,6 +72,8 @@ pub(crate) struct Holes {
     pub(crate) is_tree: bool,
     /// Whether there were too many of those to tell.
     is_untold: bool,
+    /// Whether they come from a search that left the memory out.
+    pub(crate) spares_memory: bool,
 }
 
 impl Holes {
@@ -92,11 +94,19 @@ impl Holes {
         let text = text.to_lowercase();
         let places = |path: &str| bases.iter().map(|base| inside(root, &normal(base, path))).collect::<Vec<_>>();
         let spelt = if text.len() > MOST_PATH { Vec::new() } else { places(&text) };
-        let sources = || word.sources().filter(|source| source.len() <= MOST_PATH);
+        let sources = || word.sources().filter(|source| source.len() <= MOST_PATH && *source != SPARED);
         let is_untold = sources().any(|source| source == UNTOLD);
         let globs = pattern(word).filter(|pattern| pattern.len() <= MOST_PATH);
         let globs = globs.map(|pattern| bases.iter().map(|base| normal(base, &pattern)).collect()).unwrap_or_default();
-        Self { gist: word.gist(), spelt, made_of: sources().flat_map(places).collect(), globs, is_tree: false, is_untold }
+        Self {
+            gist: word.gist(),
+            spelt,
+            made_of: sources().flat_map(places).collect(),
+            globs,
+            is_tree: false,
+            is_untold,
+            spares_memory: word.sources().any(|source| source == SPARED),
+        }
     }
 }
 

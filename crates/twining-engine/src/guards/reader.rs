@@ -9,10 +9,10 @@ use twining_model::{limits, text};
 use crate::governance::policy::{Layer, Mistake, Source};
 use crate::governance::yaml::{self, Key, Lost, Node, Spot, Value};
 use crate::guards::event::{Event, Moment};
-use crate::guards::host;
 use crate::guards::judge::Trial;
 use crate::guards::path::Paths;
 use crate::guards::rule::{Example, Guard, Kind, Level, Standing, When, Who};
+use crate::guards::tool;
 
 /// Guards one file may have.
 pub(crate) const MOST_GUARDS: usize = 2_000;
@@ -296,7 +296,7 @@ fn example(node: &Node, is_stopped: bool) -> Result<Example, String> {
     }
     let tool = tool.unwrap_or_else(|| usual.to_owned());
     let input = Json::Object(input);
-    let mut event = Event::of_tool(&tool, host::action(&tool, &input), "/project");
+    let mut event = Event::of_tool(&tool, tool::action(&tool, &input), "/project");
     event.agent_id = agent.as_deref().filter(|agent| *agent != "main").map(str::to_owned);
     event.agent_type = agent;
     Ok(Example { event, input, file, is_stopped })

@@ -328,7 +328,7 @@ impl Notes {
         }
         let changes = match &event.action {
             Action::Nothing => is_memory_work(event),
-            Action::Read(_) | Action::ReadPart(_) => false,
+            Action::Read(_) | Action::ReadPart(_) | Action::ReadMany(_) => false,
             // A line that only looks changes nothing; any other may have.
             Action::Shell(line) => {
                 shell::effects(line).map_or(true, |effects| effects.writes.iter().any(shell::ShellWrite::leaves_something))

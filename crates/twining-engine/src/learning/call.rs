@@ -174,6 +174,7 @@ fn each_text(action: &Action, cut: impl Fn(&str) -> String) -> Action {
         Action::Shell(line) => Action::Shell(cut(line)),
         Action::Read(path) => Action::Read(cut(path)),
         Action::ReadPart(path) => Action::ReadPart(cut(path)),
+        Action::ReadMany(paths) => Action::ReadMany(paths.iter().map(|path| cut(path)).collect()),
         Action::Cell { path, cell } => Action::Cell { path: cut(path), cell: Cell { source: cut(&cell.source), ..cell.clone() } },
         Action::Touches(paths) => Action::Touches(paths.iter().map(|path| cut(path)).collect()),
         Action::Nothing => Action::Nothing,
@@ -193,7 +194,7 @@ pub fn gist(event: &Event, root: &str) -> String {
         | Action::Cell { path, .. }
         | Action::Read(path)
         | Action::ReadPart(path) => place(path),
-        Action::Touches(paths) => paths.first().map(|path| place(path)).unwrap_or_default(),
+        Action::Touches(paths) | Action::ReadMany(paths) => paths.first().map(|path| place(path)).unwrap_or_default(),
         Action::Patch(_) => "a patch".to_owned(),
         Action::Shell(line) => commands(line),
     };

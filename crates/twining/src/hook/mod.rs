@@ -107,6 +107,9 @@ pub fn listen_to_any() -> Result<Heard, String> {
     std::io::stdin().take(MOST_BYTES).read_to_string(&mut text).map_err(|error| format!("the event cannot be read: {error}"))?;
     let json = event_of(&text, Moment::PostToolUse)?;
     let here = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
+    if !json.is_object() {
+        return Err("the event is no object".to_owned());
+    }
     let named = json.get("hook_event_name").and_then(Value::as_str);
     let known = named.and_then(|name| HOSTS.into_iter().find_map(|host| Some((host, name, host.moment(name)?))));
     let usual = Host::named(None).map(|host| (host, "PreToolUse", Moment::PreToolUse));

@@ -33,7 +33,7 @@ pub struct Scene {
 impl Scene {
     /// Opens the project that an event happens in.
     pub fn open(project: Option<PathBuf>, heard: Heard) -> Result<Self, String> {
-        let project = Project::open_from(project, &heard.event.cwd).map_err(|problem| told(&problem))?;
+        let project = Project::open_from(project, &heard.stands).map_err(|problem| told(&problem))?;
         project.engine.store().hurry(PATIENCE);
         Ok(Self::of(project, heard))
     }

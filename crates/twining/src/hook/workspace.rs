@@ -112,6 +112,11 @@ impl Files for Workspace {
         Path::new(path).is_dir()
     }
 
+    fn holds_project(&self, path: &str) -> bool {
+        let folder = Path::new(path);
+        folder.join(".twining/local").is_dir() || folder.join(".git").exists()
+    }
+
     fn read(&self, path: &str) -> Result<Option<String>, String> {
         let size = match fs::metadata(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

@@ -2,7 +2,8 @@
 
 /// Words by which code in some language writes, moves or removes, or starts
 /// something that may.
-const WRITES: [&str; 36] = [
+const WRITES: [&str; 37] = [
+    "File.delete",
     "'w",
     "\"w",
     "'a'",

@@ -2,9 +2,8 @@
 
 use crate::guards::shell::handed;
 use crate::guards::shell::lists::{CMDLETS, EDITORS, INTERPRETERS, READERS, SHELLS, WRAPPERS};
-use crate::guards::shell::stand::{self, Stand};
 use crate::guards::shell::tree::{self, made_of};
-use crate::guards::shell::{Certainty, Effects, Piece, ShellWrite, Stood, Target, Unreadable, Word, code, word};
+use crate::guards::shell::{Certainty, Effects, Piece, ShellWrite, Stood, Target, Unreadable, Word, code, spared, word};
 
 /// Makes a file where there is none, and leaves what stands in one.
 pub(crate) const TOUCH: &str = "touch";
@@ -40,6 +39,18 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
                     handed::in_variable(&value, effects, nested)?;
                 }
             }
+            if wrapper.0 == "env" && matches!(word.as_str(), "-C" | "--chdir") {
+                effects.stands_in_too(words.get(from + 1));
+                from += 2;
+                continue;
+            }
+            if let Some(folder) = words.get(from).filter(|_| wrapper.0 == "env").and_then(|word| word.after("--chdir=")) {
+                effects.stands_in_too(Some(&folder));
+            }
+            if wrapper.0 == "flock" && matches!(word.as_str(), "-c" | "--command") {
+                let line = words.get(from + 1).cloned().unwrap_or_default();
+                return handed::with_more(&line, &[], effects, nested);
+            }
             // An option's value cannot be told from the program without a table
             // of options; `-n 1` and `-I {}` are the ones in use.
             if word.starts_with('-') {
@@ -63,6 +74,12 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
         fill_in(&mut words, &given);
     }
     let Some(program) = words.first().map(name_of) else { return Ok(()) };
+    if let Some(line) = effects.aliases.remove(&program) {
+        let stands_for = line.split_whitespace().map(Word::text).chain(words.get(1..).unwrap_or_default().iter().cloned()).collect();
+        let read = run(stands_for, around, effects, nested);
+        effects.aliases.insert(program, line);
+        return read;
+    }
     let is_guessed = words.first().is_some_and(|word| word.known().is_none()) || effects.defines.contains(&program);
     let arguments = words.get(1..).unwrap_or_default().to_vec();
     effects.texts.extend(text_of(&program, &arguments, around));
@@ -75,8 +92,14 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
             for (name, line) in
                 arguments.iter().map(Word::gist).filter_map(|word| word.split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned())))
             {
-                doing.effects.defines.insert(name);
                 tree::read(&line, doing.effects, &[], nested + 1)?;
+                // One that is made twice may be either.
+                let is_new = doing.effects.defines.insert(name.clone());
+                if is_new && !line.trim().is_empty() && !line.contains(|c: char| ";|&<>$()'\"`\\*?{[".contains(c)) {
+                    doing.effects.aliases.insert(name, line);
+                } else {
+                    doing.effects.aliases.remove(&name);
+                }
             }
         }
         "trap" => {
@@ -121,6 +144,26 @@ pub(super) fn run(mut words: Vec<Word>, around: &Surroundings<'_>, effects: &mut
         "git" => return doing.git_with_settings(around, nested),
         "patch" => doing.patches(around),
         "find" | "fd" => return doing.find(around, nested),
+        "script" => {
+            doing.carried(words_of);
+            let line = doing.value_of(&["-c", "-qc", "-qec", "-ec", "--command"]).into_iter().next();
+            for operand in doing.operands(&["-c", "-qc", "-qec", "-ec", "--command"]) {
+                doing.write(Target::Path(operand), Certainty::Possible, "script");
+            }
+            if let Some(line) = line {
+                return handed::with_more(&line, &[], effects, nested);
+            }
+        }
+        // Opened to be looked at, and given nothing to do.
+        "vi" | "vim" | "nvim" | "view"
+            if (program == "view" || doing.has_option('R', "-R"))
+                && !arguments.iter().map(Word::gist).any(|word| {
+                    word.starts_with("-c")
+                        || word.starts_with("--cmd")
+                        || word.starts_with(['+'])
+                        || word.starts_with("-S")
+                        || word.starts_with("-s")
+                }) => {}
         name if EDITORS.contains(&name) => {
             doing.all_operands(name);
             if let Some(fed) = around.fed {
@@ -208,12 +251,7 @@ impl Doing<'_> {
 
     /// A folder that this one command takes for its own.
     pub(super) fn stands_in_too(&mut self, folder: Option<&Word>) {
-        let Some(folder) = folder else { return };
-        self.effects.enters.push(folder.clone());
-        if let Stood::At(stands) = &self.effects.here {
-            let there = stands.iter().map(|stand| Stand { at: stand::joined(&stand.at, folder.clone()), ..stand.clone() });
-            self.effects.here = Stood::At(stands.iter().cloned().chain(there).collect());
-        }
+        self.effects.stands_in_too(folder);
     }
 
     /// Arguments that are no options; `valued` options take the next word too.
@@ -235,7 +273,7 @@ impl Doing<'_> {
         operands
     }
 
-    fn has_option(&self, short: char, long: &str) -> bool {
+    pub(super) fn has_option(&self, short: char, long: &str) -> bool {
         self.arguments
             .iter()
             .map(Word::gist)
@@ -261,7 +299,7 @@ impl Doing<'_> {
         values
     }
 
-    fn all_operands(&mut self, by: &str) {
+    pub(super) fn all_operands(&mut self, by: &str) {
         let valued: &[&str] = match self.program {
             "truncate" => &["-s", "-r"],
             TOUCH => &["-t", "-d", "-r", "--date", "--reference"],
@@ -440,51 +478,20 @@ impl Doing<'_> {
         }
     }
 
-    fn interpreter(&mut self, around: &Surroundings<'_>) {
-        let mut given =
-            self.value_of(&["-c", "-e", "-E", "-p", "-r", "--eval", "--print", "-pe", "-ne", "-i", "-pi", "-pie", "-0777", "-i -pe"]);
-        given.extend(self.arguments.iter().filter(|word| word.gist().contains([' ', '('])).cloned());
-        let mut code: String = given.iter().map(Word::gist).collect::<Vec<_>>().join("\n");
-        code.extend(given.iter().flat_map(Word::sources));
-        code.push_str(around.fed.unwrap_or_default());
-        let told = code::squeezed(&code);
-        if ["twininghook", "twiningmerge-driver"].iter().any(|call| told.contains(call)) {
-            self.speaks();
-        }
-        // `python -m zipfile -e a.zip folder`: an archive, unpacked by its own module.
-        if self.value_of(&["-m"]).iter().any(|module| matches!(module.gist().as_str(), "zipfile" | "tarfile" | "shutil")) {
-            for operand in self.operands(&["-m"]) {
-                self.write(Target::Tree(operand), Certainty::Certain, self.program);
-            }
-        }
-        let in_place = matches!(self.program, "perl" | "ruby") && self.has_option('i', "--in-place");
-        let is_inline = !code.is_empty();
-        if is_inline && code::writes(&code) {
-            let named = self.arguments.iter().map(Word::gist).collect::<Vec<_>>().join("\n");
-            self.write(Target::Code(format!("{code}\n{named}")), Certainty::Likely, self.program);
-        }
-        let certainty = if in_place { Certainty::Certain } else { Certainty::Possible };
-        for operand in self.operands(&[]).into_iter().filter(|word| !word.gist().contains(' ')) {
-            if in_place || !is_inline {
-                self.write(Target::Path(operand), certainty, self.program);
-            }
-        }
-    }
-
-    fn awk(&mut self) {
-        let script = self.arguments.iter().map(Word::gist).collect::<Vec<_>>().join("\n");
-        if script.contains('>') || script.contains("system") {
-            self.write(Target::Code(script.clone()), Certainty::Likely, "awk");
-        }
-        if script.contains("inplace") {
-            self.all_operands("awk -i inplace");
-        }
-    }
-
     fn find(self, around: &Surroundings<'_>, nested: usize) -> Result<(), Unreadable> {
         let words: Vec<String> = self.arguments.iter().map(Word::gist).collect();
-        let sought = words.iter().take_while(|word| !word.starts_with("-exec") && *word != "-ok");
-        let found: Vec<String> = sought.flat_map(|word| [word.clone(), word.replace('*', "")]).collect();
+        let whole: Vec<String> = std::iter::once(self.program.to_owned()).chain(words.iter().cloned()).collect();
+        let left_out = spared::words(&whole);
+        let is_sought = |(at, _): &(usize, &String)| !left_out.contains(&(at + 1));
+        let sought = words
+            .iter()
+            .take_while(|word| !word.starts_with("-exec") && *word != "-ok")
+            .enumerate()
+            .filter(is_sought)
+            .map(|(_, word)| word);
+        let mut found: Vec<String> = sought.flat_map(|word| [word.clone(), word.replace('*', "")]).collect();
+        found
+            .extend(left_out.iter().filter_map(|at| whole.get(*at)).any(|word| spared::is_memory(word)).then(|| spared::SPARED.to_owned()));
         let is_deleting = words.iter().any(|word| word == "-delete");
         // With nothing asked of them but their kind, all there are go.
         let roots = words.iter().take_while(|word| !word.starts_with(['-', '(', '!'])).count();

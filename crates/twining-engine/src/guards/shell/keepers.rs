@@ -132,6 +132,8 @@ impl Doing<'_> {
         let mode = mode.unwrap_or_default();
         let takes = match self.program {
             "chmod" => mode_takes(&mode),
+            // What is given to oneself is taken from nobody.
+            "chown" | "chgrp" if !mode.is_empty() && mode.split([':', '.']).all(|who| matches!(who, "" | "$USER" | "$LOGNAME")) => false,
             _ => true,
         };
         // `chmod -w file`: the mode looks like an option.

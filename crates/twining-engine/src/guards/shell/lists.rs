@@ -90,9 +90,11 @@ pub(super) const WRAPPERS: [(&str, usize); 22] = [
 
 /// Programs that read lines as we do.
 pub(super) const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "dash", "ksh", "ash"];
+/// Stands for whatever another server runs code with.
+pub(crate) const CODE: &str = "code-of-any-language";
 /// Programs that are given code.
-pub(super) const INTERPRETERS: [&str; 12] =
-    ["python", "python2", "python3", "node", "deno", "bun", "perl", "ruby", "php", "lua", "osascript", "tclsh"];
+pub(super) const INTERPRETERS: [&str; 13] =
+    [CODE, "python", "python2", "python3", "node", "deno", "bun", "perl", "ruby", "php", "lua", "osascript", "tclsh"];
 /// Programs of PowerShell that change the files they are given.
 pub(super) const CMDLETS: [&str; 10] = [
     "set-content",

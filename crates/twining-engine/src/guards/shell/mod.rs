@@ -11,15 +11,20 @@
 mod code;
 mod commands;
 mod handed;
+mod inline;
+mod interpreters;
 mod keepers;
+mod known_calls;
 mod lists;
 mod patches;
 mod runners;
 mod selection;
+mod spared;
 mod spoken;
 mod stand;
 mod steps;
 mod testing;
+mod tokens;
 mod tree;
 mod word;
 
@@ -28,16 +33,18 @@ mod tests;
 
 pub(crate) use code::squeezed;
 pub(crate) use commands::TOUCH;
+pub(crate) use lists::CODE;
 pub(crate) use patches::named as named_in_patch;
 pub use runners::{Place, Script};
 pub(crate) use runners::{scripts as scripts_of, sent_to};
+pub(crate) use spared::SPARED;
 pub(crate) use spoken::{Sought, Spoken, SpokenCommand, spoken};
 pub(crate) use stand::{Ground, Stand};
 pub use steps::Patience;
 pub use testing::{TestCommand, TestRun, test_command};
 pub(crate) use word::{Piece, UNTOLD, Word};
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use steps::Steps;
@@ -146,11 +153,25 @@ pub(crate) struct Effects {
     pub(crate) texts: Vec<String>,
     /// Functions and aliases it makes.
     pub(crate) defines: BTreeSet<String>,
+    /// Aliases it makes once, and what each stands for.
+    aliases: BTreeMap<String, String>,
     /// Places whose whole new content is known already.
     known: BTreeSet<(Word, Stood)>,
     /// Where the command stands that is being read.
     here: Stood,
     steps: Steps,
+}
+
+impl Effects {
+    /// A folder that the command being read takes for its own, beside where it stands.
+    fn stands_in_too(&mut self, folder: Option<&Word>) {
+        let Some(folder) = folder else { return };
+        self.enters.push(folder.clone());
+        if let Stood::At(stands) = &self.here {
+            let there = stands.iter().map(|stand| Stand { at: stand::joined(&stand.at, folder.clone()), ..stand.clone() });
+            self.here = Stood::At(stands.iter().cloned().chain(there).collect());
+        }
+    }
 }
 
 /// Why a line cannot be judged.

@@ -35,6 +35,7 @@ pub(super) fn read_on(
     if nested > MOST_NESTED {
         return Err(Unreadable::TooDeep);
     }
+    let line: &str = &unbroken(line);
     let steps = effects.steps.clone();
     let tree = parsed(line, &steps)?;
     let walk = Walk::of(tree.root_node(), &steps)?;
@@ -74,6 +75,25 @@ pub(super) fn read_on(
     }
     effects.here = around;
     Ok(())
+}
+
+/// A line without ends of lines in the middle of a word, which bash does not see.
+fn unbroken(line: &str) -> Cow<'_, str> {
+    if !line.contains("\\\n") {
+        return Cow::Borrowed(line);
+    }
+    let mut whole = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("\\\n") {
+        whole.push_str(before);
+        let is_inside = |c: Option<char>| c.is_some_and(|c| !c.is_whitespace() && c != '\\');
+        if !(is_inside(whole.chars().next_back()) && is_inside(after.chars().next())) {
+            whole.push_str("\\\n");
+        }
+        rest = after;
+    }
+    whole.push_str(rest);
+    Cow::Owned(whole)
 }
 
 /// The grammar's tree of a line, within bounds.
@@ -365,7 +385,10 @@ fn command(
     }
     let around = walk.around(at, "redirected_statement").map(|outer| walk.nodes[outer]);
     if let Some(around) = around {
-        fed = fed.or_else(|| heredoc(around, line));
+        fed = match fed {
+            Some(fed) => Some(fed),
+            None => heredoc(around, line, variables)?,
+        };
         words.extend(after_redirects(around, line, variables)?);
     }
     let from = if words.iter().any(|word| matches!(commands::name_of(word).as_str(), "patch" | "git")) {
@@ -455,13 +478,24 @@ fn around_has_expansions(node: Node<'_>) -> bool {
     })
 }
 
-/// The text of a statement's here-document.
-fn heredoc(statement: Node<'_>, line: &str) -> Option<String> {
+/// The text of a statement's here-document, with the values of variables that are
+/// known in their place.
+fn heredoc(statement: Node<'_>, line: &str, variables: &Variables) -> Result<Option<String>, Unreadable> {
     let mut cursor = statement.walk();
-    let redirect = statement.children(&mut cursor).find(|child| child.kind() == "heredoc_redirect")?;
+    let Some(redirect) = statement.children(&mut cursor).find(|child| child.kind() == "heredoc_redirect") else { return Ok(None) };
     let mut cursor = redirect.walk();
-    let body = redirect.children(&mut cursor).find(|child| child.kind() == "heredoc_body")?;
-    Some(word::said(line, body.byte_range()).to_owned())
+    let Some(body) = redirect.children(&mut cursor).find(|child| child.kind() == "heredoc_body") else { return Ok(None) };
+    let (mut text, mut at) = (String::new(), body.start_byte());
+    let mut cursor = body.walk();
+    for child in body.named_children(&mut cursor).filter(|child| matches!(child.kind(), "simple_expansion" | "expansion")) {
+        if let Some(known) = word::read(child, line, variables, 0)?.known() {
+            text.push_str(word::said(line, at..child.start_byte()));
+            text.push_str(&known);
+            at = child.end_byte();
+        }
+    }
+    text.push_str(word::said(line, at..body.end_byte()));
+    Ok(Some(text))
 }
 
 fn redirect(node: Node<'_>, line: &str, variables: &Variables, effects: &mut Effects) -> Result<(), Unreadable> {

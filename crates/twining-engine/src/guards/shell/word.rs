@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use crate::guards::shell::Unreadable;
 use crate::guards::shell::steps::Steps;
+use crate::guards::shell::{Unreadable, spared};
 
 /// Values one variable may have had; more are one hole.
 const MOST_VALUES: usize = 8;
@@ -146,6 +146,8 @@ impl Variables {
                 many.iter().flat_map(|word| word.known().into_iter().chain(word.sources().map(str::to_owned))).collect(),
             )]),
             None if name == "PWD" => Word::text("."),
+            // Whoever runs the line.
+            None if matches!(name, "USER" | "LOGNAME") => Word::text(&format!("${name}")),
             None => Word(vec![Piece::Hole(Vec::new())]),
         }
     }
@@ -193,6 +195,14 @@ pub(super) fn read(node: Node<'_>, line: &str, variables: &Variables, depth: usi
                         Some(held) => variables.value(&held),
                         None => value,
                     };
+                    let value = match value
+                        .known()
+                        .filter(|_| key.is_none() && text.starts_with("${"))
+                        .and_then(|known| cut_down(&known, text, &name))
+                    {
+                        Some(less) => Word::text(&less),
+                        None => value,
+                    };
                     // A value twice in each next value doubles with every one.
                     variables.steps.take(value.weight())?;
                     word.push(&value);
@@ -237,6 +247,29 @@ pub(super) fn read(node: Node<'_>, line: &str, variables: &Variables, depth: usi
         _ => bare(text, &mut word),
     }
     Ok(word)
+}
+
+/// A value with a part taken out or put in another's place: `${x%.bak}`, `${x:2}`,
+/// `${x/a/b}`; none where that is not told by plain text.
+fn cut_down(value: &str, text: &str, name: &str) -> Option<String> {
+    let rest = text.strip_prefix("${")?.strip_prefix(name)?.strip_suffix('}')?;
+    let plain = |part: &str| (!part.contains(['*', '?', '[', '$', '`'])).then(|| part.trim_matches(['"', '\'']).replace('\\', ""));
+    if let Some(end) = rest.strip_prefix("%%").or_else(|| rest.strip_prefix('%')) {
+        return Some(value.strip_suffix(&plain(end)?).unwrap_or(value).to_owned());
+    }
+    if let Some(start) = rest.strip_prefix("##").or_else(|| rest.strip_prefix('#')) {
+        return Some(value.strip_prefix(&plain(start)?).unwrap_or(value).to_owned());
+    }
+    if let Some(range) = rest.strip_prefix(':') {
+        let (from, many) = range.split_once(':').map_or((range, None), |(from, many)| (from, Some(many)));
+        let from: usize = from.trim().parse().ok()?;
+        let many = many.map_or(Ok(usize::MAX), |many| many.trim().parse()).ok()?;
+        return Some(value.chars().skip(from).take(many).collect());
+    }
+    let all = rest.strip_prefix("//");
+    let (old, new) = all.or_else(|| rest.strip_prefix('/'))?.split_once('/')?;
+    let (old, new) = (plain(old)?, plain(new)?);
+    (!old.is_empty()).then(|| if all.is_some() { value.replace(&old, &new) } else { value.replacen(&old, &new, 1) })
 }
 
 /// A word without quotes: a backslash keeps what follows, and `*`, `?`, `[..]`
@@ -329,11 +362,19 @@ pub(super) fn told(mut found: Vec<String>) -> Vec<String> {
 /// would take it apart.
 pub(super) fn literals(node: Node<'_>, line: &str, steps: &Steps) -> Result<Vec<String>, Unreadable> {
     let mut found = Vec::new();
+    let mut left_out = Vec::new();
     let mut cursor = node.walk();
     loop {
         steps.take(1)?;
         let here = cursor.node();
-        if matches!(here.kind(), "word" | "string_content" | "raw_string" | "ansi_c_string" | "heredoc_body") {
+        if here.kind() == "command" {
+            let spared = spared_by(here, line);
+            let is_memory = |word: &Node<'_>| spared::is_memory(said(line, word.byte_range()).trim_matches(['\'', '"']));
+            found.extend(spared.iter().any(is_memory).then(|| spared::SPARED.to_owned()));
+            left_out.extend(spared.iter().map(Node::id));
+        }
+        let is_said = !left_out.contains(&here.id());
+        if is_said && matches!(here.kind(), "word" | "string_content" | "raw_string" | "ansi_c_string" | "heredoc_body") {
             let words = said(line, here.byte_range()).trim_matches('\'').replace('\\', "");
             if words.contains(char::is_whitespace) {
                 found.extend(words.split_whitespace().take(MOST_LITERALS).map(str::to_owned));
@@ -343,7 +384,7 @@ pub(super) fn literals(node: Node<'_>, line: &str, steps: &Steps) -> Result<Vec<
         if found.len() > MOST_LITERALS {
             return Ok(told(found));
         }
-        if cursor.goto_first_child() {
+        if is_said && cursor.goto_first_child() {
             continue;
         }
         while !cursor.goto_next_sibling() {
@@ -353,4 +394,12 @@ pub(super) fn literals(node: Node<'_>, line: &str, steps: &Steps) -> Result<Vec<
             }
         }
     }
+}
+
+/// The words of a search that say what it leaves out.
+fn spared_by<'t>(command: Node<'t>, line: &str) -> Vec<Node<'t>> {
+    let mut cursor = command.walk();
+    let words: Vec<Node<'_>> = command.children(&mut cursor).take(MOST_LITERALS).collect();
+    let said: Vec<String> = words.iter().map(|word| said(line, word.byte_range()).trim_matches(['\'', '"']).replace('\\', "")).collect();
+    spared::words(&said).into_iter().filter_map(|at| words.get(at)).copied().collect()
 }

@@ -204,3 +204,130 @@ fn what_is_ruled_out_does_not_come_in_by_a_command_line() {
         assert_eq!(stopped(&guards, &bash(line)), Level::Off, "{line}");
     }
 }
+
+#[test]
+fn a_list_is_taken_away_by_a_patch_as_little_as_by_rm() {
+    let guards = loaded("", "");
+    let patch = |body: &str| ("apply_patch", json!({"input": format!("*** Begin Patch\n{body}\n*** End Patch\n")}));
+    for call in [
+        bash(&format!("rm {LIST}")),
+        patch(&format!("*** Delete File: {LIST}")),
+        patch(&format!("*** Update File: {LIST}\n*** Move to: docs/old.json")),
+        ("mcp__x__apply_patch", json!({"diff": format!("--- a/{LIST}\n+++ b/{LIST}\n@@ -1 +1 @@\n-a\n+b\n")})),
+    ] {
+        assert_eq!(stopped(&guards, &call), Level::Block, "{call:?}");
+    }
+    for call in [patch("*** Delete File: src/a.rs"), ("apply_patch", json!({"diff": "--- a/src/a.rs\n+++ b/src/a.rs\n"}))] {
+        assert_eq!(stopped(&guards, &call), Level::Off, "{call:?}");
+    }
+}
+
+#[test]
+fn a_fixture_in_a_folder_of_our_name_is_anybody_s() {
+    struct Nested(Held);
+    impl Files for Nested {
+        fn read(&self, path: &str) -> Result<Option<String>, String> {
+            self.0.read(path)
+        }
+        fn real(&self, path: &str) -> String {
+            path.to_owned()
+        }
+        fn holds_project(&self, path: &str) -> bool {
+            path == "/p/vendor/tool"
+        }
+    }
+    let (guards, nested) = (loaded("", ""), Nested(files()));
+    let judged = |cwd: &str, (tool, input): (&str, Value)| {
+        let event = Event::of_tool(tool, action(tool, &input), cwd);
+        guards.judge(&event, &Facts { root: "/p", files: &nested, evidence: &NoEvidence, claims: &NoClaims }).verdict
+    };
+    let tested = r#"[{"id": "F", "tested": true}]"#;
+    for path in ["tests/fixtures/repo/.twining/features.json", "tests/fixtures/repo/.claude/progress/feature-list.json"] {
+        assert_eq!(judged("/p", write(path, tested)), Level::Off, "{path}");
+        assert_eq!(judged("/p", bash(&format!("echo x > {path}"))), Level::Off, "{path}");
+        assert_eq!(judged("/p", bash(&format!("cp {path} {LIST}"))), Level::Block, "{path}");
+    }
+    assert_eq!(judged("/p", bash("rm -rf tests/fixtures/repo/.twining")), Level::Off);
+    // Another project's own, and the list of a host that was started further down.
+    assert_eq!(judged("/p", write("vendor/tool/.twining/blackboard.jsonl", "x")), Level::Block);
+    assert_eq!(judged("/p", bash("cd vendor/tool && echo x > .twining/blackboard.jsonl")), Level::Block);
+    assert_eq!(judged("/p/web/src", write("web/.claude/progress/feature-list.json", tested)), Level::Block);
+    assert_eq!(judged("/p", write(".twining/a/.twining/b", "x")), Level::Block);
+}
+
+#[test]
+fn a_search_that_leaves_the_records_out_leaves_them_out() {
+    let guards = loaded("", "");
+    for line in [
+        "find . -name '*.md' -not -path './.twining/*' | xargs sed -i s/a/b/",
+        "find . -type f ! -path './.twining/*' -exec sed -i s/a/b/ {} +",
+        "find . -path ./.twining -prune -o -name '*.rs' -print | xargs sed -i s/a/b/",
+        "sed -i s/a/b/ $(find . -name '*.rs' -not -path './.twining/*')",
+        "for f in $(find . -name '*.rs' ! -path '*/.twining/*'); do sed -i s/a/b/ $f; done",
+        "find . -name '*.orig' -not -path './.twining/*' -delete",
+        "grep -rl foo . --exclude-dir .twining | xargs sed -i s/foo/bar/",
+    ] {
+        assert_eq!(stopped(&guards, &bash(line)), Level::Off, "{line}");
+    }
+    for line in [
+        "find . -path './.twining/*' | xargs sed -i s/a/b/",
+        "find . -name '*.json' | xargs sed -i s/a/b/",
+        // The other list is there.
+        "find . -name '*.json' -not -path './.twining/*' | xargs sed -i s/a/b/",
+        "find . -name '*.json' -not -path './.twining/*' -exec sed -i s/a/b/ {} +",
+        "find . ! ! -path './.twining/*' | xargs sed -i s/a/b/",
+        "find . ! \\( ! -path './.twining/*' \\) | xargs sed -i s/a/b/",
+        "find .twining -type f ! -path './.twining/x' -exec sed -i s/a/b/ {} +",
+        "find . -path './.twining/*' -prune -o -name x -delete",
+        "find . -not -path './src/*' -path './.twining/*' -exec rm {} +",
+    ] {
+        assert_eq!(stopped(&guards, &bash(line)), Level::Block, "{line}");
+    }
+    let none = Held(BTreeMap::new());
+    for line in [
+        "find . -name '*.json' -not -path './.twining/*' | xargs sed -i s/a/b/",
+        "find . -name '*.json' ! -path '*/.twining/*' -exec sed -i s/a/b/ {} +",
+        "find . -path ./.twining -prune -o -name '*.json' -print0 | xargs -0 sed -i s/a/b/",
+    ] {
+        let event = Event::of_tool("Bash", Action::Shell(line.to_owned()), "/p");
+        let facts = Facts { root: "/p", files: &none, evidence: &NoEvidence, claims: &NoClaims };
+        assert_eq!(guards.judge(&event, &facts).verdict, Level::Off, "{line}");
+    }
+}
+
+#[test]
+fn words_and_lines_that_hide_a_little_are_seen() {
+    let guards = loaded("", "");
+    for line in [
+        "echo x > .twi\\\nning/blackboard.jsonl",
+        "x=.twining/blackboard.jsonlX; echo a > ${x%X}",
+        "x=zz.twining/blackboard.jsonl; echo a > \"${x:2}\"",
+        "x=zz.twining/blackboard.jsonl; echo a > ${x#zz}",
+        "x=Atwining/blackboard.jsonl; echo a > ${x/A/.}",
+        "env -C .twining tee blackboard.jsonl",
+        "env --chdir=.twining sh -c 'echo x > blackboard.jsonl'",
+        "flock lockfile -c 'echo x > .twining/blackboard.jsonl'",
+        "script -qc 'echo x > .twining/blackboard.jsonl' out",
+        "alias t=tee; t .twining/blackboard.jsonl",
+        "alias cat=tee; cat .twining/blackboard.jsonl",
+        "vim -R -c 'w!' .twining/blackboard.jsonl",
+        "vim .twining/blackboard.jsonl",
+        "chown nobody .twining",
+        "F=.twining/blackboard.jsonl; bash <<E\necho x > $F\nE",
+    ] {
+        assert_eq!(stopped(&guards, &bash(line)), Level::Block, "{line}");
+    }
+    for line in [
+        "vim -R .twining/blackboard.jsonl",
+        "chown -R $USER .",
+        "chown -R \"$USER:$USER\" .",
+        "alias ll='ls -la'; ll .twining",
+        "alias ls='ls -la'; ls .twining",
+        "script -c 'cargo test' /elsewhere/typescript",
+        "flock lockfile -c 'cat .twining/blackboard.jsonl'",
+        "cargo test \\\n  --workspace \\\n  > out.txt",
+        "env -C src cargo build > out.txt",
+    ] {
+        assert_eq!(stopped(&guards, &bash(line)), Level::Off, "{line}");
+    }
+}

@@ -3,6 +3,7 @@
 mod alike;
 mod bounds;
 mod found;
+mod inline;
 mod lazily;
 mod nasty;
 mod standing;

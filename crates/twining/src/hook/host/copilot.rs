@@ -1,7 +1,7 @@
 //! Copilot CLI.
 
 use serde_json::{Value, json};
-use twining_engine::guards::{Moment, Told, misnamed};
+use twining_engine::guards::{Moment, Owner, Told, misnamed};
 
 use super::{Host, some_text, text, unpacked};
 use crate::hook::reply::{Answer, Reply, cut};
@@ -32,6 +32,7 @@ fn tell(_: &str, moment: Moment, json: &Value) -> Told {
     let has_failed = moment == Moment::ToolFailed || matches!(went, Some("failure" | "error" | "denied"));
     Told {
         tool: text(json, &["toolName", "tool_name"]),
+        owner: Owner::Host,
         input: if json.get("toolArgs").is_some() { unpacked(json, "toolArgs") } else { unpacked(json, "tool_input") },
         answer: result.cloned(),
         exit_code: match went {

@@ -1,7 +1,7 @@
 //! Cursor.
 
 use serde_json::{Value, json};
-use twining_engine::guards::{Moment, Told, misnamed};
+use twining_engine::guards::{Moment, Owner, Told, misnamed};
 
 use super::{Host, some_text, text, unpacked};
 use crate::hook::reply::{Answer, Reply, cut};
@@ -45,6 +45,7 @@ fn tell(event: &str, moment: Moment, json: &Value) -> Told {
         // `MCP:name` is how it calls tools of servers.
         (text(json, &["tool_name"]).trim_start_matches("MCP:").to_owned(), unpacked(json, "tool_input"))
     };
+    let is_server_s = is("beforeMCPExecution") || is("afterMCPExecution") || text(json, &["tool_name"]).starts_with("MCP:");
     // What is about one tool names none; it must say what the tool is given.
     let odd = if tool_is_told(event) { None } else { misnamed(json, &["tool_name"]) };
     let answer = match moment {
@@ -56,6 +57,7 @@ fn tell(event: &str, moment: Moment, json: &Value) -> Told {
     let root = json.get("workspace_roots").and_then(|roots| roots.get(0)).and_then(Value::as_str).unwrap_or_default();
     Told {
         tool,
+        owner: if is_server_s { Owner::Server } else { Owner::Host },
         input,
         answer: answer.cloned(),
         exit_code: (moment == Moment::ToolFailed).then_some(1),

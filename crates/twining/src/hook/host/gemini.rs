@@ -1,7 +1,7 @@
 //! Gemini CLI.
 
 use serde_json::{Value, json};
-use twining_engine::guards::{Moment, Told, misnamed};
+use twining_engine::guards::{Moment, Owner, Told, misnamed};
 
 use super::{Host, some_text, text};
 use crate::hook::reply::{Answer, Reply, cut};
@@ -24,6 +24,7 @@ pub static HOST: Host = Host {
 fn tell(_: &str, _: Moment, json: &Value) -> Told {
     Told {
         tool: text(json, &["tool_name"]),
+        owner: Owner::Host,
         input: json.get("tool_input").cloned().unwrap_or(Value::Null),
         answer: json.get("tool_response").cloned(),
         exit_code: None,

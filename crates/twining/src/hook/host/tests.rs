@@ -203,6 +203,86 @@ fn cursor_s_events_about_one_tool_are_that_tool() {
 }
 
 #[test]
+fn what_another_server_calls_write_need_not_write_a_file() {
+    let claude = |tool: &str, input: Value| heard("claude", "PreToolUse", &json!({"tool_name": tool, "tool_input": input, "cwd": "/p"}));
+    for (tool, input) in [
+        ("mcp__linear__create", json!({"title": "x"})),
+        ("mcp__memory__write", json!({"text": "hello"})),
+        ("mcp__clipboard__write", json!({"content": "x"})),
+        ("mcp__sheets__write", json!({"spreadsheet": "x", "values": [[1]]})),
+        ("mcp__linear__edit", json!({"id": "X-1", "title": "x"})),
+        ("mcp__x__replace", json!({"a": "b"})),
+        ("mcp__x__multi_edit", json!({})),
+    ] {
+        let heard = claude(tool, input);
+        assert_eq!((heard.odd, heard.event.action), (None, Action::Nothing), "{tool}");
+    }
+    assert_eq!(
+        claude("mcp__fs__write", json!({"file": "a"})).event.action,
+        Action::Touches(vec!["a".into()]),
+        "a place is one by any name"
+    );
+    assert_eq!(claude("mcp__x__bash", json!({"script": "ls > a"})).event.action, Action::Shell("ls > a".into()));
+
+    let server = heard("cursor", "beforeMCPExecution", &json!({"tool_name": "write", "tool_input": "{\"text\":\"hello\"}"}));
+    assert_eq!((server.odd, server.event.action), (None, Action::Nothing));
+    let issue = heard("copilot", "preToolUse", &json!({"toolName": "create", "toolArgs": "{\"title\":\"x\"}"}));
+    assert_eq!(issue.odd, None, "a server's tool by its bare name");
+    // The host's own say where they write, or nobody knows.
+    for (host, event, tool, input) in [
+        ("claude", "PreToolUse", "Write", json!({"content": "x"})),
+        ("claude", "PreToolUse", "Edit", json!({"title": "x"})),
+        ("gemini", "BeforeTool", "replace", json!({"old_string": "a", "new_string": "b"})),
+        ("cursor", "preToolUse", "Write", json!({})),
+        ("gemini", "BeforeTool", "write_file", json!({"text": "x"})),
+        ("claude", "PreToolUse", "Bash", json!({})),
+    ] {
+        assert!(heard(host, event, &json!({"tool_name": tool, "tool_input": input})).odd.is_some(), "{host} {tool}");
+    }
+    let create = json!({"toolName": "create", "toolArgs": "{\"file_text\":\"x\"}"});
+    assert!(heard("copilot", "preToolUse", &create).odd.is_some());
+}
+
+#[test]
+fn a_command_stands_where_the_tool_is_told_to_run_it() {
+    for (name, event, tool, field, folder) in [
+        ("codex", "PreToolUse", "Bash", "workdir", ".twining"),
+        ("codex", "PreToolUse", "shell", "workdir", "/p/.twining"),
+        ("gemini", "BeforeTool", "run_shell_command", "directory", ".twining"),
+        ("gemini", "BeforeTool", "run_shell_command", "dir_path", "./.twining/"),
+        ("cursor", "preToolUse", "Shell", "working_directory", "/p/.twining"),
+        ("claude", "PreToolUse", "mcp__x__run_command", "cwd", "sub/../.twining"),
+    ] {
+        let heard = heard(name, event, &json!({"cwd": "/p", "tool_name": tool, "tool_input": {"command": "ls", field: folder}}));
+        assert_eq!((heard.event.cwd.as_str(), heard.stands.as_str()), ("/p/.twining", "/p"), "{name} {field}");
+    }
+    // Not every folder is one to run in.
+    let listed = heard("gemini", "BeforeTool", &json!({"cwd": "/p", "tool_name": "list_directory", "tool_input": {"dir_path": "sub"}}));
+    assert_eq!(listed.event.cwd, "/p");
+}
+
+#[test]
+fn a_patch_and_a_line_are_found_however_they_are_handed_over() {
+    let patch = "*** Begin Patch\n*** Delete File: a\n*** End Patch\n";
+    let claude = |tool: &str, input: Value| heard("codex", "PreToolUse", &json!({"tool_name": tool, "tool_input": input})).event.action;
+    assert_eq!(claude("shell", json!({"command": ["apply_patch", patch]})), Action::Patch(patch.into()));
+    assert_eq!(claude("mcp__x__exec", json!({"argv": ["sh", "-c", "echo > a"]})), Action::Shell("echo > a".into()));
+    assert_eq!(claude("mcp__x__run", json!({"command": "sh", "args": ["-c", "echo > a"]})), Action::Shell("sh '-c' 'echo > a'".into()));
+    let raw = heard("copilot", "preToolUse", &json!({"toolName": "apply_patch", "toolArgs": patch}));
+    assert_eq!((raw.odd, raw.event.action), (None, Action::Patch(patch.into())));
+
+    let editor = |input: Value| heard("copilot", "preToolUse", &json!({"toolName": "str_replace_editor", "toolArgs": input.to_string()}));
+    assert_eq!(editor(json!({"command": "view", "path": "/p/a"})).event.action, Action::Read("/p/a".into()));
+    let made = editor(json!({"command": "create", "path": "a", "file_text": "x"})).event.action;
+    assert_eq!(made, Action::Write { path: "a".into(), content: "x".into() });
+    assert_eq!(editor(json!({"command": "insert", "path": "a"})).event.action, Action::Touches(vec!["a".into()]));
+
+    let gemini = |tool: &str, input: Value| heard("gemini", "BeforeTool", &json!({"tool_name": tool, "tool_input": input})).event.action;
+    assert_eq!(gemini("read_file", json!({"absolute_path": "/p/a.log"})), Action::Read("/p/a.log".into()));
+    assert_eq!(gemini("read_many_files", json!({"paths": ["a", "logs/*.log"]})), Action::ReadMany(vec!["a".into(), "logs/*.log".into()]));
+}
+
+#[test]
 fn an_event_is_known_by_the_host_s_name_and_by_ours() {
     assert_eq!(host("gemini").moment("BeforeTool"), Some(Moment::PreToolUse));
     assert_eq!(host("gemini").moment("PreToolUse"), Some(Moment::PreToolUse));
