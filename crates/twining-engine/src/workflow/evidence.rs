@@ -216,7 +216,7 @@ impl Case<'_> {
 
 /// Commands that succeed without looking at anything.
 pub(super) fn tests_nothing(command: &str) -> bool {
-    const IDLE: [&str; 8] = ["echo", "printf", "true", ":", "exit", "pwd", "sleep", "test"];
+    const IDLE: [&str; 12] = ["echo", "printf", "true", ":", "exit", "pwd", "sleep", "test", "ls", "cat", "date", "whoami"];
     let idle = |part: &str| {
         let word = part.split_whitespace().find(|word| !word.contains('=')).unwrap_or_default();
         IDLE.contains(&word.rsplit('/').next().unwrap_or(word)) || word.is_empty() || word == "cd"

@@ -67,6 +67,7 @@ fn nothing_is_shown_by_a_run_that_shows_nothing() {
         (Run { tests: None, reports: seen("lcov.info", None), ..good() }, "the reports tell of no tests"),
         (Run { reports: seen("j.xml", Some("is not there")), ..good() }, "`j.xml` is not there"),
         (Run { command: "echo '3 passed'".into(), ..good() }, "`echo '3 passed'` tests nothing, whatever it answers"),
+        (Run { command: "ls".into(), ..good() }, "`ls` tests nothing, whatever it answers"),
         (Run { command: "cd x && true".into(), ..good() }, "`cd x && true` tests nothing, whatever it answers"),
         (Run { feature: Some("OTHER".into()), ..good() }, "no run of `PT-003`'s tests is recorded"),
     ] {
