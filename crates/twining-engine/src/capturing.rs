@@ -128,7 +128,7 @@ const NEVER_BEGAN: &str = "never began: it names tests, a target or an option th
 
 /// Whether a runner only says that it does not understand its line.
 fn is_misspelt(output: &str) -> bool {
-    const SAID: [&str; 18] = [
+    const SAID: [&str; 19] = [
         "file or directory not found",
         "unrecognized arguments",
         "no tests ran",
@@ -141,6 +141,7 @@ fn is_misspelt(output: &str) -> bool {
         "no such command",
         "no tests found",
         "no test files found",
+        "no test modules found",
         "missing script",
         "no rule to make target",
         "unknown option",

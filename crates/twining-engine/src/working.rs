@@ -29,7 +29,7 @@ impl Engine {
             let passes = |feature: &Feature| {
                 let remembered = Remembered::read(&shelf.runs);
                 let files = file_states(checkout, &paths_at_stake(feature, &remembered))?;
-                workflow::accept(feature, &remembered, &files).map(|(_, told)| told)
+                workflow::accept(feature, &remembered, &files, None).map(|(_, told)| told)
             };
             workflow::plan_features(shelf, &draft, most, passes, &self.stamp(&caller))
         })?;
@@ -172,7 +172,11 @@ impl Engine {
             let problem = match disk::read_inside(checkout, &path, limits::EVIDENCE_BYTES) {
                 Ok(None) => Some("is not there".to_owned()),
                 Ok(Some(_)) if self.is_by_hand(checkout, &path) => Some(NO_RUN_S.to_owned()),
-                Ok(Some(bytes)) => is_hollow(&String::from_utf8_lossy(&bytes), &path).then(|| "is empty: it holds no data".to_owned()),
+                Ok(Some(bytes)) => match says(&String::from_utf8_lossy(&bytes), &path) {
+                    Says::Something => None,
+                    Says::Nothing => Some("is empty: it holds no data".to_owned()),
+                    Says::Error => Some("holds an error, and no data".to_owned()),
+                },
                 // Too large to read is not empty.
                 Err(StoreError::Damaged { .. }) => None,
                 Err(error) => return Err(error.into()),

@@ -201,7 +201,7 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                     .value_parser(["list", "test", "explain", "bypass", "promote", "accept"])
                     .help("explain reads a hook's JSON from stdin; bypass, promote and accept are a person's, at a terminal; accept takes protected files as they are"),
             )
-            .arg(Arg::new("guard").value_name("GUARD").required_if_eq_any([("what", "bypass"), ("what", "promote")]).help("Which guard to lift or promote"))
+            .arg(Arg::new("guard").value_name("GUARD").required_if_eq_any([("what", "bypass"), ("what", "promote")]).help("Which guard to lift or promote; of list and test, all where none is named"))
             .arg(Arg::new("for").long("for").value_name("TIME").help("How long a bypass lasts: 10m, 2h; at most a day"))
             .arg(Arg::new("reason").long("reason").value_name("TEXT").help("Why it is lifted; recorded"))
             .after_help("Examples:\n  twining guard explain < event.json\n  twining guard bypass no-push --for 10m --reason \"hotfix, agreed with Ada\""),
@@ -333,7 +333,7 @@ fn run(matches: &ArgMatches) -> Ending {
                 "bypass" => lift::bypass(project, named, word("for"), word("reason"), style),
                 "promote" => lift::promote(project, named, style),
                 "accept" => lift::accept(project, style),
-                _ => guard::run(project, what, style),
+                _ => guard::run(project, what, named, style),
             }
         }
         "trust" => lift::trust(project, given.get_one::<String>("guard").map(String::as_str), given.get_flag("revoke"), style),

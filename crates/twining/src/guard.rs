@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use twining_engine::guards::{Level, Standing};
+use twining_model::text;
 
 use crate::desk::Project;
 use crate::hook::{self, Scene};
@@ -13,18 +14,25 @@ use crate::page::{bad, dim, good, plain, strong, warn};
 use crate::problem::{Ending, Problem};
 use crate::wiring;
 
-/// Runs `list`, `test` or `explain`.
-pub fn run(project: Option<PathBuf>, what: &str, style: Style) -> Result<Ending, Problem> {
+/// Runs `list`, `test` or `explain`; the first two of one guard, where it is named.
+pub fn run(project: Option<PathBuf>, what: &str, named: &str, style: Style) -> Result<Ending, Problem> {
     let project = Project::open(project)?;
     match what {
         "explain" => explain(project, style),
-        "test" => Ok(list(&project, style, true)),
-        _ => Ok(list(&project, style, false)),
+        "test" => list(&project, style, named, true),
+        _ => list(&project, style, named, false),
     }
 }
 
-fn list(project: &Project, style: Style, must_hold: bool) -> Ending {
-    let all = hook::guards_as_written(project);
+fn list(project: &Project, style: Style, named: &str, must_hold: bool) -> Result<Ending, Problem> {
+    let mut all = hook::guards_as_written(project);
+    if !named.is_empty() {
+        if !all.guards.iter().any(|guard| guard.id == named) {
+            let known = all.guards.iter().map(|guard| guard.id.as_str()).collect::<Vec<_>>().join(", ");
+            return Err(Problem::misuse(format!("no guard is called `{}`; there are {known}", text::excerpt(named, 80))));
+        }
+        all.guards.retain(|guard| guard.id == named);
+    }
     let dead = all.guards.iter().any(|guard| guard.standing != Standing::Alive);
     let wired = if must_hold { wiring::check(project, &all) } else { Vec::new() };
     let unwired = wired.iter().any(|host| !host.problems.is_empty());
@@ -40,7 +48,7 @@ fn list(project: &Project, style: Style, must_hold: bool) -> Ending {
         }
         answer
     };
-    out::answer(
+    Ok(out::answer(
         style,
         to_json,
         |page| {
@@ -66,7 +74,7 @@ fn list(project: &Project, style: Style, must_hold: bool) -> Ending {
             }
         },
         ending,
-    )
+    ))
 }
 
 fn level(level: Level) -> crate::page::Cell {

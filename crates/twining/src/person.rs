@@ -34,7 +34,7 @@ pub fn confirmed(project: &Project, what: &str, name: &str) -> Result<Caller, Pr
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let why = not_a_person(terminal, |name| std::env::var_os(name)).or_else(|| hosts::opened_by_agent(project));
     if let Some(why) = why {
-        return Err(needed(&format!("{what} is a person's to do: {why}")));
+        return Err(needed(&format!("this is a person's to do, and {why}. What it would do: {what}")));
     }
     let mut err = std::io::stderr().lock();
     let asked = write!(err, "{}\nType {} to go on: ", text::visible(what), text::visible(name)).and_then(|()| err.flush());

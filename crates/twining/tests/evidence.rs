@@ -267,3 +267,25 @@ fn a_feature_that_was_found_to_work_stays_so_when_the_next_one_breaks_the_tests(
     let held = answer(&hook(&project, "Stop", json!({})));
     assert!(held["reason"].as_str().is_some_and(|why| why.contains("1 of 3 tests failed")), "{held}");
 }
+
+#[test]
+fn runners_are_understood_by_their_own_counts() {
+    let project = project();
+    for (command, printed) in [
+        ("bazel test //...", "//a:t  PASSED in 0.3s\n\nExecuted 1 out of 1 test: 1 test passes.\n"),
+        ("npx playwright test", "Running 3 tests using 1 worker\n\n  3 passed (2.1s)\n"),
+        ("flutter test", "00:01 +3: All tests passed!\n"),
+        ("bats tests", "1..2\nok 1 a\nok 2 b\n"),
+        ("npx cypress run", "    ✔  All specs passed!       00:01        3        3        -        -        -\n"),
+        ("tox", "py312: commands[0]> pytest\n3 passed in 0.02s\n  py312: OK (0.50 seconds)\n  congratulations :)\n"),
+    ] {
+        write(&project, "src/a.rs", &format!("// {command}\n"));
+        assert_ne!(denied(&project), "", "{command}");
+        let told = ran(&project, command, 0, printed);
+        assert_eq!(denied(&project), "", "{command}: {told}");
+    }
+    write(&project, "src/a.rs", "fn b() {}\n");
+    let told = ran(&project, "./gradlew test", 0, "> Task :test NO-SOURCE\n\nBUILD SUCCESSFUL in 1s\n");
+    assert!(told.contains("ran no test"), "{told}");
+    assert_ne!(denied(&project), "");
+}

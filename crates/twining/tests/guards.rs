@@ -117,6 +117,12 @@ fn guards_are_listed_tested_and_explained() {
     let policy = "guards:\n  - id: no-push\n    tools: [Bash]\n    when: {command: git push}\n    action: ask\n    say: a person pushes\n    examples: {blocks: [git push], allows: [git pull]}\n";
     fs::write(project.path().join(".twining/policy.yml"), policy).expect("writes");
     assert_eq!(project.run(&["guard", "test"]).code, 0);
+    assert_eq!(project.json(&["guard", "test", "no-push"])["guards"].as_array().expect("a list").len(), 1);
+    let unknown = project.run(&["guard", "test", "nope"]);
+    assert!(
+        unknown.code != 0 && unknown.stderr.contains("no guard is called `nope`; there are") && unknown.stderr.contains("no-push"),
+        "{unknown:?}"
+    );
     let listed = project.json(&["guard", "list"]);
     assert!(
         listed["guards"].as_array().expect("a list").iter().any(|guard| guard["id"] == "no-push" && guard["source"] == "project:2"),
@@ -273,5 +279,27 @@ fn what_a_hook_refuses_is_explained_as_refused() {
         let explained = project.run_with(&["guard", "explain", "--json"], &event.to_string());
         let explained: Value = serde_json::from_str(&explained.stdout).expect("answers");
         assert_eq!(explained["verdict"], "block", "{event}");
+    }
+}
+
+#[test]
+fn a_list_of_features_to_come_may_be_begun_by_hand() {
+    let own = ".twining/features.json";
+    let list = |more: &str| format!(r#"{{"features":[{{"id":"A","description":"a"{more}}}]}}"#);
+    let project = Project::new();
+    fs::create_dir_all(project.path().join(".twining")).expect("makes a folder");
+    let written = |text: &str| json!({"tool_name": "Write", "tool_input": {"file_path": own, "content": text}});
+    let piped = |text: &str| json!({"tool_name": "Bash", "tool_input": {"command": format!("cat > {own} <<'EOF'\n{text}\nEOF")}});
+    for more in ["", r#","status":"pending","tested":false"#] {
+        for event in [written(&list(more)), piped(&list(more))] {
+            assert_eq!(decision(&hook(&project, &["PreToolUse"], event.clone())), Value::Null, "{event}");
+        }
+    }
+    for more in [r#","status":"completed""#, r#","tested":true"#, r#","status":"blocked""#] {
+        for event in [written(&list(more)), piped(&list(more)), written("")] {
+            let ran = hook(&project, &["PreToolUse"], event.clone());
+            assert_eq!(decision(&ran), "deny", "{event}");
+            assert!(ran.stdout.contains("twining_features") || ran.stdout.contains("twining_report"), "{}", ran.stdout);
+        }
     }
 }

@@ -100,6 +100,24 @@ fn s15_a_flood_of_one_author_does_not_drown_another() {
 }
 
 #[test]
+fn s15_an_older_warning_of_another_is_seen_behind_a_flood_of_one() {
+    for flood in [30, 3_000] {
+        let project = project();
+        project.json(&["post", "status", "begun", "--agent", "alice"]);
+        let line = |id: String, at: &str, agent: &str, summary: String| json!({"id": id, "timestamp": at, "agent_id": agent, "entry_type": "warning", "tags": [], "scope": "project", "summary": summary, "detail": ""});
+        let mut lines =
+            format!("{}\n", line(format!("01K{:023}", 0), "2026-01-01T00:00:00.000Z", "alice", "the keys rotate on friday".into()));
+        for at in 1..=flood {
+            let next = line(format!("01K{at:023}"), "2026-01-02T00:00:00.000Z", "mallory", format!("deploy at once, number {at}"));
+            lines.push_str(&format!("{next}\n"));
+        }
+        fs::write(project.path().join(".twining/blackboard.jsonl"), lines).expect("writes");
+        let told = brief(&project);
+        assert!(told.contains("rotate on friday"), "{flood}: {told}");
+    }
+}
+
+#[test]
 fn s18_an_override_by_name_lifts_no_guard() {
     let project = project();
     let draft = json!({"summary": "no left-pad", "domain": "architecture", "scope": "project", "context": "c", "rationale": "r",

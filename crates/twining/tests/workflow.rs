@@ -77,3 +77,34 @@ fn processes_that_add_features_at_once_lose_none() {
     }
     assert_eq!(project.json(&["features"])["total"], 8);
 }
+
+#[test]
+fn a_reopened_feature_is_tested_again_and_by_a_tester() {
+    let project = Project::new();
+    put(&project, "src/a.rs", "fn a() {}");
+    let tell = |words: &[&str]| project.run(&[&["report", "A"], words].concat());
+    let counts = |n| ["--command", "pytest", "--exit-code", "0", "--tests-run", n, "--tests-passed", n];
+    let passed = |role: &str, more: &[&str]| tell(&[&["--role", role, "--outcome", "passed"], more].concat());
+    project.run(&["features", "add", "A", "--description", "a", "--file", "src/a.rs"]);
+    let complete = || assert_eq!(tell(&["--role", "coder", "--outcome", "completed"]).code, 0);
+    let reopened: [&dyn Fn() -> i32; 2] =
+        [&|| tell(&["--role", "tester", "--outcome", "reopened", "--summary", "it is broken"]).code, &|| {
+            project.run(&["features", "update", "A", "--status", "pending", "--reason", "it is broken"]).code
+        }];
+    for reopen in reopened {
+        complete();
+        for role in ["wizard", "coder2", "orchestrator"] {
+            let ran = passed(role, &counts("5"));
+            assert!(ran.code != 0 && ran.stderr.contains("tester (or coach"), "{role}: {}", ran.stderr);
+        }
+        assert_eq!(passed("tester", &counts("5")).code, 0);
+        assert_eq!(reopen(), 0);
+        complete();
+        let ran = passed("tester", &[]);
+        assert!(ran.code != 0 && ran.stderr.contains("it was reopened at"), "{}", ran.stderr);
+        let ran = passed("tester", &counts("0"));
+        assert!(ran.code != 0 && ran.stderr.contains("`pytest` ran no test"), "{}", ran.stderr);
+        assert_eq!(passed("coach", &counts("5")).code, 0);
+        assert_eq!(reopen(), 0);
+    }
+}

@@ -6,7 +6,7 @@
 //! that bind, warnings and open questions each have a share that the others
 //! cannot take.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
 use twining_model::{EntryType, Refused, Status};
@@ -65,9 +65,11 @@ pub(super) fn fill(
     waiting.sort_by_key(|candidate| !candidate.is_exact);
     waiting = filling.take_share(waiting, room * BINDING / 100, binds);
     waiting.sort_by(Candidate::order);
+    waiting = by_turns(waiting);
     for (share, wanted) in [(WARNINGS, warns as fn(&Candidate) -> bool), (ASKED, asks)] {
         waiting = filling.take_share(waiting, room * share / 100, wanted);
     }
+    waiting.sort_by(Candidate::order);
     let mut share = room * ENTITIES / 100;
     filling.context.related_entities = filling.take_some(gathered.entities, &mut share);
     filling.take_the_rest(waiting);
@@ -76,6 +78,30 @@ pub(super) fn fill(
         filling.lengthen();
     }
     Ok(filling.finish())
+}
+
+/// Entries of one kind that an author has told before others have their turn.
+const AT_A_TURN: usize = 2;
+
+/// The same, with the best of every author before what else one has to say of its kind:
+/// who writes much must not take another's share of room.
+fn by_turns(waiting: Vec<Candidate>) -> Vec<Candidate> {
+    let mut told: HashMap<(String, EntryType), usize> = HashMap::new();
+    let mut turned: Vec<(usize, Candidate)> = Vec::with_capacity(waiting.len());
+    for candidate in waiting {
+        let turn = match &candidate.record {
+            Record::Entry(entry, kind) if candidate.is_in_force() => {
+                let before = told.entry((entry.agent_id.to_lowercase(), *kind)).or_default();
+                *before += 1;
+                (*before - 1) / AT_A_TURN
+            }
+            _ => 0,
+        };
+        turned.push((turn, candidate));
+    }
+    // Stable: within a turn the best come first.
+    turned.sort_by_key(|(turn, _)| *turn);
+    turned.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
 fn binds(candidate: &Candidate) -> bool {

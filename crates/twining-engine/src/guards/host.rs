@@ -182,13 +182,21 @@ fn collect(answer: &Value, outcome: &mut Outcome, depth: usize) {
             });
             outcome.is_unfinished |= yes("interrupted") || yes("is_interrupt") || yes("timed_out") || goes_on;
             for key in PRINTED {
-                if let Some(value) = fields.get(key).filter(|value| !value.is_null()) {
-                    collect(value, outcome, depth + 1);
+                match fields.get(key) {
+                    None | Some(Value::Null) => {}
+                    Some(Value::String(text)) if key == "llmContent" => collect(&unlabelled(text).into(), outcome, depth + 1),
+                    Some(value) => collect(value, outcome, depth + 1),
                 }
             }
         }
         _ => {}
     }
+}
+
+/// What was printed begins a line of its own, and not behind the name of what it is.
+fn unlabelled(text: &str) -> String {
+    let text = text.replacen("\nOutput: ", "\nOutput:\n", 1);
+    text.strip_prefix("Output: ").map_or(text.clone(), str::to_owned)
 }
 
 /// Members that hold what was printed; those that wrap others come last.

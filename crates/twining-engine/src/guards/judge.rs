@@ -484,8 +484,9 @@ fn of_state(guard: &Guard, event: &Event, touched: &Touched) -> Said {
     }
     let mut why = None;
     let writes = touched.writes.iter().filter(|proposal| !proposal.is_nobodys).filter(|proposal| match &*proposal.becomes {
-        Becomes::Text { before: Some(before), after: Some(after) } if is_list(proposal) => {
-            why = features::moved(before, after);
+        // A list that is begun so is one to which all of it is added.
+        Becomes::Text { before, after: Some(after) } if is_list(proposal) && (before.is_some() || !after.trim().is_empty()) => {
+            why = features::moved(before.as_deref().unwrap_or_default(), after);
             why.is_some()
         }
         _ => true,

@@ -1,7 +1,7 @@
 //! Whether a prompt takes back what an agent just did. A guess, and marked as one.
 
 /// How a person begins who does not want it.
-const OPENINGS: [&str; 34] = [
+const OPENINGS: [&str; 31] = [
     "no,",
     "no.",
     "no!",
@@ -21,13 +21,10 @@ const OPENINGS: [&str; 34] = [
     "stop,",
     "stop.",
     "stop!",
-    "undo",
-    "revert",
-    "roll back",
-    "rollback",
     "put it back",
     "put that back",
     "wrong",
+    "incorrect",
     "not like that",
     "not what i",
     "never do",
@@ -38,10 +35,23 @@ const OPENINGS: [&str; 34] = [
     "i told you",
 ];
 /// What says so anywhere in the first sentences.
-const WITHIN: [&str; 15] = [
+const WITHIN: [&str; 28] = [
     "that's wrong",
     "thats wrong",
     "that is wrong",
+    "this is wrong",
+    "that's incorrect",
+    "thats incorrect",
+    "that is incorrect",
+    "this is incorrect",
+    "that's not right",
+    "that is not right",
+    "that isn't right",
+    "this is not right",
+    "this isn't right",
+    "roll it back",
+    "roll that back",
+    "roll this back",
     "that's not what",
     "that is not what",
     "not what i asked",
@@ -55,24 +65,44 @@ const WITHIN: [&str; 15] = [
     "i told you not to",
     "i didn't ask",
 ];
+/// What takes something back, with what it may be said of; alone it is about what was just done.
+const BACK: [&str; 4] = ["undo", "revert", "roll back", "rollback"];
+const OF: [&str; 16] =
+    ["that", "this", "it", "the", "your", "all", "everything", "these", "those", "them", "what", "last", "my", "both", "to", "please"];
 /// What sounds like it and is not.
-const FRIENDLY: [&str; 16] = [
+const FRIENDLY: [&str; 13] = [
     "no problem",
     "no worries",
     "no need",
     "no rush",
     "no issue",
-    "no, that's fine",
-    "no, thats fine",
-    "no, it's fine",
-    "no, that's ok",
-    "no, looks good",
     "don't worry",
     "dont worry",
     "do not worry",
+    "don't forget",
+    "dont forget",
+    "do not forget",
     "stop here",
-    "no thanks",
     "no changes needed",
+];
+/// What may follow a no that is meant for a question: nothing was done wrong.
+const FINE: [&str; 16] = [
+    "that's all",
+    "thats all",
+    "that is all",
+    "that's it",
+    "that's fine",
+    "thats fine",
+    "that's ok",
+    "that's good",
+    "it's fine",
+    "it's ok",
+    "looks good",
+    "all good",
+    "nothing else",
+    "thanks",
+    "thank you",
+    "we're done",
 ];
 /// How far into a prompt it is looked for.
 const LOOKED_AT: usize = 240;
@@ -90,7 +120,22 @@ pub fn negates(prompt: &str) -> bool {
     if FRIENDLY.iter().any(|friendly| start.starts_with(friendly)) {
         return false;
     }
-    start == "no" || OPENINGS.iter().any(|opening| start.starts_with(opening)) || WITHIN.iter().any(|within| start.contains(within))
+    let answered = ["nope", "no"].iter().find_map(|no| start.strip_prefix(no)).filter(|rest| rest.starts_with([',', '.', ' ', '!']));
+    let answered = answered.map(|rest| rest.trim_start_matches([',', '.', ' ', '!'])).unwrap_or_default();
+    if FINE.iter().any(|fine| answered.starts_with(fine)) {
+        return false;
+    }
+    start == "no"
+        || takes_back(start)
+        || OPENINGS.iter().any(|opening| start.starts_with(opening))
+        || WITHIN.iter().any(|within| start.contains(within))
+}
+
+/// `undo`, `revert the last one`; not `undo/redo comes next`.
+fn takes_back(start: &str) -> bool {
+    let Some(rest) = BACK.iter().find_map(|back| start.strip_prefix(back)) else { return false };
+    let word = rest.split_whitespace().next().unwrap_or_default().trim_end_matches(['.', ',', '!', ';']);
+    rest.is_empty() || rest.starts_with(['.', ',', '!', ';', ':']) || (rest.starts_with(' ') && OF.contains(&word))
 }
 
 #[cfg(test)]
@@ -110,6 +155,11 @@ mod tests {
             "Stop! not like that",
             "Hm. You shouldn't have deleted the test",
             "I told you not to edit generated files",
+            "roll it back",
+            "Roll back the migration",
+            "this is incorrect",
+            "revert to the old port",
+            "Nope, put it in the other file",
         ] {
             assert!(negates(prompt), "{prompt}");
         }
@@ -126,6 +176,12 @@ mod tests {
             "what does revert do?",
             "Notify the team when it is done",
             "stop here for today",
+            "don't forget to add tests",
+            "undo/redo feature next please",
+            "undo support comes next",
+            "Nope, that's all. Thanks!",
+            "no, looks good",
+            "no thanks",
             "",
         ] {
             assert!(!negates(prompt), "{prompt}");

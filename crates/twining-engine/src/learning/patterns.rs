@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Channel, Refused, Time, Trace, TraceType, Trust};
+use twining_model::{Channel, Refused, Time, Trace, TraceType, Trust, limits};
 use twining_store::{TraceSeen, disk};
 
 use crate::answer::{is_false, within_answer};
@@ -111,9 +111,13 @@ pub(crate) struct PatternsDraft {
 
 impl PatternsDraft {
     pub(crate) fn parse(input: &PatternsInput) -> Result<Self, Refused> {
-        let threshold = words::page("threshold", input.threshold, THRESHOLD)?;
-        if threshold < 2 {
-            return Err(Refused::new("threshold", "must be at least 2").because("once is no pattern"));
+        let threshold = input.threshold.unwrap_or(THRESHOLD);
+        if !(2..=limits::PAGE).contains(&threshold) {
+            return Err(Refused::new("threshold", format!("must be from 2 to {}", limits::PAGE)).because(if threshold < 2 {
+                "once is no pattern".to_owned()
+            } else {
+                format!("{threshold} was given")
+            }));
         }
         let since = input.since.as_deref().map(|since| Time::parse("since", since)).transpose()?;
         Ok(Self { threshold, since, limit: words::page("limit", input.limit, 20)? })

@@ -14,7 +14,7 @@ use crate::words;
 use crate::workflow::feature::{Feature, Fields, Status};
 use crate::workflow::list::FeatureList;
 use crate::workflow::machine::{Event, event_towards};
-use crate::workflow::report::{Moved, move_feature};
+use crate::workflow::report::{Moved, move_feature, told_of};
 use crate::workflow::run::moved_line;
 use crate::workflow::{list_on, order};
 
@@ -240,13 +240,16 @@ pub(crate) fn plan_features(
         FeaturesDraft::Update { id, fields, status, reason } => {
             let feature = list.get(id).ok_or_else(|| no_feature(id))?;
             let mut fields = fields.clone();
-            let mut entries = Vec::new();
+            let (mut entries, mut lines) = (Vec::new(), Vec::new());
             if let Some(status) = status.filter(|status| *status != feature.status) {
                 let event = event_towards(id, feature.status, status)?;
                 if matches!(event, Event::GaveUp | Event::Reopened) && reason.trim().is_empty() {
                     return Err(Refused::new("reason", format!("is required to make a feature {}", status.as_str())).into());
                 }
                 let evidence = if event == Event::Passed { Some(passes(feature)?) } else { None };
+                // A step is one however it is told: what counts after a report counts after this.
+                let run = evidence.as_ref().and_then(|told| Some(told.get("run")?.as_str()?.to_owned()));
+                lines.push(told_of(id, event, "other", reason, run, stamp).to_line());
                 let Moved { fields: moved, entries: said, .. } = move_feature(feature, event, reason, evidence, max_test_failures, stamp)?;
                 fields.extend(moved);
                 entries = said;
@@ -254,7 +257,7 @@ pub(crate) fn plan_features(
             if fields.is_empty() {
                 return Err(Refused::new("arguments", "change nothing").because("give the fields that are to be different").into());
             }
-            (id, FeatureChange { list: list.with_fields(id, &fields), entries, ..FeatureChange::default() })
+            (id, FeatureChange { list: list.with_fields(id, &fields), entries, lines })
         }
     };
     let after = FeatureList::parse(change.list.as_deref().unwrap_or_default())

@@ -52,6 +52,13 @@ pub fn paths_at_stake(feature: &Feature, remembered: &Remembered) -> Vec<String>
 /// its code was last reported finished stands in for files where it lists none.
 #[must_use]
 pub fn judge_evidence(feature: &Feature, remembered: &Remembered, files: &FileStates) -> Verdict {
+    judge_given(feature, remembered, files, None)
+}
+
+/// The same for a report that brings a run of its own, by its id. What that run shows to
+/// be missing is missing, whatever others showed; where it shows nothing either way they
+/// may speak for it, and if none does, it is the one to be told about.
+pub(super) fn judge_given(feature: &Feature, remembered: &Remembered, files: &FileStates, given: Option<&str>) -> Verdict {
     if let Some(gone) = feature.files.iter().find(|path| files.get(path.as_str()).is_none_or(Option::is_none)) {
         return Verdict::Missing {
             what: format!("`{}` lists `{}`, which is not there", text::excerpt(&feature.id, 80), text::excerpt(gone, 80)),
@@ -59,12 +66,17 @@ pub fn judge_evidence(feature: &Feature, remembered: &Remembered, files: &FileSt
         };
     }
     let reported = |outcome: &str| remembered.last_report(&feature.id, |report| report.outcome == outcome).map(|report| report.at);
-    let case = Case { feature, files, coded: reported("completed"), failed: reported("failed") };
+    let case = Case { feature, files, coded: reported("completed"), failed: reported("failed"), reopened: reported("reopened") };
     let about = |run: &&Run| run.feature.as_ref().is_none_or(|id| *id == feature.id);
     let mut runs: Vec<&Run> = remembered.runs.iter().filter(about).collect();
     // A run that was told late is as old as it was; of two at once the later told is newer.
     runs.sort_by_key(|run| run.at);
     let id = text::excerpt(&feature.id, 80);
+    let given = given.and_then(|given| runs.iter().find(|run| run.id == given)).and_then(|run| Some((run, case.lack(run)?)));
+    let of_given = given.as_ref().map(|(_, (lack, what))| Verdict::Missing { what: what.clone(), next_step: next_step(*lack, &id) });
+    if let Some((_, verdict)) = given.as_ref().zip(of_given.clone()).filter(|((run, (lack, _)), _)| speaks_against(run, *lack)) {
+        return verdict;
+    }
     let failures = Failures::of(feature, &runs, &remembered.reports);
     let mut nearest: Option<(Lack, String)> = None;
     let mut standing: Option<&Run> = None;
@@ -81,10 +93,24 @@ pub fn judge_evidence(feature: &Feature, remembered: &Remembered, files: &FileSt
             Some(_) => {}
         }
     }
+    if let Some(verdict) = of_given {
+        return verdict;
+    }
     match nearest {
         None => Verdict::Missing { what: format!("no run of `{id}`'s tests is recorded"), next_step: how_to(&id) },
         Some((Lack::Outdone, what)) => Verdict::Missing { what, next_step: once_more(standing, &id) },
         Some((lack, what)) => Verdict::Missing { what, next_step: next_step(lack, &id) },
+    }
+}
+
+/// Whether what a report brings shows that something is missing, and does not merely
+/// leave it open: a command alone says nothing of how its tests went.
+fn speaks_against(run: &Run, lack: Lack) -> bool {
+    let tells = run.tests.is_some() || run.output.is_some() || !run.reports.is_empty() || !run.data.is_empty();
+    match lack {
+        Lack::Command | Lack::Failed | Lack::Unread => true,
+        Lack::Void | Lack::Empty => tells,
+        Lack::Ending | Lack::Stale | Lack::Outdone => false,
     }
 }
 
@@ -123,6 +149,8 @@ struct Case<'f> {
     coded: Option<Time>,
     /// When its tests were last reported failed.
     failed: Option<Time>,
+    /// When it was last opened again.
+    reopened: Option<Time>,
 }
 
 impl Case<'_> {
@@ -149,7 +177,8 @@ impl Case<'_> {
             Some(tests) if tests.passed == 0 => return Some((Lack::Empty, format!("`{command}` ran no test"))),
             None if !run.reports.is_empty() => return Some((Lack::Empty, "the reports tell of no tests".to_owned())),
             None if run.data.is_empty() && run.output.as_ref().is_none_or(|output| output.hollow) => {
-                return Some((Lack::Empty, format!("the response of `{command}` is empty")));
+                let how = if run.output.as_ref().is_some_and(|output| output.error) { "tells of an error" } else { "is empty" };
+                return Some((Lack::Empty, format!("the response of `{command}` {how}")));
             }
             _ => {}
         }
@@ -177,6 +206,9 @@ impl Case<'_> {
         if let Some(failed) = self.failed.filter(|failed| *failed > run.at) {
             return Some(format!("its tests were reported failed at {failed}, after the run of `{}`", text::excerpt(&run.command, 80)));
         }
+        if let Some(reopened) = self.reopened.filter(|reopened| *reopened > run.at) {
+            return Some(format!("it was reopened at {reopened}, after the run of `{}`", text::excerpt(&run.command, 80)));
+        }
         let coded = self.coded.filter(|coded| self.feature.files.is_empty() && *coded > run.at)?;
         Some(format!("the code was reported finished at {coded}, after the run of `{}`", text::excerpt(&run.command, 80)))
     }
@@ -184,7 +216,7 @@ impl Case<'_> {
 
 /// Commands that succeed without looking at anything.
 pub(super) fn tests_nothing(command: &str) -> bool {
-    const IDLE: [&str; 8] = ["echo", "printf", "true", ":", "exit", "pwd", "sleep", "test"];
+    const IDLE: [&str; 12] = ["echo", "printf", "true", ":", "exit", "pwd", "sleep", "test", "ls", "cat", "date", "whoami"];
     let idle = |part: &str| {
         let word = part.split_whitespace().find(|word| !word.contains('=')).unwrap_or_default();
         IDLE.contains(&word.rsplit('/').next().unwrap_or(word)) || word.is_empty() || word == "cd"

@@ -33,7 +33,7 @@ pub(crate) use edit::{FeaturesDraft, plan_features, read_features};
 pub use evidence::{Verdict, judge_evidence, paths_at_stake};
 pub use failing::failing_in;
 pub use feature::{Feature, Status};
-pub use hollow::is_hollow;
+pub use hollow::{Says, says};
 pub use list::FeatureList;
 pub use machine::{Effect, Event, OutOfStep, Standing, advance, event_towards};
 pub(crate) use merge::LIST;

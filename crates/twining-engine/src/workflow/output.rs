@@ -12,6 +12,7 @@ pub fn counts_in(output: &str) -> Option<TestCounts> {
     let from = (output.len().saturating_sub(TAIL)..output.len()).find(|&at| output.is_char_boundary(at)).unwrap_or(0);
     let mut total: Option<TestCounts> = None;
     let (mut go_ok, mut go_failed, mut go_empty) = (0, 0, 0);
+    let mut aside = Aside::default();
     for line in output[from..].lines() {
         let line = plain(line);
         let lower = line.trim().to_lowercase();
@@ -23,6 +24,7 @@ pub fn counts_in(output: &str) -> Option<TestCounts> {
         } else if lower.starts_with("fail\t") {
             go_failed += 1;
         }
+        aside.hear(&lower);
         if let Some(counts) = summary(&lower) {
             let so_far = total.unwrap_or_default();
             total = Some(TestCounts {
@@ -34,8 +36,66 @@ pub fn counts_in(output: &str) -> Option<TestCounts> {
     }
     total.or_else(|| {
         let packages = go_ok + go_failed;
-        (packages + go_empty > 0).then_some(TestCounts { run: packages, passed: go_ok, failed: go_failed })
+        let counts = (packages + go_empty > 0).then_some(TestCounts { run: packages, passed: go_ok, failed: go_failed });
+        counts.or_else(|| aside.counts())
     })
+}
+
+/// What only counts where no runner ended with a sentence of its own: lines of single
+/// tests, tables of them, and tasks that had none to run.
+#[derive(Default)]
+struct Aside {
+    /// TAP, as of bats: whether it told how many there are, and how they went.
+    is_planned: bool,
+    tap: TestCounts,
+    /// The box that Cypress draws for each file of tests, and its table of all.
+    boxes: Option<TestCounts>,
+    table: Option<TestCounts>,
+    /// Gradle's test tasks.
+    ran: bool,
+    had_none: bool,
+}
+
+impl Aside {
+    fn hear(&mut self, line: &str) {
+        if let Some(most) = line.strip_prefix("1..") {
+            self.is_planned |= most.split(' ').next().is_some_and(|most| most.parse::<u64>().is_ok());
+        }
+        let is_numbered = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+        if line.strip_prefix("not ok ").is_some_and(is_numbered) {
+            self.tap.failed += u64::from(!line.contains("# todo"));
+        } else if line.strip_prefix("ok ").is_some_and(is_numbered) {
+            self.tap.passed += u64::from(!line.contains("# skip"));
+        }
+        if let Some(cell) = line.strip_prefix('│').map(str::trim_start) {
+            let boxes = self.boxes.unwrap_or_default();
+            let (passed, failed) = (number_after(cell, "passing:"), number_after(cell, "failing:"));
+            if passed.is_some() || failed.is_some() {
+                let (passed, failed) = (boxes.passed + passed.unwrap_or(0), boxes.failed + failed.unwrap_or(0));
+                self.boxes = Some(TestCounts { run: passed + failed, passed, failed });
+            }
+        }
+        if line.contains("all specs passed!") || (line.starts_with('✖') && line.contains(" failed (")) {
+            // Time, tests, passing, failing, pending, skipped.
+            let columns: Vec<&str> = line.split_whitespace().rev().take(5).collect();
+            let number = |at: usize| columns.get(at).map_or(0, |word| word.parse().unwrap_or(0));
+            let (passed, failed): (u64, u64) = (number(3), number(2));
+            self.table = Some(TestCounts { run: passed.saturating_add(failed), passed, failed });
+        }
+        if let Some((task, how)) = line.strip_prefix("> task ").map(|rest| rest.split_once(' ').unwrap_or((rest, "")))
+            && task.ends_with("test")
+        {
+            let has_none = how.trim() == "no-source";
+            self.had_none |= has_none;
+            self.ran |= !has_none;
+        }
+    }
+
+    fn counts(self) -> Option<TestCounts> {
+        let tap = TestCounts { run: self.tap.passed.saturating_add(self.tap.failed), ..self.tap };
+        let none = (self.had_none && !self.ran).then(TestCounts::default);
+        self.is_planned.then_some(tap).or(self.table).or(self.boxes).or(none)
+    }
 }
 
 /// The counts of one line, where it is a summary.
@@ -57,7 +117,7 @@ fn summary(line: &str) -> Option<TestCounts> {
     if is_nothing {
         return Some(TestCounts::default());
     }
-    if let Some(counts) = in_columns(line) {
+    if let Some(counts) = in_columns(line).or_else(|| in_a_line(line)) {
         return Some(counts);
     }
     if !is_summary {
@@ -112,7 +172,9 @@ fn in_columns(line: &str) -> Option<TestCounts> {
     }
     if let Some(run) = number_before(line, " runs, ").or_else(|| number_before(line, " tests, ").or_else(|| number_before(line, " test, ")))
     {
-        return of(run, number_before(line, " failure")?.saturating_add(number_before(line, " error").unwrap_or(0)));
+        let failed = number_before(line, " failure")?.saturating_add(number_before(line, " error").unwrap_or(0));
+        let skipped = number_before(line, " skipped").or_else(|| number_before(line, " skips")).unwrap_or(0);
+        return of(run.saturating_sub(skipped), failed);
     }
     if let Some(run) = number_before(line, " tests completed").or_else(|| number_before(line, " test completed")) {
         return of(run, number_before(line, " failed").unwrap_or(0));
@@ -125,6 +187,34 @@ fn in_columns(line: &str) -> Option<TestCounts> {
     match (words.next()?, words.next()?, words.next()) {
         ("pass", number, None) | (number, "pass", None) => of(number.parse().ok()?, 0),
         ("fail", number, None) | (number, "fail", None) => number.parse().ok().map(|failed| TestCounts { run: failed, passed: 0, failed }),
+        _ => None,
+    }
+}
+
+/// Playwright: `3 passed (2.1s)`, `1 failed`; Flutter and Dart: `00:01 +3 -1: Some tests
+/// failed.`; Bazel: `Executed 2 out of 2 tests: 1 test passes and 1 fails locally.`
+fn in_a_line(line: &str) -> Option<TestCounts> {
+    let of = |passed: u64, failed: u64| Some(TestCounts { run: passed.saturating_add(failed), passed, failed });
+    if let Some((marks, _)) = line.rsplit_once(": ").filter(|(_, said)| matches!(*said, "all tests passed!" | "some tests failed.")) {
+        let mark = |sign: char| marks.split(' ').find_map(|word| word.strip_prefix(sign)?.parse().ok());
+        return of(mark('+')?, mark('-').unwrap_or(0));
+    }
+    if let Some((_, said)) = line.split_once(": ").filter(|_| line.starts_with("executed ") && line.contains(" out of ")) {
+        let before = |words: &[&str]| words.iter().find_map(|word| number_before(said, word));
+        let failed = before(&[" test fails", " tests fail", " fails", " fail"]).unwrap_or(0);
+        let passed = before(&[" test passes", " tests pass"]).or((failed > 0).then_some(0))?;
+        return of(passed, failed);
+    }
+    let (counted, took) = line.split_once(" (").unwrap_or((line, ""));
+    let is_time = took.is_empty()
+        || took
+            .strip_suffix(')')
+            .is_some_and(|took| took.trim_end_matches(['m', 's', 'h']).parse::<f64>().is_ok() && took.ends_with(['m', 's', 'h']));
+    let (number, what) = counted.split_once(' ')?;
+    let number = number.parse().ok().filter(|_| is_time)?;
+    match what {
+        "passed" | "flaky" => of(number, 0),
+        "failed" => of(0, number),
         _ => None,
     }
 }
@@ -197,6 +287,23 @@ mod tests {
             (" 5 pass\n 0 fail", counts(5, 5, 0)),
             ("ok | 5 passed | 0 failed (12ms)", counts(5, 5, 0)),
             ("  6 passing (20ms)\n  1 failing", counts(7, 6, 1)),
+            ("Running 3 tests using 1 worker\n\n  3 passed (2.1s)", counts(3, 3, 0)),
+            ("  1 failed\n    [chromium] > a.spec.ts:3:1 > logs in\n  2 passed (1.2m)", counts(3, 2, 1)),
+            ("3 passed (of those that he likes)", None),
+            ("00:00 +0: loading test/a_test.dart\n00:01 +3: All tests passed!", counts(3, 3, 0)),
+            ("00:02 +2 ~1 -1: Some tests failed.", counts(3, 2, 1)),
+            ("1..3\nok 1 adds\nok 2 takes # skip no net\nnot ok 3 breaks", counts(2, 1, 1)),
+            ("1..0", counts(0, 0, 0)),
+            ("3 tests, 0 failures, 1 skipped", counts(2, 2, 0)),
+            ("ok 1 of them", None),
+            ("  │ Tests:        3 │\n  │ Passing:      2 │\n  │ Failing:      1 │", counts(3, 2, 1)),
+            ("    ✔  All specs passed!                        00:01        3        3        -        -        -", counts(3, 3, 0)),
+            ("    ✖  1 of 2 failed (50%)                      00:02        4        3        1        -        -", counts(4, 3, 1)),
+            ("Executed 1 out of 1 test: 1 test passes.", counts(1, 1, 0)),
+            ("Executed 3 out of 3 tests: 2 tests pass and 1 fails locally.", counts(3, 2, 1)),
+            ("> Task :compileTestJava NO-SOURCE\n> Task :test NO-SOURCE\n\nBUILD SUCCESSFUL in 1s", counts(0, 0, 0)),
+            ("> Task :a:test NO-SOURCE\n> Task :b:test\n\nBUILD SUCCESSFUL in 1s", None),
+            ("py312: commands[0]> pytest -q\n3 passed in 0.02s\n  py312: OK (0.50 seconds)\n  congratulations :)", counts(3, 3, 0)),
             ("all good", None),
             ("", None),
         ] {

@@ -14,7 +14,7 @@ use crate::governance::TestCounts;
 use crate::hygiene::Redaction;
 use crate::words;
 use crate::workflow::edit::no_feature;
-use crate::workflow::evidence::{Verdict, judge_evidence, paths_at_stake};
+use crate::workflow::evidence::{Verdict, judge_given, paths_at_stake};
 use crate::workflow::feature::{Feature, Status};
 use crate::workflow::list::FeatureList;
 use crate::workflow::list_on;
@@ -115,8 +115,8 @@ impl Role {
     fn read(field: &'static str, word: &str) -> Result<Self, Refused> {
         let word = text::name(field, word)?.to_lowercase().replace([' ', '_'], "-");
         Ok(match word.strip_suffix("-agent").unwrap_or(&word) {
-            "coder" | "coding" | "player" | "developer" | "implementer" => Self::Coder,
-            "tester" | "coach" | "reviewer" | "verifier" | "qa" => Self::Tester,
+            "coder" | "coding" | "player" | "developer" | "implementer" | "programmer" | "engineer" => Self::Coder,
+            "tester" | "testing" | "coach" | "reviewer" | "verifier" | "validator" | "qa" => Self::Tester,
             _ => Self::Other,
         })
     }
@@ -151,6 +151,14 @@ impl ReportDraft {
                     why: format!("a tester does not write `{feature}`"),
                     next_step: "report passed or failed; the role coder reports started and completed".to_owned(),
                 });
+            }
+            (Event::Passed | Event::Failed | Event::Started | Event::Completed, Role::Other) => {
+                return Err(Refused::new(
+                    "role",
+                    "must be coder (or player, developer, implementer) or tester (or coach, reviewer, verifier, qa)",
+                )
+                .because(format!("`{}` is neither; any role may report blocked and reopened", text::excerpt(&input.role, 40)))
+                .into());
             }
             _ => {}
         }
@@ -273,9 +281,14 @@ pub(crate) fn move_feature(
     Ok(moved)
 }
 
-/// Judges the evidence for a feature; what the list will say of it.
-pub(crate) fn accept(feature: &Feature, remembered: &Remembered, files: &FileStates) -> Result<(String, Value), Failure> {
-    match judge_evidence(feature, remembered, files) {
+/// Judges the evidence for a feature, with the run that came with it; what the list will say of it.
+pub(crate) fn accept(
+    feature: &Feature,
+    remembered: &Remembered,
+    files: &FileStates,
+    given: Option<&str>,
+) -> Result<(String, Value), Failure> {
+    match judge_given(feature, remembered, files, given) {
         Verdict::Accepted { run } => {
             let found = remembered.runs.iter().rev().find(|known| known.id == run);
             let told = found.map(|run| {
@@ -321,6 +334,7 @@ pub(crate) fn plan_report(
     let mut remembered = Remembered::read(&shelf.runs);
     let files = if judged { states(&paths_at_stake(&feature, &remembered))? } else { FileStates::new() };
     let mut change = FeatureChange::default();
+    let given = run.as_ref().map(|run| run.id.clone());
     if let Some(run) = run {
         let own = |path: &String| feature.files.contains(path);
         let tree = files.iter().filter(|(path, _)| own(path)).map(|(path, state)| (path.clone(), state.clone())).collect();
@@ -328,22 +342,13 @@ pub(crate) fn plan_report(
         change.lines.push(run.to_line());
         remembered.runs.push(run);
     }
-    let evidence = if draft.event == Event::Passed { Some(accept(&feature, &remembered, &files)?) } else { None };
+    let evidence = if draft.event == Event::Passed { Some(accept(&feature, &remembered, &files, given.as_deref())?) } else { None };
     let (run, told) = evidence.unzip();
     let mut moved = move_feature(&feature, draft.event, &draft.summary, told, max_test_failures, stamp)?;
     if feature.files != before.files {
         moved.fields.push(("files", json!(feature.files)));
     }
-    let report = AttemptReport {
-        at: stamp.at,
-        feature: feature.id.clone(),
-        agent: stamp.caller.agent.clone(),
-        role: draft.role.as_str().to_owned(),
-        outcome: word_for(draft.event).to_owned(),
-        summary: words::clip(&draft.summary, 4 * limits::ELEMENT_BYTES),
-        run: run.clone(),
-    };
-    change.lines.push(report.to_line());
+    change.lines.push(told_of(&feature.id, draft.event, draft.role.as_str(), &draft.summary, run.clone(), stamp).to_line());
     change.entries = moved.entries;
     change.list = if moved.fields.is_empty() { None } else { list.with_fields(&feature.id, &moved.fields) };
     let read = |text: &str| FeatureList::parse(text).map_err(|why| Failure::UnreadableList { path: shelf.path.clone(), why });
@@ -366,6 +371,15 @@ pub(crate) fn plan_report(
     Ok((change, outcome))
 }
 
-fn word_for(event: Event) -> &'static str {
-    OUTCOMES.iter().find(|(_, known)| *known == event).map_or("", |(word, _)| word)
+/// What is remembered of a step.
+pub(crate) fn told_of(feature: &str, event: Event, role: &str, summary: &str, run: Option<String>, stamp: &Stamp<'_>) -> AttemptReport {
+    AttemptReport {
+        at: stamp.at,
+        feature: feature.to_owned(),
+        agent: stamp.caller.agent.clone(),
+        role: role.to_owned(),
+        outcome: OUTCOMES.iter().find(|(_, known)| *known == event).map_or("", |(word, _)| word).to_owned(),
+        summary: words::clip(summary, 4 * limits::ELEMENT_BYTES),
+        run,
+    }
 }

@@ -10,7 +10,7 @@ use twining_model::Time;
 
 use crate::governance::TestCounts;
 use crate::workflow::feature::Feature;
-use crate::workflow::hollow::is_hollow;
+use crate::workflow::hollow::{Says, says};
 use crate::workflow::suite::Suite;
 
 /// A file or a folder as it was at some moment.
@@ -43,18 +43,23 @@ pub struct OutputSeen {
     pub bytes: u64,
     /// A hash of them.
     pub hash: String,
-    /// Whether they say nothing.
+    /// Whether they show nothing.
     pub hollow: bool,
+    /// Whether that is because they tell of an error.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub error: bool,
 }
 
 impl OutputSeen {
     /// What is remembered of an output.
     #[must_use]
     pub fn of(output: &str) -> Self {
+        let says = says(output, "");
         Self {
             bytes: output.len() as u64,
             hash: format!("{:016x}", twining_store::disk::hash_of(output.as_bytes())),
-            hollow: is_hollow(output, ""),
+            hollow: says != Says::Something,
+            error: says == Says::Error,
         }
     }
 }

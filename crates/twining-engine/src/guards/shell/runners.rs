@@ -70,6 +70,8 @@ pub(super) fn places_of(stands: Option<Rc<[Stand]>>, words: &[Word]) -> BTreeSet
             |(known, by): &&(&str, &[&str])| *known == option && (by.is_empty() || programs.iter().any(|name| by.contains(&name.as_str())));
         WHERE.iter().any(|known| meant(&known))
     };
+    // What they test is named from the top of their own workspace: `//app:tests`.
+    let has_labels = programs.iter().any(|name| matches!(name.as_str(), "bazel" | "bazelisk" | "buck" | "buck2" | "pants" | "plz"));
     let mut pointed: Vec<Word> = Vec::new();
     let mut is_valued = false;
     // What stands behind `--` is for the tests themselves.
@@ -81,6 +83,9 @@ pub(super) fn places_of(stands: Option<Rc<[Stand]>>, words: &[Word]) -> BTreeSet
             pointed.push(folder);
         } else if means(&gist) {
             pointed.extend(words.get(at + 1).cloned());
+        } else if has_labels && gist.starts_with("//") {
+            is_valued = false;
+            continue;
         } else if !gist.starts_with('-') && !is_valued && (gist.starts_with(['/', '~']) || gist.split('/').any(|part| part == "..")) {
             pointed.push(word.clone());
         }
@@ -277,7 +282,7 @@ pub(super) fn runner(words: &[&str]) -> Option<Runner> {
         "gradle" | "gradlew" if plain.iter().any(|task| task.rsplit(':').next().is_some_and(|task| is_test(&task) || task == "check")) => {
             false
         }
-        "make" | "just" | "task" | "ninja" | "rake" | "bazel" | "sbt" | "tox" | "nox"
+        "make" | "just" | "task" | "ninja" | "rake" | "bazel" | "bazelisk" | "sbt" | "tox" | "nox"
             if name == "tox" || name == "nox" || plain.iter().any(is_test) || plain.contains(&"check") =>
         {
             false

@@ -67,6 +67,7 @@ fn nothing_is_shown_by_a_run_that_shows_nothing() {
         (Run { tests: None, reports: seen("lcov.info", None), ..good() }, "the reports tell of no tests"),
         (Run { reports: seen("j.xml", Some("is not there")), ..good() }, "`j.xml` is not there"),
         (Run { command: "echo '3 passed'".into(), ..good() }, "`echo '3 passed'` tests nothing, whatever it answers"),
+        (Run { command: "ls".into(), ..good() }, "`ls` tests nothing, whatever it answers"),
         (Run { command: "cd x && true".into(), ..good() }, "`cd x && true` tests nothing, whatever it answers"),
         (Run { feature: Some("OTHER".into()), ..good() }, "no run of `PT-003`'s tests is recorded"),
     ] {
@@ -177,4 +178,41 @@ fn tests_reported_failed_must_be_run_again() {
     let judge = |runs| crate::workflow::judge_evidence(&feature(), &remembered(runs), &files(50, "x"));
     assert!(!judge(vec![good()]).is_accepted());
     assert!(judge(vec![good(), Run { at: at(200), ..good() }]).is_accepted());
+}
+
+#[test]
+fn a_feature_that_was_reopened_needs_a_run_since() {
+    let report = AttemptReport { at: at(150), feature: "PT-003".into(), outcome: "reopened".into(), ..AttemptReport::default() };
+    let judge = |runs| {
+        let remembered = Remembered { runs, reports: vec![report.clone()], ..Remembered::default() };
+        crate::workflow::judge_evidence(&feature(), &remembered, &files(50, "x"))
+    };
+    let Verdict::Missing { what, .. } = judge(vec![good()]) else { panic!("an old run was accepted") };
+    assert!(what.starts_with("it was reopened at") && what.ends_with("after the run of `pytest -q`"), "{what}");
+    assert!(judge(vec![good(), Run { at: at(200), ..good() }]).is_accepted());
+}
+
+#[test]
+fn what_comes_with_a_report_is_judged_before_anything_older() {
+    let judge = |given: Run, older: &[Run], now: &FileStates| {
+        let runs =
+            older.iter().cloned().chain([Run { id: "given".into(), at: at(200), feature: Some("PT-003".into()), ..given }]).collect();
+        let remembered = Remembered { runs, ..Remembered::default() };
+        match crate::workflow::evidence::judge_given(&feature(), &remembered, now, Some("given")) {
+            Verdict::Accepted { run } => run,
+            Verdict::Missing { what, .. } => what,
+        }
+    };
+    let now = files(50, "x");
+    let none = Run { tests: Some(TestCounts::default()), ..good() };
+    let hollow = Run { tests: None, output: Some(OutputSeen::of("[]")), ..good() };
+    for (given, says) in [(none, "`pytest -q` ran no test"), (hollow, "the response of `pytest -q` is empty")] {
+        assert_eq!(judge(given.clone(), &[good()], &now), says, "a good run before it changes nothing");
+        assert_eq!(judge(given, &[good()], &files(150, "x")), says, "nor does a stale one");
+    }
+    // A word that leaves it open is borne out by what was seen.
+    let bare = Run { exit_code: None, tests: None, ..good() };
+    assert_eq!(judge(bare.clone(), &[good()], &now), "run-1");
+    assert_eq!(judge(bare, &[good()], &files(150, "x")), "nobody knows how `pytest -q` ended");
+    assert_eq!(judge(good(), &[], &now), "given");
 }

@@ -106,6 +106,18 @@ fn a_command_and_how_it_ended_are_found_in_every_host_s_answer() {
 }
 
 #[test]
+fn what_gemini_prints_behind_its_label_begins_a_line() {
+    let said = "ok  \texample.com/x\t0.003s";
+    for told in
+        [format!("Output: {said}\nExit Code: 0"), format!("Command: go test ./...\nDirectory: (root)\nOutput: {said}\nExit Code: 0")]
+    {
+        let json = json!({"tool_name": "run_shell_command", "tool_input": {"command": "go test ./..."}, "tool_response": {"llmContent": told}, "cwd": "/p"});
+        let outcome = heard("gemini", "AfterTool", &json).outcome.expect("an outcome");
+        assert!(outcome.output.lines().any(|line| line == said) && outcome.exit_code == Some(0), "{outcome:?}");
+    }
+}
+
+#[test]
 fn every_host_is_refused_in_its_own_words() {
     let deny = Reply::Deny("no".into());
     let out = |name: &str, event: &str, reply: &Reply| said(name, event, reply).out.expect("an answer");
