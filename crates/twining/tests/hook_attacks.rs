@@ -101,10 +101,10 @@ fn s15_a_flood_of_one_author_does_not_drown_another() {
 
 #[test]
 fn s15_an_older_warning_of_another_is_seen_behind_a_flood_of_one() {
-    for flood in [30, 3_000] {
+    for (kind, flood) in [("warning", 30), ("warning", 3_000), ("question", 3_000), ("finding", 900)] {
         let project = project();
         project.json(&["post", "status", "begun", "--agent", "alice"]);
-        let line = |id: String, at: &str, agent: &str, summary: String| json!({"id": id, "timestamp": at, "agent_id": agent, "entry_type": "warning", "tags": [], "scope": "project", "summary": summary, "detail": ""});
+        let line = |id: String, at: &str, agent: &str, summary: String| json!({"id": id, "timestamp": at, "agent_id": agent, "entry_type": kind, "tags": [], "scope": "project", "summary": summary, "detail": ""});
         let mut lines =
             format!("{}\n", line(format!("01K{:023}", 0), "2026-01-01T00:00:00.000Z", "alice", "the keys rotate on friday".into()));
         for at in 1..=flood {
@@ -113,7 +113,7 @@ fn s15_an_older_warning_of_another_is_seen_behind_a_flood_of_one() {
         }
         fs::write(project.path().join(".twining/blackboard.jsonl"), lines).expect("writes");
         let told = brief(&project);
-        assert!(told.contains("rotate on friday"), "{flood}: {told}");
+        assert!(told.contains("rotate on friday"), "{kind} {flood}: {told}");
     }
 }
 

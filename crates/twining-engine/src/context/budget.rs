@@ -65,11 +65,12 @@ pub(super) fn fill(
     waiting.sort_by_key(|candidate| !candidate.is_exact);
     waiting = filling.take_share(waiting, room * BINDING / 100, binds);
     waiting.sort_by(Candidate::order);
-    waiting = by_turns(waiting);
+    waiting = by_turns(waiting, AT_A_TURN);
     for (share, wanted) in [(WARNINGS, warns as fn(&Candidate) -> bool), (ASKED, asks)] {
         waiting = filling.take_share(waiting, room * share / 100, wanted);
     }
     waiting.sort_by(Candidate::order);
+    waiting = by_turns_in_kind(waiting);
     let mut share = room * ENTITIES / 100;
     filling.context.related_entities = filling.take_some(gathered.entities, &mut share);
     filling.take_the_rest(waiting);
@@ -80,12 +81,14 @@ pub(super) fn fill(
     Ok(filling.finish())
 }
 
-/// Entries of one kind that an author has told before others have their turn.
+/// Entries of one kind that an author has told before others have their turn, in a share
+/// of the room and in the rest of it.
 const AT_A_TURN: usize = 2;
+const AT_A_LONG_TURN: usize = 8;
 
 /// The same, with the best of every author before what else one has to say of its kind:
 /// who writes much must not take another's share of room.
-fn by_turns(waiting: Vec<Candidate>) -> Vec<Candidate> {
+fn by_turns(waiting: Vec<Candidate>, at_a_turn: usize) -> Vec<Candidate> {
     let mut told: HashMap<(String, EntryType), usize> = HashMap::new();
     let mut turned: Vec<(usize, Candidate)> = Vec::with_capacity(waiting.len());
     for candidate in waiting {
@@ -93,7 +96,7 @@ fn by_turns(waiting: Vec<Candidate>) -> Vec<Candidate> {
             Record::Entry(entry, kind) if candidate.is_in_force() => {
                 let before = told.entry((entry.agent_id.to_lowercase(), *kind)).or_default();
                 *before += 1;
-                (*before - 1) / AT_A_TURN
+                (*before - 1) / at_a_turn
             }
             _ => 0,
         };
@@ -102,6 +105,22 @@ fn by_turns(waiting: Vec<Candidate>) -> Vec<Candidate> {
     // Stable: within a turn the best come first.
     turned.sort_by_key(|(turn, _)| *turn);
     turned.into_iter().map(|(_, candidate)| candidate).collect()
+}
+
+/// The same among the entries of each kind, which stay where those of their kind were.
+fn by_turns_in_kind(waiting: Vec<Candidate>) -> Vec<Candidate> {
+    let kind_of = |candidate: &Candidate| match &candidate.record {
+        Record::Entry(_, kind) => Some(*kind),
+        Record::Decision(_) => None,
+    };
+    let kinds: Vec<Option<EntryType>> = waiting.iter().map(kind_of).collect();
+    let mut by_kind: HashMap<Option<EntryType>, Vec<Candidate>> = HashMap::new();
+    for candidate in waiting {
+        by_kind.entry(kind_of(&candidate)).or_default().push(candidate);
+    }
+    let turned = by_kind.into_iter().map(|(kind, some)| (kind, by_turns(some, AT_A_LONG_TURN).into_iter()));
+    let mut turned: HashMap<_, _> = turned.collect();
+    kinds.iter().filter_map(|kind| turned.get_mut(kind)?.next()).collect()
 }
 
 fn binds(candidate: &Candidate) -> bool {

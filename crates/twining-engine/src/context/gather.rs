@@ -6,6 +6,7 @@ use twining_model::{Decision, Entry, EntryType, Id, Scope, Time};
 use twining_store::{Affecting, DecisionFilter, EntryFilter, Sense, Standing, StoreError, Via, View, decision_text, entry_text};
 
 use crate::context::assemble::{AssembleDraft, ContextEntity};
+use crate::context::drowned::drowned;
 use crate::context::score::{self, Weights};
 use crate::decisions::contesting;
 use crate::lifecycle::is_report;
@@ -185,30 +186,6 @@ impl Here {
         }
         Ok(beyond)
     }
-}
-
-/// Entries that were looked for behind those of an author who wrote nearly all of the newest.
-const WALKED: usize = 4_000;
-/// So many are enough: who is drowned out is heard again.
-const RAISED: usize = 8;
-
-/// The newest of other authors, where one wrote most of what was found: a flood must not
-/// take another's warning out of sight.
-fn drowned(view: &View<'_>, draft: &AssembleDraft, filter: &EntryFilter, found: &[Entry]) -> Result<Vec<Entry>, StoreError> {
-    let mut wrote: HashMap<&str, usize> = HashMap::new();
-    found.iter().for_each(|entry| *wrote.entry(entry.agent_id.as_str()).or_default() += 1);
-    let loudest = wrote.into_iter().max_by_key(|(_, n)| *n).filter(|(_, n)| n * 4 > found.len() * 3);
-    let Some(loudest) = loudest.map(|(author, _)| author.to_lowercase()).filter(|_| !draft.rules_only) else { return Ok(Vec::new()) };
-    let mut raised = Vec::new();
-    for row in view.entries().rows_about(&draft.scope, filter, WALKED)?.into_iter().skip(found.len()) {
-        if view.entries().card(row)?.agent != loudest {
-            raised.push(view.entries().at_row(row)?);
-            if raised.len() == RAISED {
-                break;
-            }
-        }
-    }
-    Ok(raised)
 }
 
 fn of_kinds(kinds: &[EntryType], only_open: bool) -> EntryFilter {

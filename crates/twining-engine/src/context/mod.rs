@@ -6,6 +6,7 @@
 mod assemble;
 mod budget;
 mod changes;
+mod drowned;
 mod gather;
 mod others;
 mod score;

@@ -1,0 +1,35 @@
+//! Whom a flood of one author would take out of sight.
+
+use std::collections::HashMap;
+
+use twining_model::Entry;
+use twining_store::{EntryFilter, StoreError, View};
+
+use crate::context::assemble::AssembleDraft;
+
+/// Entries that are gone through behind those of an author who wrote nearly all of the
+/// newest: of what waits for an answer, and of what does not, of which there is more.
+const WALKED: usize = 4_000;
+const WALKED_CLOSED: usize = 1_000;
+/// So many are enough: who is drowned out is heard again.
+const RAISED: usize = 8;
+
+/// The newest of other authors, where one wrote most of what was found: a flood must not
+/// take another's warning out of sight.
+pub(super) fn drowned(view: &View<'_>, draft: &AssembleDraft, filter: &EntryFilter, found: &[Entry]) -> Result<Vec<Entry>, StoreError> {
+    let mut wrote: HashMap<&str, usize> = HashMap::new();
+    found.iter().for_each(|entry| *wrote.entry(entry.agent_id.as_str()).or_default() += 1);
+    let loudest = wrote.into_iter().max_by_key(|(_, n)| *n).filter(|(_, n)| n * 4 > found.len() * 3);
+    let Some(loudest) = loudest.map(|(author, _)| author.to_lowercase()).filter(|_| !draft.rules_only) else { return Ok(Vec::new()) };
+    let mut raised = Vec::new();
+    let most = if filter.only_open { WALKED } else { WALKED_CLOSED };
+    for row in view.entries().rows_about(&draft.scope, filter, most)?.into_iter().skip(found.len()) {
+        if view.entries().card(row)?.agent != loudest {
+            raised.push(view.entries().at_row(row)?);
+            if raised.len() == RAISED {
+                break;
+            }
+        }
+    }
+    Ok(raised)
+}
