@@ -251,3 +251,31 @@ fn a_ruling_comes_and_goes_with_its_branch_but_not_with_its_file() {
     assert!(git(&project, &["checkout", "-q", "main"]).status.success());
     assert_eq!(uses(), "deny");
 }
+
+#[test]
+fn what_was_written_before_a_ruling_may_be_moved_written_again_and_committed() {
+    let project = project();
+    let body = (0..30).map(|at| format!("export const v{at} = {at}\n")).collect::<String>();
+    write(&project, "src/one.ts", &format!("import luxon from 'luxon'\n{body}"));
+    write(&project, "src/two.ts", &format!("import moment from 'moment'\n{body}"));
+    write(&project, "package.json", "{\n  \"dependencies\": {\n    \"moment\": \"^2\"\n  }\n}\n");
+    commit(&project, "code");
+    write(&project, "src/fresh.ts", USES);
+    // The disk's clock ticks more slowly than ours.
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    decide(&project, &json!({"scope": "project", "constraints": ["must_not_use: moment, luxon"]}));
+    start(&project, "s-1");
+    let bash = |line: &str| {
+        let answered = answer(&hook(&project, "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": line}})));
+        answered["hookSpecificOutput"]["permissionDecision"].clone()
+    };
+    assert_eq!(bash("sed -i 's/\"moment\": \"^2\"/\"moment\": \"^2.30\"/' package.json"), Value::Null, "it was listed before");
+    assert_eq!(bash("printf \"import moment from 'moment'\\n\" > src/two.ts"), Value::Null, "it was imported before");
+    assert_eq!(bash("printf \"import moment from 'moment'\\n\" > src/three.ts"), "deny");
+    sh(&project, "mkdir -p lib && rm src/one.ts && mv src/two.ts lib/second.ts");
+    let held = answer(&hook(&project, "Stop", json!({})));
+    assert_eq!(held, Value::Null, "the file that was moved is told from another that went");
+    assert!(git(&project, &["add", "-A"]).status.success());
+    let committed = pre_commit(&project);
+    assert_eq!(committed.code, 0, "{committed:?}");
+}

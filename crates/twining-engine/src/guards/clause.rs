@@ -99,8 +99,13 @@ pub fn ruled_out(constraint: &str) -> Vec<String> {
         .collect()
 }
 
-/// What a change brings in that is ruled out.
-pub(super) fn brought_in<'i>(items: &'i [String], proposal: &Proposal, texts: &[String]) -> Option<&'i str> {
+/// What a change brings in that is ruled out. `now` reads the file as it is.
+pub(super) fn brought_in<'i>(
+    items: &'i [String],
+    proposal: &Proposal,
+    texts: &[String],
+    now: impl FnOnce(&str) -> Option<String>,
+) -> Option<&'i str> {
     let Where::Known(path) = &proposal.at else { return None };
     let (before, after) = match &*proposal.becomes {
         Becomes::Text { before, after: Some(after) } => (before, after),
@@ -108,7 +113,14 @@ pub(super) fn brought_in<'i>(items: &'i [String], proposal: &Proposal, texts: &[
         // What becomes of the file is not known; what the line puts in is.
         Becomes::Unknown(_) => {
             let put_in: Vec<Used> = texts.iter().map(|text| Used::of(text, path, Piece::Part)).collect();
-            return items.iter().map(String::as_str).find(|item| put_in.iter().any(|text| text.has(item)));
+            let used: Vec<&str> = items.iter().map(String::as_str).filter(|item| put_in.iter().any(|text| text.has(item))).collect();
+            if used.is_empty() {
+                return None;
+            }
+            // A line that writes again what stands there brings nothing.
+            let now = now(path).unwrap_or_default();
+            let now = Used::of(&now, path, Piece::Whole);
+            return used.into_iter().find(|item| !now.has(item));
         }
     };
     let (before, after) = (Used::of(before.as_deref().unwrap_or_default(), path, Piece::Whole), Used::of(after, path, Piece::Whole));

@@ -15,7 +15,7 @@ use crate::guards::look::Look;
 use crate::guards::rule::{Guard, Kind, Level, Said, Standing};
 use crate::guards::seams::{Claims, Clauses, Evidence, Proof};
 use crate::guards::stop::KnownList;
-use crate::guards::{builtin, claims, clause, features, git_wiring, person, reader, unread};
+use crate::guards::{builtin, claims, clause, features, git_wiring, normal, person, reader, unread};
 
 /// Features that are named where some are gone.
 const MOST_NAMED: usize = 5;
@@ -385,7 +385,8 @@ impl Guards {
             Kind::Claimed => claims::said(guard, touched, facts),
             Kind::Clause => {
                 let used = guard.concerned(touched).find_map(|proposal| {
-                    let item = clause::brought_in(&guard.when.adds, proposal, &touched.texts)?;
+                    let now = |path: &str| facts.files.read(&normal(facts.root, path)).ok().flatten();
+                    let item = clause::brought_in(&guard.when.adds, proposal, &touched.texts, now)?;
                     Some(guard.sure(proposal, format!("`{}` would use `{}`", proposal.place(), twining_model::text::excerpt(item, 80))))
                 });
                 used.unwrap_or_else(|| Said::nothing("nothing that is ruled out is brought in"))

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use twining_engine::Changes;
 use twining_engine::guards::{Guards, Level, Moment, Ruled, Use};
-use twining_model::{Time, text};
+use twining_model::{Id, Time, text};
 
 use super::rules;
 use super::scene::Scene;
@@ -130,12 +130,20 @@ pub fn in_commit(project: &Project, guards: &Guards, staged: &[String]) -> Slipp
         }
         versions
     };
-    let mut slipped = told_of(&brought_in(guards, files, &before), &|brought| {
+    let mut brought = brought_in(guards, files, &before);
+    brought.retain(|brought| !was_there(project, brought));
+    let mut slipped = told_of(&brought, &|brought| {
         let path = format!("{prefix}{}", text::visible(&brought.path));
         format!("Line {}. `git diff --cached -- {path}` shows it, `git restore --staged {path}` leaves it out", brought.used.line)
     });
     slipped.told.extend(left_out);
     slipped
+}
+
+/// Whether a file is as it was when the decision was made: it was fine when it was written.
+fn was_there(project: &Project, brought: &Brought) -> bool {
+    let made = brought.used.guard.strip_prefix("decision-").and_then(Id::read).map(|id| id.time());
+    made.is_some_and(|made| !changed::is_since(&project.located.checkout.join(&brought.path), made))
 }
 
 /// Staged files of the project, from its own root: git tells them from the top.
@@ -259,19 +267,24 @@ impl Moved<'_> {
     fn here(&mut self, after: &str) -> HashSet<String> {
         let (gone, before) = (&self.gone, self.before);
         let texts = self.texts.get_or_insert_with(|| gone.iter().cloned().zip(before(gone)).collect());
-        let Some(at) = texts.iter().position(|(_, versions)| versions.iter().any(|version| is_like(version, after))) else {
-            return HashSet::new();
-        };
+        let likeness = |versions: &[String]| versions.iter().map(|version| likeness(version, after)).max().unwrap_or_default();
+        let most = texts
+            .iter()
+            .enumerate()
+            .max_by_key(|(_, (_, versions))| likeness(versions))
+            .map(|(at, (_, versions))| (at, likeness(versions)));
+        let Some((at, _)) = most.filter(|(_, likeness)| *likeness > 0) else { return HashSet::new() };
         let (path, versions) = texts.swap_remove(at);
         versions.iter().flat_map(|version| self.guards.uses(&path, version)).map(|used| used.ruling).collect()
     }
 }
 
-/// Whether half of the lines of each stand in the other.
-fn is_like(one: &str, other: &str) -> bool {
+/// How many lines two texts share; none where that is less than half of either.
+fn likeness(one: &str, other: &str) -> usize {
     let lines = |text: &'_ str| text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect::<HashSet<_>>();
     let (one, other) = (lines(one), lines(other));
-    one.intersection(&other).count() * 2 >= one.len().max(other.len()).max(1)
+    let shared = one.intersection(&other).count();
+    if shared * 2 >= one.len().max(other.len()).max(1) { shared } else { 0 }
 }
 
 fn told_of(brought: &[Brought], undo: &dyn Fn(&Brought) -> String) -> Slipped {

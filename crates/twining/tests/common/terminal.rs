@@ -26,7 +26,7 @@ pub struct Terminal {
     /// The file that programs read from and write to.
     pub name: String,
     // Read after the last program has let go of it, the terminal would have nothing to tell.
-    _open: fs::File,
+    open: fs::File,
 }
 
 impl Terminal {
@@ -35,18 +35,25 @@ impl Terminal {
         grantpt(&master).and_then(|()| unlockpt(&master)).expect("grants");
         let name = ptsname(&master, Vec::new()).expect("has a name").into_string().expect("is text");
         let open = other_end(&name);
-        Self { keys: fs::File::from(master), name, _open: open }
+        Self { keys: fs::File::from(master), name, open }
     }
 
     pub fn types(&mut self, line: &str) {
         self.keys.write_all(format!("{line}\n").as_bytes()).expect("types");
     }
 
-    /// What stands on it, what was typed included.
+    /// What stands on it, what was typed included. Read up to a mark: what programs
+    /// wrote may come in pieces.
     pub fn shows(&mut self) -> String {
-        let mut seen = vec![0; 16 * 1024];
-        let read = self.keys.read(&mut seen).unwrap_or(0);
-        String::from_utf8_lossy(&seen[..read]).into_owned()
+        const MARK: u8 = 1;
+        self.open.write_all(&[MARK]).expect("writes");
+        let (mut seen, mut piece) = (Vec::new(), [0; 4096]);
+        while !seen.contains(&MARK) {
+            let read = self.keys.read(&mut piece).expect("shows");
+            seen.extend_from_slice(&piece[..read]);
+        }
+        seen.retain(|byte| *byte != MARK);
+        String::from_utf8_lossy(&seen).into_owned()
     }
 }
 
