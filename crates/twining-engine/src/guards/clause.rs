@@ -14,7 +14,7 @@ use crate::governance::policy::Source;
 use crate::guards::change::{Becomes, Proposal, Where};
 use crate::guards::event::Moment;
 use crate::guards::imports;
-use crate::guards::lexed::Lexed;
+use crate::guards::lexed::{Family, Lexed};
 use crate::guards::path::{Paths, normal};
 use crate::guards::rule::{Guard, Kind, Level, Standing, When};
 
@@ -170,7 +170,8 @@ impl<'t> Used<'t> {
         let lexed = self.lexed.get_or_init(|| Lexed::of(self.text, self.path));
         let lines = || lexed.plain.lines().zip(lexed.bare.lines()).filter(|(line, _)| line.len() <= MOST_LINE);
         if !is_path {
-            let lists = |line: &str| lexed.family.is_data() && (is_entry(line, item) || heads_a_table(line, item));
+            let may_list = lexed.family == Family::Hash || is_manifest(self.path);
+            let lists = |line: &str| may_list && (is_entry(line, item) || heads_a_table(line, item));
             let brings = |plain: &str, bare: &str| imports::brings_in(plain, bare, item, lexed.family, self.piece == Piece::Part);
             return lines().any(|(plain, bare)| names(plain, item) && (brings(plain, bare) || lists(plain)))
                 || is_listed(&lexed.plain, item, self.path)
@@ -208,13 +209,49 @@ fn heads_a_table(line: &str, item: &str) -> bool {
     table.contains("dependencies") && last.trim().trim_matches(['"', '\'']) == item
 }
 
+/// Whether a file says what a project needs. Others may hold any word: texts of a
+/// program, data; and a lock lists what others need.
+fn is_manifest(path: &str) -> bool {
+    const NAMES: [&str; 24] = [
+        "package.json",
+        "bower.json",
+        "composer.json",
+        "deno.json",
+        "deno.jsonc",
+        "jsr.json",
+        "import_map.json",
+        "importmap.json",
+        "elm.json",
+        "vcpkg.json",
+        "cargo.toml",
+        "pyproject.toml",
+        "pipfile",
+        "setup.cfg",
+        "environment.yml",
+        "environment.yaml",
+        "go.mod",
+        "pubspec.yaml",
+        "pom.xml",
+        "podfile",
+        "shard.yml",
+        "libs.versions.toml",
+        "conanfile.txt",
+        "packages.config",
+    ];
+    let file = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+    let is_requirements = || file.ends_with(".txt") && ["requirements", "constraints"].iter().any(|word| file.contains(word));
+    let in_requirements = || file.ends_with(".txt") && path.to_lowercase().contains("requirements/");
+    NAMES.contains(&file.as_str()) || is_requirements() || in_requirements() || file.ends_with(".csproj") || file.ends_with(".cabal")
+}
+
 /// Whether a manifest lists something, however it is broken into lines.
 fn is_listed(text: &str, item: &str, path: &str) -> bool {
     let file = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     let after =
         |quote: &str| text.match_indices(&format!("{quote}{item}")).map(|(at, found)| &text[at + found.len()..]).collect::<Vec<_>>();
     if file.ends_with(".json") || file.ends_with(".jsonc") {
-        return after("\"").into_iter().any(|rest| rest.strip_prefix('"').is_some_and(|rest| rest.trim_start().starts_with(':')));
+        return is_manifest(path)
+            && after("\"").into_iter().any(|rest| rest.strip_prefix('"').is_some_and(|rest| rest.trim_start().starts_with(':')));
     }
     // `dependencies = ["moment>=2"]`
     let lists = matches!(file.as_str(), "pyproject.toml" | "setup.py" | "setup.cfg" | "pipfile");
@@ -246,6 +283,22 @@ mod tests {
         assert_eq!(ruled_out("Must not use: lodash"), ["lodash"]);
         assert_eq!(ruled_out("must not use: the old API for new code"), Vec::<String>::new());
         assert_eq!(ruled_out("must stay fast: yes"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn only_a_manifest_lists_what_is_needed() {
+        let entry = "{\n  \"moment\": \"^2\"\n}\n";
+        for path in ["package.json", "web/package.json", "deno.json"] {
+            assert!(uses(entry, "moment", path), "{path}");
+        }
+        for path in ["data/words.json", "package-lock.json", "tests/fixtures/dates.json"] {
+            assert!(!uses(entry, "moment", path), "{path}");
+        }
+        for (text, path) in [("moment: a point in time\n", "locales/en.yml"), ("[words]\nmoment = \"noun\"\n", "data/x.toml")] {
+            assert!(!uses(text, "moment", path), "{path}");
+        }
+        assert!(uses("requests==2.0\n", "requests", "requirements-dev.txt") && uses("requests\n", "requests", "requirements/base.txt"));
+        assert!(uses("[dependencies]\nchrono = \"0.4\"\n", "chrono", "crates/a/Cargo.toml"));
     }
 
     #[test]

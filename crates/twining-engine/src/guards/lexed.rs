@@ -48,11 +48,6 @@ impl Family {
             _ => Self::Data,
         }
     }
-
-    /// Whether lines of it may list what is needed.
-    pub(super) fn is_data(self) -> bool {
-        matches!(self, Self::Data | Self::Hash)
-    }
 }
 
 /// A text, twice, line by line and byte by byte as long as it was.

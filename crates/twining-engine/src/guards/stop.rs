@@ -248,6 +248,12 @@ impl Accepted {
 }
 
 fn undo(path: &str) -> String {
+    if path == ".twining/features.json" {
+        // Agents are kept from it, with git too.
+        return format!(
+            "Undo it: `git diff {path}` shows it, twining_features puts a feature back, and a person may say `git restore {path}`"
+        );
+    }
     format!("Undo it: `git diff {path}` shows it, `git restore {path}` takes back what is not committed")
 }
 
