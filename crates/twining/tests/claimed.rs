@@ -267,3 +267,82 @@ fn a_commit_of_what_another_claims_is_told_and_made() {
     let own = own.env("CLAUDE_CODE_SESSION_ID", "s-alice").output().expect("starts");
     assert!(own.status.success() && own.stderr.is_empty(), "{own:?}");
 }
+
+/// A claim by a name alone, as a subagent makes it that is not told its session.
+fn claim_as(project: &Project, agent: &str, path: &str) {
+    let made = project.command(&["claim", path, "--agent", agent, "--json"]).output().expect("starts");
+    assert!(made.status.success(), "{made:?}");
+}
+
+#[test]
+fn a_claim_that_came_or_grew_while_a_command_ran_is_not_compared() {
+    let project = claimed();
+    write(&project, "lib/b.rs", "fn b() {}\n");
+    write(&project, "web/c.rs", "fn c() {}\n");
+    commit(&project, "more");
+    let mine = "sleep 1";
+    assert_eq!(before(&project, "s-1", bash(mine)), "allow");
+    claim(&project, "lib");
+    claim_as(&project, "bob", "web");
+    assert_eq!(after(&project, "s-1", mine), "");
+    assert_eq!(stop(&project), Value::Null);
+    assert_eq!(before(&project, "s-1", bash("rm lib/b.rs")), "deny");
+    // From the next command on they count.
+    write(&project, "late.sh", "echo x >> web/c.rs\n");
+    assert!(runs(&project, "sh late.sh").contains("web/c.rs"));
+}
+
+#[test]
+fn what_git_tracks_is_never_to_be_removed() {
+    let project = claimed();
+    fs::remove_file(project.path().join(JWT)).expect("alice takes it away");
+    write(&project, "back.sh", "git checkout -q HEAD -- src/auth/jwt.rs\n");
+    let told = runs(&project, "sh back.sh");
+    assert!(told.contains("is new") && told.contains("tell alice") && !told.contains("`rm "), "{told}");
+    assert_eq!(before(&project, "s-1", bash("rm src/auth/jwt.rs")), "deny");
+}
+
+#[test]
+fn agents_of_one_session_are_told_apart() {
+    let project = claimed();
+    claim_as(&project, "b1", "build");
+    let told = |agent: &str, mut told: Value| {
+        told["agent_id"] = json!(agent);
+        told["agent_type"] = json!("coder");
+        told
+    };
+    let begins = |agent: &str, line: &str| assert_eq!(before(&project, "s-1", told(agent, bash(line))), "allow", "{agent}: {line}");
+    let ends = |agent: &str, line: &str| {
+        let mut ended = told(agent, bash(line));
+        ended["tool_response"] = json!({"stdout": "", "stderr": "", "interrupted": false});
+        let answer = answer(&hook(&project, "PostToolUse", ended));
+        answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
+    };
+    let returns =
+        |agent: &str| answer(&hook(&project, "SubagentStop", json!({"agent_id": agent, "agent_type": "coder", "stop_hook_active": false})));
+    // With a tool for files.
+    begins("a1", "sleep 1");
+    let edit = json!({"tool_name": "Write", "tool_use_id": "w", "tool_input": {"file_path": "build/out.txt", "content": "1\n"}});
+    assert_eq!(before(&project, "s-1", told("b1", edit.clone())), "allow");
+    write(&project, "build/out.txt", "1\n");
+    hook(&project, "PostToolUse", told("b1", edit));
+    assert_eq!(ends("a1", "sleep 1"), "");
+    // With a command that began and ended meanwhile.
+    begins("a1", "sleep 12");
+    begins("b1", "make");
+    write(&project, "build/out.txt", "2\n");
+    ends("b1", "make");
+    assert_eq!(ends("a1", "sleep 12"), "");
+    // With one that ran already, and ended meanwhile.
+    begins("b1", "make it");
+    begins("a1", "sleep 123");
+    write(&project, "build/out.txt", "3\n");
+    ends("b1", "make it");
+    assert_eq!(ends("a1", "sleep 123"), "");
+    assert_eq!(returns("a1"), Value::Null);
+    // Where nobody else did anything, it was the one that ran.
+    begins("a1", "sleep 1234");
+    write(&project, "build/new.txt", "4\n");
+    assert!(ends("a1", "sleep 1234").contains("build/new.txt"));
+    assert!(reason(&returns("a1")).contains("build/new.txt"));
+}

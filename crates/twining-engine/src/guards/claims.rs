@@ -2,10 +2,11 @@
 //! ends. Claims are made by agents and end by themselves, so a forgotten one
 //! holds nobody for long.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use twining_model::{Time, limits, scope, text};
+use twining_store::disk::hash_of;
 
 use crate::guards::change::{Proposal, Touched, Where};
 use crate::guards::judge::Facts;
@@ -45,6 +46,8 @@ struct Other {
     spelt: Vec<String>,
     claim: Claim,
     claimant: Claimant,
+    /// What tells it from any other, and from itself once it was renewed.
+    mark: u64,
 }
 
 /// Who holds a claim, as far as it says.
@@ -82,6 +85,8 @@ struct File {
 #[derive(Deserialize)]
 struct Line {
     #[serde(default)]
+    id: String,
+    #[serde(default)]
     agent_id: Option<String>,
     #[serde(default)]
     session_id: Option<String>,
@@ -108,10 +113,11 @@ impl ClaimsOfOthers {
             }
             let spelt: Vec<String> = line.paths.iter().filter(|path| plain(path).is_some()).map(|path| normal("", path.trim())).collect();
             let held: Vec<String> = spelt.iter().filter_map(|path| plain(path)).collect();
+            let mark = hash_of(format!("{}\u{0}{until}\u{0}{}", line.id, spelt.join("\u{0}")).as_bytes());
             let claimant = Claimant { session: line.session_id.clone(), agent: line.agent_id.clone() };
             let by = line.agent_id.or(line.session_id).unwrap_or_else(|| "somebody".to_owned());
             let claim = Claim { by: told(&by), until, reason: told(line.reason.as_deref().unwrap_or_default()) };
-            Some(Other { held, spelt, claim, claimant })
+            Some(Other { held, spelt, claim, claimant, mark })
         });
         Self { others: others.collect(), undone: BTreeMap::new() }
     }
@@ -128,11 +134,22 @@ impl ClaimsOfOthers {
         self.others.iter().flat_map(|other| &other.spelt).map(String::as_str)
     }
 
-    /// Who holds a path.
-    #[must_use]
-    pub fn claimant(&self, path: &str) -> Option<&Claimant> {
+    /// Everybody who holds a path.
+    pub fn claimants(&self, path: &str) -> impl Iterator<Item = &Claimant> {
         let path = path.to_lowercase();
-        self.others.iter().find(|other| other.held.iter().any(|held| is_within(&path, held))).map(|other| &other.claimant)
+        self.others.iter().filter(move |other| other.held.iter().any(|held| is_within(&path, held))).map(|other| &other.claimant)
+    }
+
+    /// What tells each of them from any other, and from itself once it grew or was renewed.
+    pub fn marks(&self) -> impl Iterator<Item = u64> {
+        self.others.iter().map(|other| other.mark)
+    }
+
+    /// Those of them that bear one of these marks.
+    #[must_use]
+    pub fn marked(&self, marks: &BTreeSet<u64>) -> Self {
+        let others = self.others.iter().filter(|other| marks.contains(&other.mark)).cloned().collect();
+        Self { others, undone: self.undone.clone() }
     }
 }
 

@@ -70,6 +70,8 @@ pub struct Trespass {
     pub before: Option<u64>,
     /// Whether that was what is committed.
     pub is_committed: bool,
+    /// Whether git had the file when it was seen: then it is nobody's to remove.
+    pub is_tracked: bool,
     /// The same of what the command left; none if it is gone or was not read.
     pub left: Option<u64>,
 }

@@ -7,7 +7,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use twining_engine::guards::{Action, Claim, Claims, ClaimsOfOthers, Guards, Level, Moment, Notes, Trespass, Undo, inside, normal};
+use twining_engine::guards::{
+    Action, Claim, Claimant, Claims, ClaimsOfOthers, Guards, Level, Moment, Notes, Trespass, Undo, inside, normal,
+};
 use twining_engine::learning::Call;
 use twining_model::{Time, text};
 use twining_store::disk::hash_of;
@@ -80,7 +82,14 @@ struct Before {
     head: String,
     is_whole: bool,
     files: BTreeMap<String, Print>,
+    /// The claims that stood.
+    claims: BTreeSet<u64>,
+    /// Other agents with a command that had not ended.
+    running: BTreeSet<Hand>,
 }
+
+/// An agent of a session; the main agent is the empty name.
+type Hand = (String, String);
 
 impl Before {
     /// As they are now.
@@ -89,7 +98,8 @@ impl Before {
         let store = scene.project.engine.store();
         let (at, is_own) = (store.ids().now().as_ms(), *checkout == store.place().project);
         let head = store.git_place().ok().filter(|_| is_own).map(|place| place.head).unwrap_or_default();
-        let mut seen = Self { at, head, is_whole: true, files: BTreeMap::new() };
+        let (files, running) = (BTreeMap::new(), BTreeSet::new());
+        let mut seen = Self { at, head, is_whole: true, files, claims: claims.marks().collect(), running };
         let mut left = Left::default();
         let mut next: Vec<(String, usize)> = claims.places().map(|place| (place.to_owned(), 0)).collect();
         while let Some((path, depth)) = next.pop() {
@@ -102,12 +112,10 @@ impl Before {
                 seen.files.insert(path, print);
                 continue;
             }
-            for entry in fs::read_dir(&file).into_iter().flatten().flatten().take(MOST_FILES) {
-                let Ok(name) = entry.file_name().into_string() else { continue };
-                if !FILLED.contains(&name.as_str()) {
-                    next.push((format!("{path}/{name}"), depth + 1));
-                }
-            }
+            let names = fs::read_dir(&file).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+            // One more than there is room for, so that it is known that not all were looked at.
+            let names = names.filter(|name| !FILLED.contains(&name.as_str())).take(MOST_FILES + 1);
+            next.extend(names.map(|name| (format!("{path}/{name}"), depth + 1)));
         }
         seen
     }
@@ -121,7 +129,8 @@ pub fn begins(scene: &Scene) {
     if claims.is_empty() {
         return;
     }
-    if let Ok(line) = serde_json::to_string(&Before::look(scene, &claims)) {
+    let running = Others::of(scene).running;
+    if let Ok(line) = serde_json::to_string(&Before { running, ..Before::look(scene, &claims) }) {
         // What cannot be kept is not compared.
         let _ = scene.project.engine.store().add_to_note(&name, &line);
     }
@@ -133,7 +142,9 @@ pub fn ends(scene: &Scene, notes: &mut Notes) -> Option<String> {
     let name = note_of(scene).filter(|name| store.has_note(name).unwrap_or(false))?;
     let before: Before = serde_json::from_str(store.note_lines(&name).ok()?.first()?).ok()?;
     let _ = store.drop_note(&name);
-    let claims = scene.claims();
+    let standing = scene.claims();
+    // One that came, grew or was renewed meanwhile holds for what comes next.
+    let claims = standing.marked(&before.claims);
     if claims.is_empty() {
         return None;
     }
@@ -148,7 +159,8 @@ pub fn ends(scene: &Scene, notes: &mut Notes) -> Option<String> {
     let is_moved = before.head.is_empty() || before.head != now.head;
     let was_committed =
         if is_moved && !before.head.is_empty() { self::committed(scene, &before.head, &changed) } else { committed.clone() };
-    let others = Others::of(scene, before.at);
+    let tracked = Git::at(&scene.project.located.checkout).tracked_of(&changed);
+    let others = Others::of(scene).since(&before);
     let mut told = Vec::new();
     for ((path, committed), was_committed) in changed.into_iter().zip(committed).zip(was_committed) {
         let (was, is) = (before.files.get(&path), now.files.get(&path));
@@ -156,13 +168,14 @@ pub fn ends(scene: &Scene, notes: &mut Notes) -> Option<String> {
         // What git brings with another commit is history's business, but not what it throws away with it.
         let is_kept = before.head.is_empty() || was.and_then(|print| print.content).is_none_or(|content| Some(content) == was_committed);
         let is_git_s = is_moved && is_kept && content == committed && is.is_some() == committed.is_some();
-        let Some(claim) = claims.held(&path).filter(|_| !is_git_s && !others.wrote(&claims, &path)) else { continue };
+        let Some(claim) = claims.held(&path).filter(|_| !is_git_s && !others.wrote(&standing, &path)) else { continue };
         let known = notes.trespasses.remove(&path);
         let trespass = known.unwrap_or_else(|| Trespass {
             agent: scene.heard.event.agent_id.clone().unwrap_or_default(),
             was_there: was.is_some(),
             before: was.and_then(|print| print.content),
             is_committed: was.is_some_and(|print| print.content.is_some() && print.content == committed),
+            is_tracked: committed.is_some() || tracked.contains(&path),
             left: None,
         });
         if is_undone(&trespass, is, committed) {
@@ -190,6 +203,8 @@ pub fn holding(scene: &Scene, guards: &Guards, notes: &mut Notes) -> Slipped {
     let paths: Vec<String> = notes.trespasses.keys().cloned().collect();
     let committed: BTreeMap<String, Option<u64>> = paths.iter().cloned().zip(committed(scene, "HEAD", &paths)).collect();
     let checkout = &scene.project.located.checkout;
+    let tracked = Git::at(checkout).tracked_of(&paths);
+    notes.trespasses.iter_mut().for_each(|(path, trespass)| trespass.is_tracked |= tracked.contains(path));
     let mut left = Left::default();
     let now: BTreeMap<String, Option<Print>> =
         paths.into_iter().map(|path| (path.clone(), Print::of(&checkout.join(&path), &mut left))).collect();
@@ -217,9 +232,9 @@ pub fn holding(scene: &Scene, guards: &Guards, notes: &mut Notes) -> Slipped {
 /// What a session may take back by itself.
 pub fn undoing(notes: &Notes) -> Vec<(String, Undo)> {
     let undo = |trespass: &Trespass| match trespass {
-        Trespass { was_there: false, .. } => Some(Undo::Remove),
+        Trespass { was_there: false, is_tracked: false, .. } => Some(Undo::Remove),
         Trespass { is_committed: true, .. } => Some(Undo::Restore),
-        // There was work in it that git does not have.
+        // There was work in it that git does not have, or it is git's.
         _ => None,
     };
     notes.trespasses.iter().filter_map(|(path, trespass)| Some((path.clone(), undo(trespass)?))).collect()
@@ -273,8 +288,9 @@ fn line(path: &str, claim: &Claim, trespass: &Trespass, is_there: bool, what: &s
         _ => "",
     };
     let undo = match trespass {
-        Trespass { was_there: false, .. } => format!("`rm {path}` takes it away again"),
+        Trespass { was_there: false, is_tracked: false, .. } => format!("`rm {path}` takes it away again"),
         Trespass { is_committed: true, .. } => format!("`git checkout -- {path}` brings back what was there"),
+        Trespass { was_there: false, .. } => format!("git has the file, so tell {by} what was done"),
         _ => format!("it held work that is not committed, so tell {by} what was done"),
     };
     let why = if claim.reason.is_empty() { String::new() } else { format!(" for: {}", claim.reason) };
@@ -284,41 +300,60 @@ fn line(path: &str, claim: &Claim, trespass: &Trespass, is_there: bool, what: &s
 /// What others did meanwhile, as far as their own hooks tell.
 struct Others {
     calls: Vec<Call>,
-    /// Sessions with a command that has not ended.
-    running: BTreeSet<String>,
+    /// Those with a command that has not ended, or had not when this one began.
+    running: BTreeSet<Hand>,
+    session: String,
     since: i64,
 }
 
 impl Others {
-    fn of(scene: &Scene, since: i64) -> Self {
+    /// Whoever is not this agent of this session: subagents share a session.
+    fn of(scene: &Scene) -> Self {
         let store = scene.project.engine.store();
-        let own = text::excerpt(&scene.heard.session, 200);
+        let short = |name: &str| text::excerpt(name, 200);
+        let session = short(&scene.heard.session);
+        let own = (session.clone(), short(scene.heard.event.agent_id.as_deref().unwrap_or_default()));
         let lines = store.latest_calls().unwrap_or_default();
         let calls: Vec<Call> =
-            lines.iter().filter_map(|line| Call::read(line)).filter(|call| call.session != own && call.is_deed()).collect();
+            lines.iter().filter_map(|line| Call::read(line)).filter(|call| call.is_deed() && hand_of(call) != own).collect();
         let sessions: BTreeSet<&String> = calls.iter().map(|call| &call.session).collect();
-        let running = sessions.into_iter().filter(|session| running::is_running(store, session)).cloned().collect();
-        Self { calls, running, since }
+        let running = sessions
+            .into_iter()
+            .flat_map(|session| running::agents(store, session).into_iter().map(move |agent| (session.clone(), short(&agent))));
+        let running = running.filter(|hand| *hand != own).collect();
+        Self { calls, running, session, since: i64::MAX }
     }
 
-    /// Whether whoever claims a file wrote it, or may have.
+    /// The same since a command began.
+    fn since(mut self, before: &Before) -> Self {
+        self.running.extend(before.running.iter().cloned());
+        self.since = before.at;
+        self
+    }
+
+    /// Whether whoever claims a file wrote it, or may have. Of two agents of one session
+    /// that were both at work nobody can tell which did it.
     fn wrote(&self, claims: &ClaimsOfOthers, path: &str) -> bool {
-        let Some(claimant) = claims.claimant(path) else { return false };
+        let claimants: Vec<&Claimant> = claims.claimants(path).collect();
         self.calls.iter().rev().any(|call| {
             let names: Vec<&str> = [&call.agent_id, &call.agent_type].into_iter().filter_map(|name| name.as_deref()).collect();
             let at = Time::read(&call.at).map_or(0, Time::as_ms);
             let is_it = |named: &String| inside(&call.root, &normal(&call.cwd, named)).eq_ignore_ascii_case(path);
-            claimant.may_be(&call.session, &names)
+            (call.session == self.session || claimants.iter().any(|claimant| claimant.may_be(&call.session, &names)))
                 && match &call.action {
                     Some(Action::Write { path: named, .. } | Action::Edit { path: named, .. }) => {
                         at >= self.since - WRITING_MS && is_it(named)
                     }
                     Some(Action::Touches(named)) => at >= self.since - WRITING_MS && named.iter().any(is_it),
                     Some(Action::Patch(patch)) => at >= self.since - WRITING_MS && patch.contains(path),
-                    _ => at >= self.since || self.running.contains(&call.session),
+                    _ => at >= self.since || self.running.contains(&hand_of(call)),
                 }
         })
     }
+}
+
+fn hand_of(call: &Call) -> Hand {
+    (call.session.clone(), call.agent_id.clone().unwrap_or_default())
 }
 
 /// The note of one command of one agent.

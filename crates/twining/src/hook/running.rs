@@ -2,6 +2,8 @@
 //! this session was asked about it before, and nothing else of its agent ran
 //! meanwhile that could have made the call up.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use twining_engine::guards::{Action, Heard};
 use twining_store::Store;
@@ -81,8 +83,9 @@ pub fn ends(store: &Store, heard: &Heard) -> Known {
     }
 }
 
-/// Whether a session has a command that was begun and has not ended.
-pub fn is_running(store: &Store, session: &str) -> bool {
+/// The agents of a session with a command that was begun and has not ended; the main
+/// agent is the empty name.
+pub fn agents(store: &Store, session: &str) -> BTreeSet<String> {
     let mut running: Vec<Told> = Vec::new();
     for told in lines(store, &named(session)) {
         running.retain(|known| (known.command, &known.agent) != (told.command, &told.agent) || !known.is_call_of(&told));
@@ -90,7 +93,7 @@ pub fn is_running(store: &Store, session: &str) -> bool {
             running.push(told);
         }
     }
-    !running.is_empty()
+    running.into_iter().map(|told| told.agent).collect()
 }
 
 /// The turn is over, or another begins: whatever was begun has ended, or was refused.
