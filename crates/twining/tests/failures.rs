@@ -97,6 +97,34 @@ fn what_failed_is_not_lifted_by_less() {
     }
 }
 
+/// However it is asked for, and by whichever program, `test` is the one script of a package.
+#[test]
+fn the_whole_script_of_a_package_lifts_a_part_of_it_and_no_other_does() {
+    let list = r#"{"features":[{"id":"F1","status":"completed","tested":false,"files":["src/a.js"]}]}"#;
+    for (failed, passed, is_lifted) in [
+        ("npm test -- test/b.test.js", "npm run test", true),
+        ("npm test -- test/b.test.js", "npm test", true),
+        ("npm run test -- --grep slow", "npm t", true),
+        ("npm t", "yarn run test", true),
+        ("yarn test src/b", "pnpm test", true),
+        ("npm run test:unit -- test/b.test.js", "npm run test:unit", true),
+        ("npm test", "npm test -- test/b.test.js", false),
+        ("npm test", "npm test -- test", false),
+        ("npm test -- test/a.test.js", "npm test -- test/b.test.js", false),
+        ("npm run test:e2e", "npm test", false),
+        ("npm run test:e2e -- test/a.test.js", "npm test", false),
+        ("npm test -w app", "npm test", false),
+    ] {
+        let project = with(list);
+        write(&project, "src/a.js", "let a = 1\n");
+        write(&project, "package.json", r#"{"scripts":{"test":"jest","test:unit":"jest unit","test:e2e":"jest e2e"}}"#);
+        red(&project, failed);
+        green(&project, passed);
+        let why = denied(&project, "F1");
+        assert_eq!(why.is_empty(), is_lifted, "{failed}; {passed}: {why}");
+    }
+}
+
 #[test]
 fn what_failed_is_lifted_by_the_same_and_by_more() {
     for (failed, passed) in [
