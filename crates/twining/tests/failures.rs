@@ -308,6 +308,38 @@ fn files_that_are_dropped_after_the_run_still_count() {
     assert_eq!(denied(&project, "F1"), "");
 }
 
+/// Nor is a file left behind for a run that is older than the feature, or that is only told of.
+#[test]
+fn files_that_are_dropped_count_for_older_runs_and_for_reported_ones() {
+    let project = project();
+    green(&project, "pytest");
+    let added = project.run(&["features", "add", "P", "--description", "p", "--file", "src/p.py"]);
+    assert_eq!(added.code, 0, "{}", added.stderr);
+    write(&project, "src/p.py", "p = 1\n");
+    assert_eq!(report(&project, "P", "started", &[]).code, 0);
+    assert_eq!(report(&project, "P", "completed", &[]).code, 0);
+    green(&project, "pytest");
+    write(&project, "src/p.py", "p = 2\n");
+    assert_eq!(project.run(&["features", "update", "P", "--file", "src/a.py"]).code, 0);
+    assert!(denied(&project, "P").contains("`src/p.py` changed after the run"));
+    assert_ne!(report(&project, "P", "passed", &["--command", "pytest", "--exit-code", "0"]).code, 0);
+    green(&project, "pytest");
+    assert_eq!(denied(&project, "P"), "");
+
+    let project = with(FEATURES);
+    let seen = r#"<testsuite tests="1" failures="0" errors="0"><testcase classname="t" name="a"/></testsuite>"#;
+    write(&project, "out.xml", seen);
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    write(&project, "src/a.py", "x = 2\n");
+    let told = ["--command", "pytest --junitxml=out.xml", "--exit-code", "0", "--report", "out.xml"];
+    assert_ne!(report(&project, "F1", "passed", &told).code, 0);
+    assert_eq!(project.run(&["features", "update", "F1", "--file", "docs/a.md"]).code, 0);
+    let again = report(&project, "F1", "passed", &told);
+    assert!(again.code != 0 && again.stderr.contains("`src/a.py` changed after the run"), "{}", again.stderr);
+    write(&project, "out.xml", seen);
+    assert_eq!(report(&project, "F1", "passed", &told).code, 0);
+}
+
 #[test]
 fn a_feature_without_files_goes_by_its_report_and_by_all_failures() {
     let project = with(r#"{"features":[{"id":"F1","status":"in_progress","tested":false}]}"#);
