@@ -119,6 +119,19 @@ fn files_that_are_gone_taken_back_or_committed_are_changes() {
     coder.runs("git commit -qam d", || commit(&project, "d"));
     assert!(!coder.is_held());
 
+    write(&project, "notes.txt", "somebody's\n");
+    write(&project, "src/c.rs", "fn e() {}\n");
+    let (coder, lazy) = (Coder::begins(&project, "commits-only"), Coder::begins(&project, "reads-only"));
+    coder.runs("git add -A && git commit -qm e", || commit(&project, "e"));
+    assert!(!coder.is_held());
+    lazy.uses("Read", json!({"file_path": "src/c.rs"}), || ());
+    assert!(lazy.is_held(), "another's commit");
+
+    let coder = Coder::begins(&project, "takes-a-commit-apart");
+    coder.runs("git reset --soft HEAD~1", || assert!(git(&project, &["reset", "-q", "--soft", "HEAD~1"]).status.success()));
+    assert!(coder.is_held());
+    commit(&project, "e");
+
     let coder = Coder::begins(&project, "commits-nothing");
     coder.runs("git commit -q --allow-empty -m x", || {
         assert!(git(&project, &["commit", "-q", "--allow-empty", "-m", "x"]).status.success());

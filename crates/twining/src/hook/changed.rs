@@ -120,8 +120,16 @@ pub fn since_it_began(scene: &Scene, reach: &Reach) -> Option<bool> {
     let now = Tree::now(&scene.project.located.checkout, Some(&then))?;
     Some(match reach {
         Reach::Files(files) => files.iter().any(|file| then.of(file) != now.of(file)),
-        _ => then != now,
+        _ => then != now || has_committed(&scene.project.located.checkout, then.commit.as_deref()),
     })
+}
+
+/// Whether there is a commit since one that holds other files than it. What lay there uncommitted
+/// before is as it was, and yet work was done on it.
+fn has_committed(checkout: &Path, before: Option<&str>) -> bool {
+    let git = Git::at(checkout);
+    let Some((before, head)) = before.zip(git.head()) else { return false };
+    before != head && git.is_before(before, &head) && git.differ(before, &head)
 }
 
 fn note_of(scene: &Scene) -> Option<String> {
