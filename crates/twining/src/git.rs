@@ -149,6 +149,18 @@ impl Git {
         let names = |printed: &[u8]| String::from_utf8_lossy(printed).split('\0').map(str::to_owned).collect::<Vec<_>>();
         Some(names(&known).into_iter().chain(names(&new)).filter(|name| !name.is_empty()).collect())
     }
+
+    /// Folders of the working tree that are repositories of their own: submodules, and
+    /// others that it does not ignore. One that is not checked out is none.
+    pub fn nested(&self, checkout: &Path) -> Option<Vec<String>> {
+        let (known, new) =
+            (self.printed(&["ls-files", "-z", "--stage"])?, self.printed(&["ls-files", "-z", "--others", "--exclude-standard"])?);
+        let (known, new) = (String::from_utf8_lossy(&known), String::from_utf8_lossy(&new));
+        let links = known.split('\0').filter(|line| line.starts_with("160000 ")).filter_map(|line| Some(line.split_once('\t')?.1));
+        let folders = links.chain(new.split('\0').filter_map(|name| name.strip_suffix('/')));
+        // Without one of its own, git would answer for the repository around it.
+        Some(folders.filter(|folder| checkout.join(folder).join(".git").exists()).map(str::to_owned).collect())
+    }
 }
 
 /// Files of one commit that are looked at.

@@ -97,6 +97,34 @@ fn what_failed_is_not_lifted_by_less() {
     }
 }
 
+/// However it is asked for, and by whichever program, `test` is the one script of a package.
+#[test]
+fn the_whole_script_of_a_package_lifts_a_part_of_it_and_no_other_does() {
+    let list = r#"{"features":[{"id":"F1","status":"completed","tested":false,"files":["src/a.js"]}]}"#;
+    for (failed, passed, is_lifted) in [
+        ("npm test -- test/b.test.js", "npm run test", true),
+        ("npm test -- test/b.test.js", "npm test", true),
+        ("npm run test -- --grep slow", "npm t", true),
+        ("npm t", "yarn run test", true),
+        ("yarn test src/b", "pnpm test", true),
+        ("npm run test:unit -- test/b.test.js", "npm run test:unit", true),
+        ("npm test", "npm test -- test/b.test.js", false),
+        ("npm test", "npm test -- test", false),
+        ("npm test -- test/a.test.js", "npm test -- test/b.test.js", false),
+        ("npm run test:e2e", "npm test", false),
+        ("npm run test:e2e -- test/a.test.js", "npm test", false),
+        ("npm test -w app", "npm test", false),
+    ] {
+        let project = with(list);
+        write(&project, "src/a.js", "let a = 1\n");
+        write(&project, "package.json", r#"{"scripts":{"test":"jest","test:unit":"jest unit","test:e2e":"jest e2e"}}"#);
+        red(&project, failed);
+        green(&project, passed);
+        let why = denied(&project, "F1");
+        assert_eq!(why.is_empty(), is_lifted, "{failed}; {passed}: {why}");
+    }
+}
+
 #[test]
 fn what_failed_is_lifted_by_the_same_and_by_more() {
     for (failed, passed) in [
@@ -278,6 +306,38 @@ fn files_that_are_dropped_after_the_run_still_count() {
     green(&project, "pytest");
     write(&project, LIST, &FEATURES.replace("\"src/a.py\"", "\"docs/a.md\",\"tests/test_a.py\""));
     assert_eq!(denied(&project, "F1"), "");
+}
+
+/// Nor is a file left behind for a run that is older than the feature, or that is only told of.
+#[test]
+fn files_that_are_dropped_count_for_older_runs_and_for_reported_ones() {
+    let project = project();
+    green(&project, "pytest");
+    let added = project.run(&["features", "add", "P", "--description", "p", "--file", "src/p.py"]);
+    assert_eq!(added.code, 0, "{}", added.stderr);
+    write(&project, "src/p.py", "p = 1\n");
+    assert_eq!(report(&project, "P", "started", &[]).code, 0);
+    assert_eq!(report(&project, "P", "completed", &[]).code, 0);
+    green(&project, "pytest");
+    write(&project, "src/p.py", "p = 2\n");
+    assert_eq!(project.run(&["features", "update", "P", "--file", "src/a.py"]).code, 0);
+    assert!(denied(&project, "P").contains("`src/p.py` changed after the run"));
+    assert_ne!(report(&project, "P", "passed", &["--command", "pytest", "--exit-code", "0"]).code, 0);
+    green(&project, "pytest");
+    assert_eq!(denied(&project, "P"), "");
+
+    let project = with(FEATURES);
+    let seen = r#"<testsuite tests="1" failures="0" errors="0"><testcase classname="t" name="a"/></testsuite>"#;
+    write(&project, "out.xml", seen);
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    write(&project, "src/a.py", "x = 2\n");
+    let told = ["--command", "pytest --junitxml=out.xml", "--exit-code", "0", "--report", "out.xml"];
+    assert_ne!(report(&project, "F1", "passed", &told).code, 0);
+    assert_eq!(project.run(&["features", "update", "F1", "--file", "docs/a.md"]).code, 0);
+    let again = report(&project, "F1", "passed", &told);
+    assert!(again.code != 0 && again.stderr.contains("`src/a.py` changed after the run"), "{}", again.stderr);
+    write(&project, "out.xml", seen);
+    assert_eq!(report(&project, "F1", "passed", &told).code, 0);
 }
 
 #[test]

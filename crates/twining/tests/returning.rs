@@ -119,11 +119,69 @@ fn files_that_are_gone_taken_back_or_committed_are_changes() {
     coder.runs("git commit -qam d", || commit(&project, "d"));
     assert!(!coder.is_held());
 
+    write(&project, "notes.txt", "somebody's\n");
+    write(&project, "src/c.rs", "fn e() {}\n");
+    let (coder, lazy) = (Coder::begins(&project, "commits-only"), Coder::begins(&project, "reads-only"));
+    coder.runs("git add -A && git commit -qm e", || commit(&project, "e"));
+    assert!(!coder.is_held());
+    lazy.uses("Read", json!({"file_path": "src/c.rs"}), || ());
+    assert!(lazy.is_held(), "another's commit");
+
+    let coder = Coder::begins(&project, "takes-a-commit-apart");
+    coder.runs("git reset --soft HEAD~1", || assert!(git(&project, &["reset", "-q", "--soft", "HEAD~1"]).status.success()));
+    assert!(coder.is_held());
+    commit(&project, "e");
+
     let coder = Coder::begins(&project, "commits-nothing");
     coder.runs("git commit -q --allow-empty -m x", || {
         assert!(git(&project, &["commit", "-q", "--allow-empty", "-m", "x"]).status.success());
     });
     assert!(coder.is_held());
+}
+
+/// What lies in a repository of its own within the project is the project's all the same.
+#[test]
+fn a_change_in_a_submodule_or_a_nested_repository_is_one() {
+    let project = project();
+    let inside = |folder: &str, words: &[&str]| {
+        let all = [&["-C", folder], words].concat();
+        let made = git(&project, &all);
+        assert!(made.status.success(), "{words:?}: {made:?}");
+    };
+    for folder in ["vendor/lib", "beside"] {
+        write(&project, &format!("{folder}/src/a.py"), "a = 1\n");
+        inside(folder, &["init", "-q"]);
+        inside(folder, &["add", "-A"]);
+        inside(folder, &["commit", "-q", "-m", "lib"]);
+    }
+    // Known to the repository around it by its commit alone; the other is not known at all.
+    inside(".", &["add", "vendor/lib"]);
+    inside(".", &["commit", "-q", "-m", "with a library"]);
+    for (folder, ids) in [("vendor/lib", ["w1", "s1", "c1", "n1", "l1"]), ("beside", ["w2", "s2", "c2", "n2", "l2"])] {
+        let [writes, by_script, commits, same, lazy] = ids.map(|id| (id, format!("{folder}/src/{id}.py")));
+        let coder = Coder::begins(&project, writes.0);
+        coder.uses("Write", json!({"file_path": writes.1, "content": "b"}), || write(&project, &writes.1, "b"));
+        assert!(!coder.is_held(), "{folder}");
+
+        let coder = Coder::begins(&project, by_script.0);
+        coder.runs("make it", || write(&project, &by_script.1, "b"));
+        assert!(!coder.is_held(), "{folder}");
+
+        let coder = Coder::begins(&project, commits.0);
+        coder.uses("Write", json!({"file_path": commits.1, "content": "b"}), || write(&project, &commits.1, "b"));
+        inside(folder, &["add", "-A"]);
+        inside(folder, &["commit", "-q", "-m", "more"]);
+        assert!(!coder.is_held(), "{folder}");
+
+        let coder = Coder::begins(&project, same.0);
+        let path = format!("{folder}/src/a.py");
+        coder.uses("Write", json!({"file_path": path, "content": "a = 1\n"}), || write(&project, &path, "a = 1\n"));
+        assert!(coder.is_held(), "{folder}");
+
+        let coder = Coder::begins(&project, lazy.0);
+        coder.runs("ls", || ());
+        assert!(coder.is_held(), "{folder}");
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::workflow::feature::{Feature, Fields, Status};
 use crate::workflow::list::FeatureList;
 use crate::workflow::machine::{Event, event_towards};
 use crate::workflow::report::{Moved, move_feature, told_of};
-use crate::workflow::run::moved_line;
+use crate::workflow::run::{dropped_line, moved_line};
 use crate::workflow::{list_on, order};
 
 /// What to do with the list, in the caller's words.
@@ -273,6 +273,12 @@ pub(crate) fn plan_features(
     }
     if list.get(id).is_none_or(|was| was.status != feature.status) {
         change.lines.push(moved_line(stamp.at, std::iter::once(&feature)));
+    }
+    // A run of before is still one of the files that were its own.
+    let was = list.get(id).map(|was| was.files.as_slice()).unwrap_or_default();
+    let dropped: Vec<String> = was.iter().filter(|file| !feature.files.contains(file)).cloned().collect();
+    if !dropped.is_empty() {
+        change.lines.push(dropped_line(stamp.at, id, dropped));
     }
     // The same text again is no change, and needs no write.
     if after.get(id) == list.get(id) && change.entries.is_empty() {

@@ -5,6 +5,8 @@
 //! is missing and what to do about it. No disk and no clock: runs and files come
 //! in as they were found.
 
+use std::collections::BTreeMap;
+
 use twining_model::{Time, limits, text};
 
 use crate::workflow::failures::{Failures, how_it_failed};
@@ -40,7 +42,7 @@ impl Verdict {
 #[must_use]
 pub fn paths_at_stake(feature: &Feature, remembered: &Remembered) -> Vec<String> {
     let mut paths = feature.files.clone();
-    for path in remembered.runs.iter().rev().filter_map(|run| run.listed.get(&feature.id)).flatten() {
+    for (_, path) in remembered.once_listed(&feature.id) {
         if paths.len() < limits::LIST && !paths.contains(path) {
             paths.push(path.clone());
         }
@@ -66,7 +68,12 @@ pub(super) fn judge_given(feature: &Feature, remembered: &Remembered, files: &Fi
         };
     }
     let reported = |outcome: &str| remembered.last_report(&feature.id, |report| report.outcome == outcome).map(|report| report.at);
-    let case = Case { feature, files, coded: reported("completed"), failed: reported("failed"), reopened: reported("reopened") };
+    // By the last time each of them was its own.
+    let mut dropped: BTreeMap<&String, Time> = BTreeMap::new();
+    for (at, path) in remembered.once_listed(&feature.id).filter(|(_, path)| !feature.files.contains(path)) {
+        dropped.entry(path).and_modify(|last| *last = at.max(*last)).or_insert(at);
+    }
+    let case = Case { feature, files, dropped, coded: reported("completed"), failed: reported("failed"), reopened: reported("reopened") };
     let about = |run: &&Run| run.feature.as_ref().is_none_or(|id| *id == feature.id);
     let mut runs: Vec<&Run> = remembered.runs.iter().filter(about).collect();
     // A run that was told late is as old as it was; of two at once the later told is newer.
@@ -145,6 +152,8 @@ enum Lack {
 struct Case<'f> {
     feature: &'f Feature,
     files: &'f FileStates,
+    /// Files that it listed once, and until when it did for certain.
+    dropped: BTreeMap<&'f String, Time>,
     /// When its code was last reported finished.
     coded: Option<Time>,
     /// When its tests were last reported failed.
@@ -189,8 +198,8 @@ impl Case<'_> {
     /// its bytes decide: a checkout may make it look newer, and a backdated file
     /// must not look older.
     fn stale(&self, run: &Run) -> Option<String> {
-        // What was its own when the run was made stays so for that run.
-        let dropped = run.listed.get(&self.feature.id).into_iter().flatten().filter(|path| !self.feature.files.contains(path));
+        // What was its own when the run was made, or since, stays so for that run.
+        let dropped = self.dropped.iter().filter(|(_, until)| **until >= run.at).map(|(path, _)| *path);
         for path in self.feature.files.iter().chain(dropped) {
             let now = self.files.get(path).and_then(Option::as_ref);
             let fresh = match (run.tree.get(path), now) {

@@ -48,7 +48,7 @@ pub(crate) use report::{ReportDraft, accept, plan_report};
 pub(crate) use run::moved_line;
 pub use run::{AttemptReport, FileSeen, FileState, FileStates, OutputSeen, Remembered, Run, RunSource};
 pub(crate) use single::{Single, is_nowhere_else, look_up};
-pub use suite::Suite;
+pub use suite::{PACKAGE_SCRIPT, Suite};
 
 use twining_store::{FeatureFile, FeatureShelf};
 

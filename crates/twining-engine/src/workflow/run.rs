@@ -159,6 +159,12 @@ enum Line {
         at: Time,
         to: BTreeMap<String, String>,
     },
+    /// Files that a feature lists no more.
+    Dropped {
+        at: Time,
+        feature: String,
+        files: Vec<String>,
+    },
 }
 
 /// Everything remembered, oldest first.
@@ -170,6 +176,8 @@ pub struct Remembered {
     pub reports: Vec<AttemptReport>,
     /// Features that Twining moved: when last, and to which status.
     pub moved: BTreeMap<String, (Time, String)>,
+    /// Files that a feature listed until then, by the feature.
+    pub dropped: BTreeMap<String, Vec<(Time, String)>>,
 }
 
 impl Remembered {
@@ -182,10 +190,20 @@ impl Remembered {
                 Ok(Line::Run(run)) => remembered.runs.push(*run),
                 Ok(Line::Report(report)) => remembered.reports.push(report),
                 Ok(Line::Moved { at, to }) => remembered.moved.extend(to.into_iter().map(|(id, status)| (id, (at, status)))),
+                Ok(Line::Dropped { at, feature, files }) => {
+                    remembered.dropped.entry(feature).or_default().extend(files.into_iter().map(|file| (at, file)));
+                }
                 Err(_) => {}
             }
         }
         remembered
+    }
+
+    /// Files that a feature listed at some time, the latest first: by its runs, and until they were dropped.
+    pub(super) fn once_listed<'r>(&'r self, feature: &'r str) -> impl Iterator<Item = (Time, &'r String)> {
+        let dropped = self.dropped.get(feature).into_iter().flatten().rev().map(|(at, file)| (*at, file));
+        let by_runs = self.runs.iter().rev();
+        dropped.chain(by_runs.flat_map(move |run| run.listed.get(feature).into_iter().flatten().map(|file| (run.at, file))))
     }
 
     /// The latest report on a feature, of those `which` takes.
@@ -210,6 +228,11 @@ impl AttemptReport {
 /// The line that says how far features are since Twining moved them.
 pub(crate) fn moved_line<'f>(at: Time, features: impl Iterator<Item = &'f Feature>) -> String {
     line(&Line::Moved { at, to: features.map(|feature| (feature.id.clone(), feature.status.as_str().to_owned())).collect() })
+}
+
+/// The line that says which files a feature lists no more.
+pub(crate) fn dropped_line(at: Time, feature: &str, files: Vec<String>) -> String {
+    line(&Line::Dropped { at, feature: feature.to_owned(), files })
 }
 
 fn line(line: &Line) -> String {

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// Names that are kept of one suite; with more it is taken for all there is.
 const MOST_NAMED: usize = 16;
 
+/// How the program of a suite begins that is one script of a package, which is handed names to run less.
+pub const PACKAGE_SCRIPT: &str = "package script ";
+
 /// Tests that are run together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -59,7 +62,8 @@ impl Suite {
         let is_all = self.narrowed.iter().all(|option| other.narrowed.contains(option));
         let names_all = self.named.is_empty() || (!other.named.is_empty() && other.named.iter().all(|name| self.names(name)));
         // What a script runs under another name is another thing.
-        let is_same_script = !self.is_script || self.named == other.named;
+        let is_package = self.program.as_deref().is_some_and(|program| program.starts_with(PACKAGE_SCRIPT));
+        let is_same_script = !self.is_script || self.named == other.named || (is_package && self.named.is_empty());
         self.runs_where(other) && is_all && names_all && is_same_script
     }
 

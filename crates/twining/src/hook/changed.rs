@@ -22,6 +22,11 @@ const MOST_KEPT: usize = 4_000;
 /// Bytes of one of them that are read; a larger one goes by its size and date.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
+/// Repositories in a working tree that are looked into; where there are more, dates have to do.
+const MOST_NESTED: usize = 32;
+/// Repositories in repositories.
+const DEEPEST_NESTED: usize = 3;
+
 /// Files that are asked. In a larger tree nobody can tell, and nobody is held.
 const MOST_FILES: usize = 50_000;
 /// Folders in folders that are looked into without git.
@@ -37,12 +42,20 @@ struct Tree {
     commit: Option<String>,
     /// What each of the files holds; nothing for one that is gone.
     files: BTreeMap<String, Option<String>>,
+    /// Repositories in it, each by its folder: git tells nothing of what is in them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    nested: BTreeMap<String, Tree>,
 }
 
 impl Tree {
-    /// As it is now; none where it is too much to keep.
-    fn now(checkout: &Path, commit: Option<String>) -> Option<Self> {
+    /// As it is now, held against the commits of `then`, or its own; none where it is too much to keep.
+    fn now(checkout: &Path, then: Option<&Self>) -> Option<Self> {
+        Self::within(checkout, then, 0)
+    }
+
+    fn within(checkout: &Path, then: Option<&Self>, depth: usize) -> Option<Self> {
         let git = Git::at(checkout);
+        let commit = then.map_or_else(|| git.head(), |then| then.commit.clone());
         let files = match &commit {
             Some(commit) => git.differing_from(commit)?,
             None => git.files().unwrap_or_else(|| found(checkout).iter().map(|file| file.display().to_string()).collect()),
@@ -52,7 +65,23 @@ impl Tree {
             return None;
         }
         let files = files.into_iter().map(|file| (file.clone(), held_by(&checkout.join(file)))).collect();
-        Some(Self { commit, files })
+        let mut folders = if depth < DEEPEST_NESTED { git.nested(checkout).unwrap_or_default() } else { Vec::new() };
+        folders.retain(|folder| counts(Path::new(folder)));
+        if folders.len() > MOST_NESTED {
+            return None;
+        }
+        let inner = |folder: String| {
+            let tree = Self::within(&checkout.join(&folder), then.and_then(|then| then.nested.get(&folder)), depth + 1)?;
+            Some((folder, tree))
+        };
+        let nested = folders.into_iter().map(inner).collect::<Option<_>>()?;
+        Some(Self { commit, files, nested })
+    }
+
+    /// What it says of a file.
+    fn of(&self, file: &str) -> Option<&Option<String>> {
+        let inside = self.nested.iter().find_map(|(folder, tree)| Some((tree, file.strip_prefix(folder.as_str())?.strip_prefix('/')?)));
+        inside.map_or_else(|| self.files.get(file), |(tree, rest)| tree.of(rest))
     }
 }
 
@@ -73,7 +102,7 @@ fn held_by(file: &Path) -> Option<String> {
 pub fn remember(scene: &Scene) {
     let checkout = &scene.project.located.checkout;
     if let Some(name) = note_of(scene).filter(|_| is_coder(&scene.heard.event))
-        && let Some(tree) = Tree::now(checkout, Git::at(checkout).head())
+        && let Some(tree) = Tree::now(checkout, None)
     {
         // Without it, dates have to do.
         let _ = serde_json::to_vec(&tree).map(|bytes| scene.project.engine.store().leave_sealed(&name, &bytes));
@@ -88,11 +117,19 @@ pub fn since_it_began(scene: &Scene, reach: &Reach) -> Option<bool> {
     if *reach == Reach::Nothing {
         return Some(false);
     }
-    let now = Tree::now(&scene.project.located.checkout, then.commit.clone())?;
+    let now = Tree::now(&scene.project.located.checkout, Some(&then))?;
     Some(match reach {
-        Reach::Files(files) => files.iter().any(|file| then.files.get(file) != now.files.get(file)),
-        _ => then != now,
+        Reach::Files(files) => files.iter().any(|file| then.of(file) != now.of(file)),
+        _ => then != now || has_committed(&scene.project.located.checkout, then.commit.as_deref()),
     })
+}
+
+/// Whether there is a commit since one that holds other files than it. What lay there uncommitted
+/// before is as it was, and yet work was done on it.
+fn has_committed(checkout: &Path, before: Option<&str>) -> bool {
+    let git = Git::at(checkout);
+    let Some((before, head)) = before.zip(git.head()) else { return false };
+    before != head && git.is_before(before, &head) && git.differ(before, &head)
 }
 
 fn note_of(scene: &Scene) -> Option<String> {

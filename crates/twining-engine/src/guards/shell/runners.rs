@@ -200,29 +200,42 @@ pub(crate) fn sent_to<'w>(words: &[&'w str]) -> Option<&'w str> {
     None
 }
 
+/// With these a script is another package's, or stands in a file that lies elsewhere.
+const ELSEWHERE: [&str; 10] =
+    ["-w", "-ws", "-r", "-F", "--workspace", "--workspaces", "--recursive", "--filter", "workspace", "workspaces"];
+
+/// The script of a package that a line runs, and the words that it is handed.
+pub(super) fn package_script<'w, 's>(words: &'w [&'s str]) -> Option<(&'s str, &'w [&'s str])> {
+    let is_elsewhere = |word: &&str| ELSEWHERE.contains(&word.split('=').next().unwrap_or(word));
+    let (first, rest) = words.split_first()?;
+    if !matches!(*first, "npm" | "pnpm" | "yarn" | "bun") || rest.iter().any(is_elsewhere) {
+        return None;
+    }
+    // What stands behind the folder a package is in is the verb.
+    let from = if WHERE.iter().any(|(option, _)| rest.first() == Some(option)) { 2 } else { 0 };
+    let is_plain = |word: &&str| !word.starts_with('-');
+    let rest = rest.get(from..)?;
+    let at = rest.iter().position(is_plain)?;
+    let (verb, behind) = rest.get(at..)?.split_first()?;
+    match *verb {
+        "run" | "run-script" => {
+            let at = behind.iter().position(is_plain)?;
+            behind.get(at..)?.split_first().map(|(name, handed)| (*name, handed))
+        }
+        "t" | "tst" => Some(("test", behind)),
+        name => Some((name, behind)),
+    }
+}
+
 /// Where a file of the project says what a runner of scripts does.
 pub(crate) fn scripts(words: &[&str]) -> Vec<Script> {
     let Some((first, rest)) = words.split_first() else { return Vec::new() };
     let plain: Vec<&str> = rest.iter().copied().filter(|word| !word.starts_with('-')).collect();
     let has = |options: &[&str]| rest.iter().any(|word| options.contains(&word.split('=').next().unwrap_or(word)));
     match *first {
-        // Scripts of other packages, or of a file that lies elsewhere.
-        "npm" | "pnpm" | "yarn" | "bun"
-            if has(&["-w", "-ws", "-r", "-F", "--workspace", "--workspaces", "--recursive", "--filter", "workspace", "workspaces"]) =>
-        {
-            Vec::new()
-        }
         "just" if has(&["-f", "-d", "--justfile", "--working-directory"]) => Vec::new(),
         "npm" | "pnpm" | "yarn" | "bun" => {
-            // What stands behind the folder a package is in is the verb.
-            let from = usize::from(WHERE.iter().any(|(option, _)| rest.first() == Some(option)));
-            let script = match plain.get(from..).unwrap_or_default() {
-                ["run" | "run-script", name, ..] => *name,
-                ["t" | "tst", ..] => "test",
-                [name, ..] => *name,
-                [] => return Vec::new(),
-            };
-            vec![Script::Package(script.to_owned())]
+            package_script(words).map(|(script, _)| Script::Package(script.to_owned())).into_iter().collect()
         }
         "make" | "gmake" => {
             let mut file = None;

@@ -112,12 +112,19 @@ const NARROWS: [(&str, Takes, &[&str]); 56] = [
 
 /// Which tests a line names: what is no option and says neither what runs nor where.
 pub(super) fn named(words: &[&str]) -> Vec<String> {
+    let mut named = handed(words.get(1..).unwrap_or_default());
+    named.retain(|word| !VERBS.contains(&word.as_str()));
+    named
+}
+
+/// The same of what a script is handed, where no word says what is done.
+pub(super) fn handed(words: &[&str]) -> Vec<String> {
     let mut named = Vec::new();
     let mut before = "";
-    for word in words.iter().skip(1) {
+    for word in words {
         let is_value = WHERE.iter().any(|(option, _)| *option == before) || ASIDE.contains(&before);
         let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
-        if !word.starts_with(['-', '+']) && !is_value && !is_number && !VERBS.contains(word) {
+        if !word.starts_with(['-', '+']) && !is_value && !is_number {
             named.push((*word).to_owned());
         }
         before = word;

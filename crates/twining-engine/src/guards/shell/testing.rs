@@ -14,6 +14,7 @@ use crate::guards::shell::stand::{self, Sourced, Stand, Stands};
 use crate::guards::shell::steps::Steps;
 use crate::guards::shell::tree;
 use crate::guards::shell::word::{self, Variables, Word};
+use crate::workflow::PACKAGE_SCRIPT;
 
 /// Runs of tests on one line that are looked at.
 const MOST_RUNS: usize = 64;
@@ -63,6 +64,11 @@ impl TestCommand {
         let program = words.first().map(|word| word.rsplit('/').next().unwrap_or(word)).unwrap_or_default();
         let program = if program == "py.test" { "pytest" } else { program }.to_owned();
         let (named, narrowed) = (selection::named(words), selection::narrowing(words));
+        // A script of a package is the same by whichever of them it is run.
+        let (program, named) = match runners::package_script(words).filter(|_| is_script) {
+            Some((script, handed)) => (format!("{PACKAGE_SCRIPT}{script}"), selection::handed(handed)),
+            None => (program, named),
+        };
         let run = TestRun { family, program, is_script, named, narrowed, places: places.clone(), scripts };
         Self { runner, counts, is_ending: true, is_script, places, runs: vec![run] }
     }
