@@ -274,6 +274,63 @@ fn what_others_put_upon_work_of_the_same_turn_is_theirs() {
     }
 }
 
+/// Work that is pushed, others' upon it, and more from here that is put together with theirs.
+fn put_together(how: &str, forged_before: &str, forged_after: &str) -> Value {
+    let project = shared();
+    write(&project, "src/b.rs", "fn b() {}\n");
+    sh(&project, &format!("{forged_before}; git add -A; GIT_AUTHOR_NAME=me git commit -q --no-verify -m ours; git push -q origin main"));
+    let colleague = Project::new();
+    fs::remove_dir(colleague.path().join(".git")).expect("makes way");
+    let team = project.path().parent().expect("a folder").join("team.git");
+    sh(&colleague, &format!("git clone -q '{}' .; rm .twining/decisions/0*.json", team.display()));
+    colleague.json(&["post", "finding", "upon it"]);
+    colleague.decide("use postgres", "data/");
+    write(&colleague, LIST, &read(&colleague, LIST).replace("\"id\":\"F2\",\"tested\":false", "\"id\":\"F2\",\"tested\":true"));
+    sh(&colleague, "git add -A; GIT_AUTHOR_NAME=ada git commit -q --no-verify -m theirs; git push -q origin main");
+    project.decide("use redis", "cache/");
+    sh(&project, "git add -A; GIT_AUTHOR_NAME=me git commit -q --no-verify -m more");
+    sh(&project, &format!("{how}; {forged_after}"));
+    let told = stop(&project);
+    if told.get("decision").is_none() {
+        assert_eq!(stop(&project), Value::Null, "once");
+    }
+    told
+}
+
+#[test]
+fn what_others_put_upon_work_of_the_same_turn_is_theirs_in_a_merge_too() {
+    let merge = "git pull -q --no-rebase --no-edit origin main";
+    for how in [
+        merge,
+        "git pull -q --rebase origin main",
+        "git fetch -q; git cherry-pick origin/main",
+        "git fetch -q; git reset -q --hard origin/main; git cherry-pick ORIG_HEAD",
+    ] {
+        let told = put_together(how, "true", "true");
+        if how.ends_with("origin/main") {
+            // A copy made here is nobody's but one's own.
+            assert_eq!(told["decision"], "block", "{how}: {told}");
+            continue;
+        }
+        assert!(told.get("decision").is_none(), "{how}: {told}");
+        let line = told["systemMessage"].as_str().expect("a line").to_owned();
+        assert!(line.contains("(ada)") && !line.contains("(me)") && line.contains("F2 would become tested"), "{how}: {line}");
+        assert!(line.contains("blackboard.jsonl: ") && line.contains("it was removed"), "{how}: {line}");
+    }
+    let forge = r"sed -i 's/cache lies/cache is fine/' .twining/blackboard.jsonl";
+    let drop = "sed -i '/cache lies/d' .twining/blackboard.jsonl";
+    let amend = "git commit -q -a --amend --no-edit --no-verify";
+    for (name, before, after) in [
+        ("altered", format!("{forge}; {FLIP}"), "true".to_owned()),
+        ("altered", "true".to_owned(), format!("{forge}; {FLIP}; {amend}")),
+        ("removed", "true".to_owned(), format!("{drop}; {amend}")),
+    ] {
+        let held = reason(&put_together(merge, &before, &after));
+        assert!(held.contains("[protect-twining-state]") && held.contains(name), "{name}, {before}, {after}: {held}");
+        assert!(name == "removed" || held.contains("F1 would become tested"), "{before}, {after}: {held}");
+    }
+}
+
 #[test]
 fn a_branch_from_before_twining_is_left_again() {
     let project = Project::new();

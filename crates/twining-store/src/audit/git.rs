@@ -117,25 +117,46 @@ impl<'p> Moves<'p> {
         places.iter().find(|(place, _)| self.record(place, key, seal) == Some(known)).map(|(_, whence)| *whence)
     }
 
-    /// Whether others brought a record upon commits made here, none of which had a hand in it.
+    /// Whether others brought a record upon commits made here, none of which had a hand in
+    /// it: one that has it as a parent of its own has it, a merge or one put on top, had none.
     pub(crate) fn brought_upon(&mut self, key: &str, known: u64, seal: Seal, is_ours: &dyn Fn(u64) -> bool) -> bool {
         let origins = self.origins();
-        let own: Vec<&String> = origins.own().collect();
+        let own: Vec<_> = origins.own().collect();
         own.len() <= MOST_MADE
             && origins.upon.iter().take(MOST_MADE).any(|commit| self.record(commit, key, seal) == Some(known))
-            && own.iter().all(|commit| {
+            && own.iter().all(|(commit, parents)| {
                 let there = self.record(commit, key, seal);
                 there.is_none_or(|there| is_ours(there) || self.brought(key, there, seal).is_some())
+                    || parents.iter().any(|parent| self.record(parent, key, seal) == there)
             })
     }
 
-    /// Whether others took a record away upon commits made here, all of which have it.
+    /// Whether others took a record away upon commits made here, all of which have it or
+    /// follow those by which it went.
     fn took_upon(&mut self, key: &str, seal: Seal) -> Option<Whence> {
         let origins = self.origins();
-        let own: Vec<&String> = origins.own().collect();
-        let is_others = own.len() <= MOST_MADE
-            && origins.upon.iter().take(MOST_MADE).any(|commit| self.record(commit, key, seal).is_none())
-            && own.iter().all(|commit| self.record(commit, key, seal).is_some());
+        if origins.upon.is_empty() || origins.made.len() > 2 * MOST_MADE {
+            return None;
+        }
+        // One that never had it took nothing: what went in a merge with it went by hand.
+        let mut taken: Vec<&String> = Vec::new();
+        loop {
+            let before = taken.len();
+            for (commit, parents) in &origins.made {
+                let is_others = origins.upon.contains(commit);
+                if !taken.contains(&commit)
+                    && self.record(commit, key, seal).is_none()
+                    && parents.iter().any(|parent| taken.contains(&parent) || is_others && self.record(parent, key, seal).is_some())
+                {
+                    taken.push(commit);
+                }
+            }
+            if taken.len() == before {
+                break;
+            }
+        }
+        let is_others =
+            !taken.is_empty() && origins.own().all(|(commit, _)| taken.contains(&commit) || self.record(commit, key, seal).is_some());
         is_others.then_some(Whence::Remote)
     }
 
@@ -391,9 +412,10 @@ impl<'p> Moves<'p> {
         let origins = self.origins();
         let mut versions: Vec<_> = origins.places.iter().cloned().map(read).collect();
         // Upon commits made here it is others' only if none of those touched it.
-        let is_untouched = |commit: &String| {
+        let is_untouched = |(commit, parents): &(String, Vec<String>)| {
             let there = content(self.project, commit, path);
             versions.iter().any(|(_, known, _)| *known == there)
+                || parents.iter().any(|parent| content(self.project, parent, path) == there)
         };
         if !origins.upon.is_empty() && origins.own().count() <= MOST_MADE && origins.own().all(is_untouched) {
             let upon = origins.upon.iter().take(1).map(|commit| read((commit.clone(), Whence::Remote)));
