@@ -371,6 +371,72 @@ fn what_was_tested_here_is_still_tested_after_a_switch() {
     assert_eq!(stop(&project), Value::Null);
 }
 
+/// A project whose feature list, if it gets one, is Twining's own.
+fn unlisted() -> Project {
+    let project = project();
+    sh(&project, &format!("git rm -q {LIST}; git commit -q -m 'no list'"));
+    start(&project, "s-1");
+    assert_eq!(stop(&project), Value::Null);
+    project
+}
+
+#[test]
+fn a_merge_that_is_undone_is_told_and_holds_nobody() {
+    let list = ".twining/features.json";
+    for here in [false, true] {
+        let project = unlisted();
+        if here {
+            project.json(&["features", "add", "X0", "--description", "was here"]);
+            commit(&project, "here");
+            assert_eq!(stop(&project), Value::Null);
+        }
+        sh(&project, "git checkout -q -b topic");
+        project.json(&["features", "add", "X1", "--description", "from there"]);
+        commit(&project, "topic");
+        assert!(stop(&project).get("decision").is_none());
+        sh(&project, "git checkout -q main");
+        assert!(stop(&project).get("decision").is_none());
+        sh(&project, "echo 1 > y; git add y; git commit -q -m y; git merge -q --no-edit topic");
+        assert!(stop(&project).get("decision").is_none());
+        sh(&project, "git revert -m1 --no-edit HEAD");
+        assert_eq!(project.path().join(list).exists(), here);
+        let told = stop(&project);
+        assert!(told.get("decision").is_none(), "{here}: {told}");
+        assert!(here || told["systemMessage"].as_str().is_some_and(|line| line.contains("features.json")), "{here}: {told}");
+        assert_eq!(stop(&project), Value::Null, "once");
+        sh(&project, "git revert --no-edit HEAD");
+        assert!(stop(&project).get("decision").is_none(), "{here}: and back");
+    }
+}
+
+#[test]
+fn an_undoing_that_git_did_not_do_holds() {
+    for (name, deed) in [
+        ("by hand", "git rm -q .twining/features.json; git commit -q --no-verify -m 'Revert \"topic\"'"),
+        (
+            "more than was undone",
+            "git revert --no-edit -n HEAD; git rm -q -f --ignore-unmatch .twining/features.json; git commit -q --no-verify -m x",
+        ),
+        ("of something else", "git revert --no-edit HEAD; git rm -q .twining/features.json; git commit -q --no-verify -m x"),
+    ] {
+        let project = unlisted();
+        project.json(&["features", "add", "X1", "--description", "from here"]);
+        commit(&project, "list");
+        write(&project, "y", "1");
+        commit(&project, "y");
+        assert_eq!(stop(&project), Value::Null);
+        sh(&project, deed);
+        let told = stop(&project);
+        assert!(told["decision"] == "block" && reason(&told).contains("features.json"), "{name}: {told}");
+    }
+    // What was tested in a commit that nobody looked at is not tested by undoing what took it back.
+    let project = shared();
+    sh(&project, &format!("{FLIP}; git commit -qam x --no-verify; git revert --no-edit HEAD"));
+    assert_eq!(stop(&project), Value::Null);
+    sh(&project, "git revert --no-edit HEAD");
+    assert!(reason(&stop(&project)).contains("F1 would become tested"));
+}
+
 #[test]
 fn a_milder_policy_from_the_team_is_told_and_one_from_here_holds() {
     let policy = "guards:\n  - id: no-push\n    tools: [Bash]\n    when: {command: [git push --force]}\n    say: no\n";

@@ -219,6 +219,25 @@ impl<'p> Moves<'p> {
         self.reflog().reverts.contains(commit)
     }
 
+    /// Whether a file of the project is what a known commit has because git undid a commit:
+    /// it says so of the one made here that made it so.
+    pub(crate) fn undid(&mut self, path: &str) -> bool {
+        let made = self.origins().made;
+        let known: Vec<&String> = [&self.anchor.head].into_iter().chain(&self.known.tips).filter(|tip| is_commit(tip)).collect();
+        let asked: String = known.iter().map(|tip| format!("{tip}\n")).collect();
+        let ask = ["rev-list", "--ignore-missing", "--max-count", &MOST_LISTED.to_string(), "--stdin"];
+        let Some(known) = (!made.is_empty() && !known.is_empty()).then(|| fed(self.project, &ask, asked)).flatten() else { return false };
+        let known = String::from_utf8_lossy(&known).into_owned();
+        let is_last = |(commit, parents): &&(String, Vec<String>)| {
+            let names: Vec<&str> = [commit].into_iter().chain(parents).map(String::as_str).collect();
+            objects(self.project, &names, path).is_some_and(|found| found[1..].iter().all(|other| *other != found[0]))
+        };
+        let Some((commit, _)) = made.iter().take(MOST_MADE).find(is_last) else { return false };
+        let names: Vec<&str> = [commit.as_str(), self.now.head.as_str()].into_iter().chain(known.lines()).collect();
+        let is_back = objects(self.project, &names, path).is_some_and(|found| found[0] == found[1] && found[2..].contains(&found[0]));
+        is_back && self.is_revert(commit)
+    }
+
     /// Whether git took a record away, and how: it is in a stash, or what is checked
     /// out comes from where it never was, or where others took it away.
     pub(crate) fn took(&mut self, key: &str, bytes_now: Option<&[u8]>, seal: Seal) -> Option<Whence> {
@@ -429,6 +448,15 @@ impl<'p> Moves<'p> {
 fn content(project: &Path, commit: &str, path: &str) -> Option<Vec<u8>> {
     let asked = (!path.contains('\n')).then(|| format!("{commit}:./{path}\n"))?;
     fed(project, &["cat-file", "--batch"], asked).and_then(|said| content_of(&said))
+}
+
+/// What git calls a file of the project as each of these commits has it; nothing where one has none.
+fn objects(project: &Path, commits: &[&str], path: &str) -> Option<Vec<Option<String>>> {
+    let asked = (!path.contains('\n')).then(|| commits.iter().map(|commit| format!("{commit}:./{path}\n")).collect::<String>())?;
+    let said = fed(project, &["cat-file", "--batch-check=%(objectname)"], asked)?;
+    let told = String::from_utf8_lossy(&said);
+    let found: Vec<Option<String>> = told.lines().map(|line| is_commit(line).then(|| line.to_owned())).collect();
+    (found.len() == commits.len()).then_some(found)
 }
 
 /// `object type size`, then so many bytes; or `name missing`.
