@@ -274,6 +274,63 @@ fn what_others_put_upon_work_of_the_same_turn_is_theirs() {
     }
 }
 
+/// Work that is pushed, others' upon it, and more from here that is put together with theirs.
+fn put_together(how: &str, forged_before: &str, forged_after: &str) -> Value {
+    let project = shared();
+    write(&project, "src/b.rs", "fn b() {}\n");
+    sh(&project, &format!("{forged_before}; git add -A; GIT_AUTHOR_NAME=me git commit -q --no-verify -m ours; git push -q origin main"));
+    let colleague = Project::new();
+    fs::remove_dir(colleague.path().join(".git")).expect("makes way");
+    let team = project.path().parent().expect("a folder").join("team.git");
+    sh(&colleague, &format!("git clone -q '{}' .; rm .twining/decisions/0*.json", team.display()));
+    colleague.json(&["post", "finding", "upon it"]);
+    colleague.decide("use postgres", "data/");
+    write(&colleague, LIST, &read(&colleague, LIST).replace("\"id\":\"F2\",\"tested\":false", "\"id\":\"F2\",\"tested\":true"));
+    sh(&colleague, "git add -A; GIT_AUTHOR_NAME=ada git commit -q --no-verify -m theirs; git push -q origin main");
+    project.decide("use redis", "cache/");
+    sh(&project, "git add -A; GIT_AUTHOR_NAME=me git commit -q --no-verify -m more");
+    sh(&project, &format!("{how}; {forged_after}"));
+    let told = stop(&project);
+    if told.get("decision").is_none() {
+        assert_eq!(stop(&project), Value::Null, "once");
+    }
+    told
+}
+
+#[test]
+fn what_others_put_upon_work_of_the_same_turn_is_theirs_in_a_merge_too() {
+    let merge = "git pull -q --no-rebase --no-edit origin main";
+    for how in [
+        merge,
+        "git pull -q --rebase origin main",
+        "git fetch -q; git cherry-pick origin/main",
+        "git fetch -q; git reset -q --hard origin/main; git cherry-pick ORIG_HEAD",
+    ] {
+        let told = put_together(how, "true", "true");
+        if how.ends_with("origin/main") {
+            // A copy made here is nobody's but one's own.
+            assert_eq!(told["decision"], "block", "{how}: {told}");
+            continue;
+        }
+        assert!(told.get("decision").is_none(), "{how}: {told}");
+        let line = told["systemMessage"].as_str().expect("a line").to_owned();
+        assert!(line.contains("(ada)") && !line.contains("(me)") && line.contains("F2 would become tested"), "{how}: {line}");
+        assert!(line.contains("blackboard.jsonl: ") && line.contains("it was removed"), "{how}: {line}");
+    }
+    let forge = r"sed -i 's/cache lies/cache is fine/' .twining/blackboard.jsonl";
+    let drop = "sed -i '/cache lies/d' .twining/blackboard.jsonl";
+    let amend = "git commit -q -a --amend --no-edit --no-verify";
+    for (name, before, after) in [
+        ("altered", format!("{forge}; {FLIP}"), "true".to_owned()),
+        ("altered", "true".to_owned(), format!("{forge}; {FLIP}; {amend}")),
+        ("removed", "true".to_owned(), format!("{drop}; {amend}")),
+    ] {
+        let held = reason(&put_together(merge, &before, &after));
+        assert!(held.contains("[protect-twining-state]") && held.contains(name), "{name}, {before}, {after}: {held}");
+        assert!(name == "removed" || held.contains("F1 would become tested"), "{before}, {after}: {held}");
+    }
+}
+
 #[test]
 fn a_branch_from_before_twining_is_left_again() {
     let project = Project::new();
@@ -312,6 +369,72 @@ fn what_was_tested_here_is_still_tested_after_a_switch() {
     assert_eq!(stop(&project), Value::Null);
     sh(&project, "git checkout -q side");
     assert_eq!(stop(&project), Value::Null);
+}
+
+/// A project whose feature list, if it gets one, is Twining's own.
+fn unlisted() -> Project {
+    let project = project();
+    sh(&project, &format!("git rm -q {LIST}; git commit -q -m 'no list'"));
+    start(&project, "s-1");
+    assert_eq!(stop(&project), Value::Null);
+    project
+}
+
+#[test]
+fn a_merge_that_is_undone_is_told_and_holds_nobody() {
+    let list = ".twining/features.json";
+    for here in [false, true] {
+        let project = unlisted();
+        if here {
+            project.json(&["features", "add", "X0", "--description", "was here"]);
+            commit(&project, "here");
+            assert_eq!(stop(&project), Value::Null);
+        }
+        sh(&project, "git checkout -q -b topic");
+        project.json(&["features", "add", "X1", "--description", "from there"]);
+        commit(&project, "topic");
+        assert!(stop(&project).get("decision").is_none());
+        sh(&project, "git checkout -q main");
+        assert!(stop(&project).get("decision").is_none());
+        sh(&project, "echo 1 > y; git add y; git commit -q -m y; git merge -q --no-edit topic");
+        assert!(stop(&project).get("decision").is_none());
+        sh(&project, "git revert -m1 --no-edit HEAD");
+        assert_eq!(project.path().join(list).exists(), here);
+        let told = stop(&project);
+        assert!(told.get("decision").is_none(), "{here}: {told}");
+        assert!(here || told["systemMessage"].as_str().is_some_and(|line| line.contains("features.json")), "{here}: {told}");
+        assert_eq!(stop(&project), Value::Null, "once");
+        sh(&project, "git revert --no-edit HEAD");
+        assert!(stop(&project).get("decision").is_none(), "{here}: and back");
+    }
+}
+
+#[test]
+fn an_undoing_that_git_did_not_do_holds() {
+    for (name, deed) in [
+        ("by hand", "git rm -q .twining/features.json; git commit -q --no-verify -m 'Revert \"topic\"'"),
+        (
+            "more than was undone",
+            "git revert --no-edit -n HEAD; git rm -q -f --ignore-unmatch .twining/features.json; git commit -q --no-verify -m x",
+        ),
+        ("of something else", "git revert --no-edit HEAD; git rm -q .twining/features.json; git commit -q --no-verify -m x"),
+    ] {
+        let project = unlisted();
+        project.json(&["features", "add", "X1", "--description", "from here"]);
+        commit(&project, "list");
+        write(&project, "y", "1");
+        commit(&project, "y");
+        assert_eq!(stop(&project), Value::Null);
+        sh(&project, deed);
+        let told = stop(&project);
+        assert!(told["decision"] == "block" && reason(&told).contains("features.json"), "{name}: {told}");
+    }
+    // What was tested in a commit that nobody looked at is not tested by undoing what took it back.
+    let project = shared();
+    sh(&project, &format!("{FLIP}; git commit -qam x --no-verify; git revert --no-edit HEAD"));
+    assert_eq!(stop(&project), Value::Null);
+    sh(&project, "git revert --no-edit HEAD");
+    assert!(reason(&stop(&project)).contains("F1 would become tested"));
 }
 
 #[test]

@@ -117,25 +117,46 @@ impl<'p> Moves<'p> {
         places.iter().find(|(place, _)| self.record(place, key, seal) == Some(known)).map(|(_, whence)| *whence)
     }
 
-    /// Whether others brought a record upon commits made here, none of which had a hand in it.
+    /// Whether others brought a record upon commits made here, none of which had a hand in
+    /// it: one that has it as a parent of its own has it, a merge or one put on top, had none.
     pub(crate) fn brought_upon(&mut self, key: &str, known: u64, seal: Seal, is_ours: &dyn Fn(u64) -> bool) -> bool {
         let origins = self.origins();
-        let own: Vec<&String> = origins.own().collect();
+        let own: Vec<_> = origins.own().collect();
         own.len() <= MOST_MADE
             && origins.upon.iter().take(MOST_MADE).any(|commit| self.record(commit, key, seal) == Some(known))
-            && own.iter().all(|commit| {
+            && own.iter().all(|(commit, parents)| {
                 let there = self.record(commit, key, seal);
                 there.is_none_or(|there| is_ours(there) || self.brought(key, there, seal).is_some())
+                    || parents.iter().any(|parent| self.record(parent, key, seal) == there)
             })
     }
 
-    /// Whether others took a record away upon commits made here, all of which have it.
+    /// Whether others took a record away upon commits made here, all of which have it or
+    /// follow those by which it went.
     fn took_upon(&mut self, key: &str, seal: Seal) -> Option<Whence> {
         let origins = self.origins();
-        let own: Vec<&String> = origins.own().collect();
-        let is_others = own.len() <= MOST_MADE
-            && origins.upon.iter().take(MOST_MADE).any(|commit| self.record(commit, key, seal).is_none())
-            && own.iter().all(|commit| self.record(commit, key, seal).is_some());
+        if origins.upon.is_empty() || origins.made.len() > 2 * MOST_MADE {
+            return None;
+        }
+        // One that never had it took nothing: what went in a merge with it went by hand.
+        let mut taken: Vec<&String> = Vec::new();
+        loop {
+            let before = taken.len();
+            for (commit, parents) in &origins.made {
+                let is_others = origins.upon.contains(commit);
+                if !taken.contains(&commit)
+                    && self.record(commit, key, seal).is_none()
+                    && parents.iter().any(|parent| taken.contains(&parent) || is_others && self.record(parent, key, seal).is_some())
+                {
+                    taken.push(commit);
+                }
+            }
+            if taken.len() == before {
+                break;
+            }
+        }
+        let is_others =
+            !taken.is_empty() && origins.own().all(|(commit, _)| taken.contains(&commit) || self.record(commit, key, seal).is_some());
         is_others.then_some(Whence::Remote)
     }
 
@@ -196,6 +217,25 @@ impl<'p> Moves<'p> {
     /// Whether git says that it undid a commit with this one.
     pub(crate) fn is_revert(&mut self, commit: &str) -> bool {
         self.reflog().reverts.contains(commit)
+    }
+
+    /// Whether a file of the project is what a known commit has because git undid a commit:
+    /// it says so of the one made here that made it so.
+    pub(crate) fn undid(&mut self, path: &str) -> bool {
+        let made = self.origins().made;
+        let known: Vec<&String> = [&self.anchor.head].into_iter().chain(&self.known.tips).filter(|tip| is_commit(tip)).collect();
+        let asked: String = known.iter().map(|tip| format!("{tip}\n")).collect();
+        let ask = ["rev-list", "--ignore-missing", "--max-count", &MOST_LISTED.to_string(), "--stdin"];
+        let Some(known) = (!made.is_empty() && !known.is_empty()).then(|| fed(self.project, &ask, asked)).flatten() else { return false };
+        let known = String::from_utf8_lossy(&known).into_owned();
+        let is_last = |(commit, parents): &&(String, Vec<String>)| {
+            let names: Vec<&str> = [commit].into_iter().chain(parents).map(String::as_str).collect();
+            objects(self.project, &names, path).is_some_and(|found| found[1..].iter().all(|other| *other != found[0]))
+        };
+        let Some((commit, _)) = made.iter().take(MOST_MADE).find(is_last) else { return false };
+        let names: Vec<&str> = [commit.as_str(), self.now.head.as_str()].into_iter().chain(known.lines()).collect();
+        let is_back = objects(self.project, &names, path).is_some_and(|found| found[0] == found[1] && found[2..].contains(&found[0]));
+        is_back && self.is_revert(commit)
     }
 
     /// Whether git took a record away, and how: it is in a stash, or what is checked
@@ -391,9 +431,10 @@ impl<'p> Moves<'p> {
         let origins = self.origins();
         let mut versions: Vec<_> = origins.places.iter().cloned().map(read).collect();
         // Upon commits made here it is others' only if none of those touched it.
-        let is_untouched = |commit: &String| {
+        let is_untouched = |(commit, parents): &(String, Vec<String>)| {
             let there = content(self.project, commit, path);
             versions.iter().any(|(_, known, _)| *known == there)
+                || parents.iter().any(|parent| content(self.project, parent, path) == there)
         };
         if !origins.upon.is_empty() && origins.own().count() <= MOST_MADE && origins.own().all(is_untouched) {
             let upon = origins.upon.iter().take(1).map(|commit| read((commit.clone(), Whence::Remote)));
@@ -407,6 +448,15 @@ impl<'p> Moves<'p> {
 fn content(project: &Path, commit: &str, path: &str) -> Option<Vec<u8>> {
     let asked = (!path.contains('\n')).then(|| format!("{commit}:./{path}\n"))?;
     fed(project, &["cat-file", "--batch"], asked).and_then(|said| content_of(&said))
+}
+
+/// What git calls a file of the project as each of these commits has it; nothing where one has none.
+fn objects(project: &Path, commits: &[&str], path: &str) -> Option<Vec<Option<String>>> {
+    let asked = (!path.contains('\n')).then(|| commits.iter().map(|commit| format!("{commit}:./{path}\n")).collect::<String>())?;
+    let said = fed(project, &["cat-file", "--batch-check=%(objectname)"], asked)?;
+    let told = String::from_utf8_lossy(&said);
+    let found: Vec<Option<String>> = told.lines().map(|line| is_commit(line).then(|| line.to_owned())).collect();
+    (found.len() == commits.len()).then_some(found)
 }
 
 /// `object type size`, then so many bytes; or `name missing`.

@@ -289,6 +289,14 @@ impl Store {
         Ok(versions.into_iter().map(version).collect())
     }
 
+    /// Whether a file of the project is committed as a known commit has it because git,
+    /// since a place, undid a commit.
+    pub fn git_undid(&self, since: &Anchor, path: &str) -> Result<bool, StoreError> {
+        let Some(room) = self.audited_room()? else { return Ok(false) };
+        let said = Ledger::open(&room.layout)?.read()?;
+        Ok(self.git_moves(&room, &said, since).undid(path))
+    }
+
     /// The newest commits since a place that changed a file of the project, each with
     /// whoever made it.
     pub fn commits_since(&self, since: &Anchor, path: &str) -> Result<Vec<String>, StoreError> {

@@ -141,9 +141,9 @@ impl Origins {
         self
     }
 
-    /// Commits made here and by nobody else.
-    pub(crate) fn own(&self) -> impl Iterator<Item = &String> {
-        self.made.iter().map(|(commit, _)| commit).filter(|commit| !self.upon.contains(commit))
+    /// Commits made here and by nobody else, with their parents.
+    pub(crate) fn own(&self) -> impl Iterator<Item = &(String, Vec<String>)> {
+        self.made.iter().filter(|(commit, _)| !self.upon.contains(commit))
     }
 
     /// How git came by this commit; nothing where it was made here.

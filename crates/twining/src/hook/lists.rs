@@ -41,7 +41,7 @@ struct Kept {
 pub struct Slips {
     /// What nothing explains.
     pub slipped: Vec<String>,
-    /// What others did, whose work git brought.
+    /// What others did, whose work git brought, or what git undid.
     pub brought: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ pub struct Slips {
 enum Whose {
     /// Git, with what was known.
     Ours,
-    /// Others, whose work git brought.
+    /// Others, whose work git brought, or git, which says that it undid a commit.
     Others,
 }
 
@@ -202,8 +202,20 @@ impl<'p> Lists<'p> {
                 (None, now) => now.is_none() && kept.place.head != self.store().git_place().unwrap_or_default().head,
                 (Some(_), _) => accepted.slipped_lists(guards, &|_| now.clone(), evidence).iter().all(|(slipped, _)| slipped != path),
             }
-        })?;
-        Some(if found.is_others { Whose::Others } else { Whose::Ours })
+        });
+        match found {
+            Some(found) => Some(if found.is_others { Whose::Others } else { Whose::Ours }),
+            None => self.is_undone(kept, path, now.as_deref()).then_some(Whose::Others),
+        }
+    }
+
+    /// Whether git undid a commit, and with it what is no longer in a list. An undoing
+    /// takes away; what it would make tested has to be shown as ever.
+    fn is_undone(&self, kept: &Kept, path: &str, now: Option<&str>) -> bool {
+        let tested = now.map(|now| KnownList::of(now).tested).unwrap_or_default();
+        kept.accepted.lists.get(path).is_some_and(|known| tested.is_subset(&known.tested))
+            && self.project.history.committed_text(path).as_deref() == now
+            && self.store().git_undid(&kept.place, path).unwrap_or(false)
     }
 
     /// Features that a commit would take out of a list although nobody let them go.
