@@ -543,14 +543,19 @@ fn what_a_decision_rules_out_is_refused_until_a_person_overrides_it() {
     assert_eq!(decision(&uses("chrono")), "deny");
 }
 
-#[test]
-fn s19_a_status_edited_by_hand_lifts_no_guard() {
-    let project = project();
+/// Rules chrono out in the whole project; the file of the decision.
+fn without_chrono(project: &Project) -> String {
     let draft = json!({"summary": "no chrono", "domain": "architecture", "scope": "project", "context": "c", "rationale": "r",
         "constraints": ["must_not_use: chrono"]});
     let decided = project.run_with(&["decide", "--json-input", "-", "--json"], &draft.to_string());
     let id = serde_json::from_str::<Value>(&decided.stdout).expect("JSON")["id"].as_str().expect("an id").to_owned();
-    let file = format!(".twining/decisions/{id}.json");
+    format!(".twining/decisions/{id}.json")
+}
+
+#[test]
+fn s19_a_status_edited_by_hand_lifts_no_guard() {
+    let project = project();
+    let file = without_chrono(&project);
     for status in ["overridden", "superseded"] {
         let text = fs::read_to_string(project.path().join(&file)).expect("is there");
         let text = text.replace("\"active\"", &format!("\"{status}\"")).replace("\"overridden\"", &format!("\"{status}\""));
@@ -564,11 +569,7 @@ fn s19_a_status_edited_by_hand_lifts_no_guard() {
 #[test]
 fn s19_a_decision_changed_by_hand_lifts_no_guard() {
     let project = project();
-    let draft = json!({"summary": "no chrono", "domain": "architecture", "scope": "project", "context": "c", "rationale": "r",
-        "constraints": ["must_not_use: chrono"]});
-    let decided = project.run_with(&["decide", "--json-input", "-", "--json"], &draft.to_string());
-    let id = serde_json::from_str::<Value>(&decided.stdout).expect("JSON")["id"].as_str().expect("an id").to_owned();
-    let file = format!(".twining/decisions/{id}.json");
+    let file = without_chrono(&project);
     let uses = || {
         let told = json!({"tool_name": "Write", "tool_input": {"file_path": "a.rs", "content": "use chrono::Utc;\n"}});
         decision(&hook(&project, "PreToolUse", told))
