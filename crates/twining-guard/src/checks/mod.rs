@@ -1,0 +1,3 @@
+//! Checks: each compares one kind of thing before and after a change.
+
+pub mod tests_changed;

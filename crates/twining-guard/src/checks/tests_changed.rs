@@ -1,0 +1,1 @@
+//! Which tests a change removed, skipped, edited or emptied of assertions.

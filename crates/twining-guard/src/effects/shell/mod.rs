@@ -1,0 +1,1 @@
+//! What a command line would do, as far as it is plain.
