@@ -87,6 +87,13 @@ impl Git {
         Some(Shape { top: lines.next()?, common: lines.next()?, hooks: lines.next()? })
     }
 
+    /// Whether a commit is HEAD or an ancestor of it.
+    pub fn is_ancestor(&self, commit: &str) -> bool {
+        let is_hash = commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let asked = || self.command().args(["merge-base", "--is-ancestor", commit, "HEAD"]).stdout(Stdio::null()).status();
+        is_hash && asked().is_ok_and(|status| status.success())
+    }
+
     /// Which of these files git tracks, relative to the working tree.
     pub fn tracked_of(&self, files: &[String]) -> BTreeSet<String> {
         let listed = self.command().args(["ls-files", "-z", "--"]).args(files).stdout(Stdio::piped()).output();

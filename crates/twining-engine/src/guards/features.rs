@@ -15,7 +15,7 @@ use crate::guards::judge::Facts;
 use crate::guards::path::{Paths, normal};
 use crate::guards::seams::Evidence;
 use crate::guards::stop::Accepted;
-use crate::guards::{edited_list, told_tested};
+use crate::guards::told_tested;
 use crate::workflow::{Feature, FeatureList, Status};
 
 /// A list that is no JSON.
@@ -83,11 +83,6 @@ pub(crate) fn moved_by_another(known: &Standing, since: Option<Time>, after: &st
 /// The features that one list calls tested and an earlier one does not. A list that
 /// was broken before is no reason to trust what comes after it.
 pub(crate) fn newly_tested(before: &str, after: &str) -> Result<BTreeSet<String>, NoList> {
-    edited_list::newly_tested(before, after).map_or_else(|| newly_tested_in_all(before, after), Ok)
-}
-
-/// The same by reading both lists whole.
-pub(super) fn newly_tested_in_all(before: &str, after: &str) -> Result<BTreeSet<String>, NoList> {
     let mut will = Said::read(after)?;
     if will.tested.is_empty() && !will.is_odd {
         return Ok(will.tested);
@@ -108,9 +103,6 @@ pub(super) fn newly_tested_in_all(before: &str, after: &str) -> Result<BTreeSet<
 /// What an edit of our own list would do that only a report may; none where it
 /// rewords features, or adds some that are still to be done.
 pub(crate) fn moved(before: &str, after: &str) -> Option<String> {
-    if edited_list::moves_nothing(before, after) {
-        return None;
-    }
     let (was, will) = match (FeatureList::parse(before), FeatureList::parse(after)) {
         (Ok(was), Ok(will)) => (was, will),
         (Err(why), _) | (_, Err(why)) => return Some(format!("the feature list {why}")),

@@ -1,4 +1,4 @@
-//! How tests went, as several verbs take it.
+//! Counts of tests, as several verbs take them.
 
 use clap::Args;
 use schemars::JsonSchema;

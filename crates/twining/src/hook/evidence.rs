@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use twining_engine::guards::{Evidence, Proof};
-use twining_engine::workflow::Verdict;
+use twining_engine::workflow::EvidenceVerdict;
 use twining_engine::{Engine, Proofs};
 use twining_model::Time;
 
@@ -44,7 +44,10 @@ impl<'a> Recorded<'a> {
 
 impl Evidence for Recorded<'_> {
     fn moved(&self, feature: &str) -> Option<(Time, String)> {
-        self.proofs().as_ref().ok()?.moved(feature)
+        // Only whether a feature is tested is judged.
+        let (_, list) = self.engine.feature_list().ok()?;
+        let status = list?.get(feature)?.status;
+        Some((Time::from_ms(0), status.as_str().to_owned()))
     }
 
     fn proof_of(&self, feature: &str) -> Proof {
@@ -55,19 +58,11 @@ impl Evidence for Recorded<'_> {
         }
         let verdict = proofs.as_ref().map_err(Clone::clone).and_then(|proofs| proofs.of(self.checkout, feature));
         match verdict {
-            Ok(Some(Verdict::Accepted { run })) => Proof::Recorded(run),
-            Ok(Some(Verdict::Missing { what, next_step })) => Proof::Missing(with_step(&what, &next_step)),
+            Ok(Some(EvidenceVerdict::Accepted { run, .. })) => Proof::Recorded(run),
+            Ok(Some(EvidenceVerdict::Missing { what, next_step })) => Proof::Missing(format!("{what}; {next_step}")),
             Ok(None) => Proof::Missing("it is new to the list, so no run of its tests is recorded".to_owned()),
             // What cannot be read proves nothing.
             Err(why) => Proof::Missing(why),
         }
-    }
-}
-
-/// What is missing, and what of the next step the guard does not say itself.
-fn with_step(what: &str, next_step: &str) -> String {
-    match next_step.split("; ").next() {
-        Some(first) if !first.starts_with("run the tests of") => format!("{what}; {first}"),
-        _ => what.to_owned(),
     }
 }

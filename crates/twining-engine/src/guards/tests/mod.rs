@@ -1,6 +1,5 @@
 //! What must not slip through, and what must not be stopped.
 
-mod alike;
 mod bounds;
 mod found;
 mod inline;

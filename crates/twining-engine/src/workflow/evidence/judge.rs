@@ -1,25 +1,25 @@
 //! Whether a feature was shown to work.
 //!
-//! A run counts if it ended well, ran something, came after the last change of the
-//! feature's files, and no failure stands against it. Anything less is no evidence, and the answer says what
-//! is missing and what to do about it. No disk and no clock: runs and files come
-//! in as they were found.
+//! The newest run that covers the feature's tests decides: it ran at least one test,
+//! none failed, and none of the feature's files changed since, by their bytes.
+//! Anything less is no evidence, and the answer names one command that would be. No
+//! disk and no clock: runs and files come in as they were found.
 
-use std::collections::BTreeMap;
+use twining_model::{EvidenceSource, Time, text};
 
-use twining_model::{Time, limits, text};
-
-use crate::workflow::failures::{Failures, how_it_failed};
+use crate::words;
+use crate::workflow::evidence::run::{FileStates, RunLog, TestRun};
 use crate::workflow::feature::Feature;
-use crate::workflow::run::{FileStates, Remembered, Run, RunSource};
 
 /// Whether there is evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum EvidenceVerdict {
     /// There is.
     Accepted {
         /// The run that shows it.
         run: String,
+        /// What a reviewer should know of it.
+        note: Option<String>,
     },
     /// There is none.
     Missing {
@@ -30,7 +30,7 @@ pub enum Verdict {
     },
 }
 
-impl Verdict {
+impl EvidenceVerdict {
     /// Whether there is evidence.
     #[must_use]
     pub fn is_accepted(&self) -> bool {
@@ -38,231 +38,195 @@ impl Verdict {
     }
 }
 
-/// The paths a feature is judged by: its own, and those it listed when a run was made.
+/// Judges a feature by the runs that are known and by its files as they are now.
 #[must_use]
-pub fn paths_at_stake(feature: &Feature, remembered: &Remembered) -> Vec<String> {
-    let mut paths = feature.files.clone();
-    for (_, path) in remembered.once_listed(&feature.id) {
-        if paths.len() < limits::LIST && !paths.contains(path) {
-            paths.push(path.clone());
-        }
-    }
-    paths
+pub fn judge_evidence(feature: &Feature, log: &RunLog, files: &FileStates, needs: EvidenceSource) -> EvidenceVerdict {
+    judge(&Case { feature, log, files, needs, given: None, command: None })
 }
 
-/// Judges a feature by what is remembered and by its files as they are now. When
-/// its code was last reported finished stands in for files where it lists none.
-#[must_use]
-pub fn judge_evidence(feature: &Feature, remembered: &Remembered, files: &FileStates) -> Verdict {
-    judge_given(feature, remembered, files, None)
+/// A feature, and what is known of it.
+pub(crate) struct Case<'c> {
+    pub(crate) feature: &'c Feature,
+    pub(crate) log: &'c RunLog,
+    pub(crate) files: &'c FileStates,
+    /// The weakest evidence that is accepted.
+    pub(crate) needs: EvidenceSource,
+    /// The run that came with the report.
+    pub(crate) given: Option<&'c TestRun>,
+    /// The command that the report names.
+    pub(crate) command: Option<&'c str>,
 }
 
-/// The same for a report that brings a run of its own, by its id. What that run shows to
-/// be missing is missing, whatever others showed; where it shows nothing either way they
-/// may speak for it, and if none does, it is the one to be told about.
-pub(super) fn judge_given(feature: &Feature, remembered: &Remembered, files: &FileStates, given: Option<&str>) -> Verdict {
-    if let Some(gone) = feature.files.iter().find(|path| files.get(path.as_str()).is_none_or(Option::is_none)) {
-        return Verdict::Missing {
-            what: format!("`{}` lists `{}`, which is not there", text::excerpt(&feature.id, 80), text::excerpt(gone, 80)),
-            next_step: format!("write the file, or correct the list with twining_features update {} and its files", feature.id),
+/// Why a run, or every run, is no evidence.
+enum Lack<'r> {
+    NoRun,
+    NotCovered(&'r TestRun),
+    Nothing(String),
+    Stale(String),
+    Failed(&'r TestRun),
+}
+
+/// The same for a report: what comes with it is judged before anything older.
+pub(crate) fn judge(case: &Case<'_>) -> EvidenceVerdict {
+    let id = text::excerpt(&case.feature.id, 60);
+    if let Some(gone) = case.feature.files.iter().find(|path| case.files.get(path.as_str()).is_none_or(Option::is_none)) {
+        return EvidenceVerdict::Missing {
+            what: format!("it lists `{}`, which is not there", text::excerpt(gone, 80)),
+            next_step: format!("write the file, or correct its files with twining_features update {id}"),
         };
     }
-    let reported = |outcome: &str| remembered.last_report(&feature.id, |report| report.outcome == outcome).map(|report| report.at);
-    // By the last time each of them was its own.
-    let mut dropped: BTreeMap<&String, Time> = BTreeMap::new();
-    for (at, path) in remembered.once_listed(&feature.id).filter(|(_, path)| !feature.files.contains(path)) {
-        dropped.entry(path).and_modify(|last| *last = at.max(*last)).or_insert(at);
-    }
-    let case = Case { feature, files, dropped, coded: reported("completed"), failed: reported("failed"), reopened: reported("reopened") };
-    let about = |run: &&Run| run.feature.as_ref().is_none_or(|id| *id == feature.id);
-    let mut runs: Vec<&Run> = remembered.runs.iter().filter(about).collect();
-    // A run that was told late is as old as it was; of two at once the later told is newer.
-    runs.sort_by_key(|run| run.at);
-    let id = text::excerpt(&feature.id, 80);
-    let given = given.and_then(|given| runs.iter().find(|run| run.id == given)).and_then(|run| Some((run, case.lack(run)?)));
-    let of_given = given.as_ref().map(|(_, (lack, what))| Verdict::Missing { what: what.clone(), next_step: next_step(*lack, &id) });
-    if let Some((_, verdict)) = given.as_ref().zip(of_given.clone()).filter(|((run, (lack, _)), _)| speaks_against(run, *lack)) {
-        return verdict;
-    }
-    let failures = Failures::of(feature, &runs, &remembered.reports);
-    let mut nearest: Option<(Lack, String)> = None;
-    let mut standing: Option<&Run> = None;
-    for (at, run) in runs.iter().enumerate().rev() {
-        let mut lack = case.lack(run);
-        if let Some(failed) = failures.against(at).filter(|_| lack.is_none()) {
-            lack = Some((Lack::Outdone, outdone(&runs, failed, at)));
-            standing = standing.or(Some(failed));
-        }
-        match lack {
-            None => return Verdict::Accepted { run: run.id.clone() },
-            // The latest run that came closest is the one worth talking about.
-            Some((lack, what)) if nearest.as_ref().is_none_or(|(best, _)| lack > *best) => nearest = Some((lack, what)),
-            Some(_) => {}
+    if let Some(given) = case.given {
+        let lack = nothing(given).map(Lack::Nothing).or(given.has_failed().then_some(Lack::Failed(given)));
+        if let Some(lack) = lack {
+            return case.missing(&lack);
         }
     }
-    if let Some(verdict) = of_given {
-        return verdict;
-    }
-    match nearest {
-        None => Verdict::Missing { what: format!("no run of `{id}`'s tests is recorded"), next_step: how_to(&id) },
-        Some((Lack::Outdone, what)) => Verdict::Missing { what, next_step: once_more(standing, &id) },
-        Some((lack, what)) => Verdict::Missing { what, next_step: next_step(lack, &id) },
-    }
-}
-
-/// Whether what a report brings shows that something is missing, and does not merely
-/// leave it open: a command alone says nothing of how its tests went.
-fn speaks_against(run: &Run, lack: Lack) -> bool {
-    let tells = run.tests.is_some() || run.output.is_some() || !run.reports.is_empty() || !run.data.is_empty();
-    match lack {
-        Lack::Command | Lack::Failed | Lack::Unread => true,
-        Lack::Void | Lack::Empty => tells,
-        Lack::Ending | Lack::Stale | Lack::Outdone => false,
-    }
-}
-
-/// Why a good run counts for nothing, where tests that the host saw fail still stand.
-fn outdone(runs: &[&Run], failed: &Run, at: usize) -> String {
-    let Some(run) = runs.get(at) else { return String::new() };
-    let command = text::excerpt(&run.command, 80);
-    let how = how_it_failed(failed);
-    if runs.iter().position(|known| std::ptr::eq(*known, failed)).is_some_and(|place| place > at) {
-        return format!("{how}; that `{command}` passed before shows nothing any more");
-    }
-    match run.source {
-        RunSource::Captured => format!("{how}, and `{command}`, which passed since, does not run all that failed"),
-        RunSource::Reported => format!("{how}, as the host saw, and it saw no run of them since that passed"),
-    }
-}
-
-/// What a run lacks, from nothing like evidence to nearly there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Lack {
-    Command,
-    Void,
-    Ending,
-    Failed,
-    Unread,
-    Empty,
-    Stale,
-    Outdone,
-}
-
-/// A feature, and what its runs are held against.
-struct Case<'f> {
-    feature: &'f Feature,
-    files: &'f FileStates,
-    /// Files that it listed once, and until when it did for certain.
-    dropped: BTreeMap<&'f String, Time>,
-    /// When its code was last reported finished.
-    coded: Option<Time>,
-    /// When its tests were last reported failed.
-    failed: Option<Time>,
-    /// When it was last opened again.
-    reopened: Option<Time>,
-}
-
-impl Case<'_> {
-    fn lack(&self, run: &Run) -> Option<(Lack, String)> {
-        let command = text::excerpt(&run.command, 80);
-        if tests_nothing(&run.command) {
-            return Some((Lack::Command, format!("`{command}` tests nothing, whatever it answers")));
-        }
-        if let Some(why) = &run.void {
-            return Some((Lack::Void, format!("`{command}` {why}")));
-        }
-        match run.exit_code {
-            None => return Some((Lack::Ending, format!("nobody knows how `{command}` ended"))),
-            Some(0) => {}
-            Some(code) => return Some((Lack::Failed, format!("`{command}` failed: it ended with {code}"))),
-        }
-        if let Some(tests) = run.tests.filter(|tests| tests.failed > 0) {
-            return Some((Lack::Failed, format!("{} of {} tests failed in `{command}`", tests.failed, tests.run)));
-        }
-        if let Some((file, problem)) = run.reports.iter().chain(&run.data).find_map(|file| Some((&file.path, file.problem.as_ref()?))) {
-            return Some((Lack::Unread, format!("`{}` {problem}", text::excerpt(file, 80))));
-        }
-        match run.tests {
-            Some(tests) if tests.passed == 0 => return Some((Lack::Empty, format!("`{command}` ran no test"))),
-            None if !run.reports.is_empty() => return Some((Lack::Empty, "the reports tell of no tests".to_owned())),
-            None if run.data.is_empty() && run.output.as_ref().is_none_or(|output| output.hollow) => {
-                let how = if run.output.as_ref().is_some_and(|output| output.error) { "tells of an error" } else { "is empty" };
-                return Some((Lack::Empty, format!("the response of `{command}` {how}")));
+    let seen = case.decide(case.needs.max(EvidenceSource::Seen));
+    let (run, told_note) = match (seen, case.needs) {
+        (Ok(run), _) => (run, None),
+        (Err(lack), EvidenceSource::Seen | EvidenceSource::Ci) => return case.missing(&lack),
+        (Err(seen), EvidenceSource::Told) => match case.decide(EvidenceSource::Told) {
+            Ok(run) => {
+                let failed =
+                    if let Lack::Failed(failed) = seen { Some(format!("the hook saw `{}` fail", short(&failed.command))) } else { None };
+                (run, failed)
             }
-            _ => {}
-        }
-        self.stale(run).map(|what| (Lack::Stale, what))
+            Err(lack) => return case.missing(&lack),
+        },
+    };
+    let notes: Vec<String> = run.note.clone().into_iter().chain(told_note).chain(case.narrower(run)).collect();
+    EvidenceVerdict::Accepted { run: run.id.clone(), note: (!notes.is_empty()).then(|| notes.join("; ")) }
+}
+
+/// Why a run shows nothing either way.
+fn nothing(run: &TestRun) -> Option<String> {
+    let none = || format!("`{}` ran no test", short(&run.command));
+    run.problem.clone().or_else(|| run.tests.filter(|tests| tests.passed == 0 && tests.failed == 0).map(|_| none()))
+}
+
+impl<'c> Case<'c> {
+    /// Runs that may be of this feature, newest first. One that was told late is as old as it was.
+    fn runs(&self) -> Vec<&'c TestRun> {
+        let is_about = |run: &&TestRun| run.feature.as_ref().is_none_or(|id| *id == self.feature.id);
+        let mut runs: Vec<&TestRun> = self.log.runs.iter().filter(is_about).collect();
+        runs.sort_by_key(|run| run.at);
+        runs.reverse();
+        runs
     }
 
-    /// Whether something changed since the run. Where the run knows how a file was,
-    /// its bytes decide: a checkout may make it look newer, and a backdated file
-    /// must not look older.
-    fn stale(&self, run: &Run) -> Option<String> {
-        // What was its own when the run was made, or since, stays so for that run.
-        let dropped = self.dropped.iter().filter(|(_, until)| **until >= run.at).map(|(path, _)| *path);
-        for path in self.feature.files.iter().chain(dropped) {
+    /// The run that decides, among those of at least this grade.
+    fn decide(&self, least: EvidenceSource) -> Result<&'c TestRun, Lack<'c>> {
+        let mut nearest = Lack::NoRun;
+        for run in self.runs().into_iter().filter(|run| run.source >= least) {
+            let lack = match nothing(run) {
+                _ if !run.selection.covers(&self.feature.tests) => Lack::NotCovered(run),
+                Some(why) => Lack::Nothing(why),
+                None if run.has_failed() => return Err(Lack::Failed(run)),
+                None => match self.stale(run) {
+                    Some(why) => Lack::Stale(why),
+                    None => return Ok(run),
+                },
+            };
+            // Of several, the newest is the one to talk about.
+            if matches!(nearest, Lack::NoRun) {
+                nearest = lack;
+            }
+        }
+        Err(nearest)
+    }
+
+    /// Whether something changed since a run. Where it recorded a file, the bytes
+    /// decide: a checkout may make a file look newer, and a backdated one must not
+    /// look older.
+    fn stale(&self, run: &TestRun) -> Option<String> {
+        let command = short(&run.command);
+        for path in self.feature.watched() {
             let now = self.files.get(path).and_then(Option::as_ref);
-            let fresh = match (run.tree.get(path), now) {
+            let is_fresh = match (run.tree.get(path), now) {
                 (Some(Some(then)), Some(now)) => then.hash == now.hash && then.modified <= run.at,
                 (Some(Some(_)), None) | (Some(None), Some(_)) => false,
                 (None, Some(now)) => now.modified <= run.at,
                 (_, None) => true,
             };
-            if !fresh {
-                return Some(format!("`{}` changed after the run of `{}`", text::excerpt(path, 80), text::excerpt(&run.command, 80)));
+            if !is_fresh {
+                return Some(format!("`{}` changed after the run of `{command}`", text::excerpt(path, 80)));
             }
         }
-        if let Some(failed) = self.failed.filter(|failed| *failed > run.at) {
-            return Some(format!("its tests were reported failed at {failed}, after the run of `{}`", text::excerpt(&run.command, 80)));
+        let since = |outcome: &str| -> Option<Time> {
+            let report = self.log.last_report(&self.feature.id, |report| report.outcome == outcome)?;
+            Some(report.at).filter(|at| *at > run.at)
+        };
+        let coded = || since("completed").filter(|_| self.feature.files.is_empty());
+        let said = [
+            ("its tests were reported failed", since("failed")),
+            ("it was reopened", since("reopened")),
+            ("its code was finished", coded()),
+        ];
+        said.into_iter().find_map(|(what, at)| Some(format!("{what} at {}, after the run of `{command}`", at?)))
+    }
+
+    /// Tells of a failed run that this one did not run again as a whole.
+    fn narrower(&self, accepted: &TestRun) -> Option<String> {
+        let runs = self.runs();
+        let at = runs.iter().position(|run| run.id == accepted.id)?;
+        let ran = |run: &TestRun| run.tests.map_or(0, |tests| tests.run);
+        let is_again = |run: &TestRun, failed: &TestRun| {
+            nothing(run).is_none() && !run.has_failed() && run.selection.contains(&failed.selection) && ran(run) >= ran(failed)
+        };
+        let is_open = |&(place, failed): &(usize, &&TestRun)| {
+            let is_recent = accepted.at.as_ms().saturating_sub(failed.at.as_ms()) < words::DAY_MS;
+            let counts = failed.has_failed() && nothing(failed).is_none() && failed.selection.covers(&self.feature.tests);
+            is_recent && counts && !runs[at..place].iter().any(|run| is_again(run, failed))
+        };
+        let (_, failed) = runs.iter().enumerate().skip(at + 1).find(is_open)?;
+        Some(format!("narrower than the failed `{}`", short(&failed.command)))
+    }
+
+    fn missing(&self, lack: &Lack<'_>) -> EvidenceVerdict {
+        let needs = self.needs;
+        let what = match lack {
+            Lack::NoRun if needs == EvidenceSource::Ci => "only CI's word counts here (`workflow.tested_needs: ci`)".to_owned(),
+            Lack::NoRun if needs == EvidenceSource::Seen && self.given.is_some() => {
+                "no hook saw such a run; a report alone is `told`, and this project needs `seen`".to_owned()
+            }
+            Lack::NoRun => "no run of its tests is recorded".to_owned(),
+            Lack::NotCovered(run) => format!("`{}` does not run the tests it lists ({})", short(&run.command), self.listed_tests()),
+            Lack::Nothing(why) | Lack::Stale(why) => why.clone(),
+            Lack::Failed(run) => match run.tests.filter(|tests| tests.failed > 0) {
+                Some(tests) => format!("{} of {} tests failed in `{}`", tests.failed, tests.run, short(&run.command)),
+                None => format!("`{}` failed", short(&run.command)),
+            },
+        };
+        EvidenceVerdict::Missing { what, next_step: self.next_step(lack) }
+    }
+
+    fn next_step(&self, lack: &Lack<'_>) -> String {
+        let id = text::excerpt(&self.feature.id, 60);
+        let last = || self.runs().into_iter().find(|run| run.source >= EvidenceSource::Seen || nothing(run).is_none());
+        let own = || self.feature.verified_by.as_ref().map(|by| by.command.as_str()).filter(|command| !command.is_empty());
+        let command = match lack {
+            Lack::Failed(run) => Some(run.command.as_str()),
+            Lack::NotCovered(_) => None,
+            _ => self.command.or_else(|| last().map(|run| run.command.as_str())).or_else(own),
+        };
+        let command = command.map_or_else(|| format!("the tests of `{id}`"), |command| format!("`{}`", short(command)));
+        match (self.needs, lack) {
+            (_, Lack::Failed(_)) => format!("mend what broke and run {command} again; or report `{id}` as failed in the role tester"),
+            (EvidenceSource::Ci, _) => {
+                "open the pull request, where `twining verify --ci` decides; then report with --ci-report and its JSON".to_owned()
+            }
+            (EvidenceSource::Seen, _) => format!("run {command} in this session (its result is recorded by the hook), then report again"),
+            (EvidenceSource::Told, _) => {
+                format!("run {command}, then report `{id}` passed in the role tester with its command, exit code and output")
+            }
         }
-        if let Some(reopened) = self.reopened.filter(|reopened| *reopened > run.at) {
-            return Some(format!("it was reopened at {reopened}, after the run of `{}`", text::excerpt(&run.command, 80)));
-        }
-        let coded = self.coded.filter(|coded| self.feature.files.is_empty() && *coded > run.at)?;
-        Some(format!("the code was reported finished at {coded}, after the run of `{}`", text::excerpt(&run.command, 80)))
+    }
+
+    fn listed_tests(&self) -> String {
+        text::excerpt(&words::some_names(self.feature.tests.iter().map(String::as_str)), 80)
     }
 }
 
-/// Commands that succeed without looking at anything.
-pub(super) fn tests_nothing(command: &str) -> bool {
-    const IDLE: [&str; 12] = ["echo", "printf", "true", ":", "exit", "pwd", "sleep", "test", "ls", "cat", "date", "whoami"];
-    let idle = |part: &str| {
-        let word = part.split_whitespace().find(|word| !word.contains('=')).unwrap_or_default();
-        IDLE.contains(&word.rsplit('/').next().unwrap_or(word)) || word.is_empty() || word == "cd"
-    };
-    command.split(['\n', ';', '&', '|']).all(idle)
-}
-
-fn how_to(id: &str) -> String {
-    format!(
-        "run the tests of `{id}`, then call twining_report with feature {id}, role tester, outcome passed and evidence: command, exit_code, and the paths of its reports or its output"
-    )
-}
-
-/// What lifts a failure, word for word.
-fn once_more(failed: Option<&Run>, id: &str) -> String {
-    let again = match failed {
-        None => "mend what broke and run those tests again, alone".to_owned(),
-        Some(failed) => {
-            let counted = failed.tests.filter(|tests| tests.failed > 0).map(|tests| format!(" ({} of {})", tests.failed, tests.run));
-            let command = text::excerpt(&failed.command, 80);
-            format!("mend what broke and run `{command}` again, alone: its last run failed{}", counted.unwrap_or_default())
-        }
-    };
-    format!(
-        "{again}. If what failed is another feature's, report that one as failed in the role tester, or list the tests of `{id}` among its files and run those; else report `{id}` as failed with what broke"
-    )
-}
-
-fn next_step(lack: Lack, id: &str) -> String {
-    match lack {
-        Lack::Command => format!("run the real tests; {}", how_to(id)),
-        Lack::Void => format!("run the tests in the project, with a runner that counts them; {}", how_to(id)),
-        Lack::Ending => format!("give the exit code; {}", how_to(id)),
-        Lack::Failed => format!("report `{id}` as failed in the role tester with what broke; twining_next then hands it back to a coder"),
-        Lack::Unread => format!("have the file written anew; {}", how_to(id)),
-        Lack::Empty => format!("make the run test `{id}` on real data; {}", how_to(id)),
-        Lack::Outdone => once_more(None, id),
-        Lack::Stale => format!("run the tests again on the files as they are; {}", how_to(id)),
-    }
+fn short(command: &str) -> String {
+    text::excerpt(command, 80)
 }
