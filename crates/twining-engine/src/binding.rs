@@ -6,7 +6,7 @@ use twining_store::{Decisions, StoreError};
 
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::guards::{Clause, globs_of, ruled_out};
+use twining_guard::{Clause, globs_of, ruled_out};
 use crate::knowledge::BondFact;
 
 /// Characters of a record's words that a guard repeats.

@@ -61,7 +61,7 @@ pub use lock::Held;
 pub use mend::Joiners;
 pub use notes::{BindingState, digest};
 pub use packs::Packs;
-pub use policy::PolicyFile;
+pub use twining_model::PolicyFile;
 pub use queue::DrainCount;
 pub use read_on::Tail;
 pub use receipt::lacking_lines;

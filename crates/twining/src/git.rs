@@ -150,6 +150,14 @@ impl Git {
         Some(names(&known).into_iter().chain(names(&new)).filter(|name| !name.is_empty()).collect())
     }
 
+    /// Files under `dir` that git ignores not and that are not as in HEAD.
+    pub fn uncommitted_in(&self, dir: &str) -> Option<Vec<String>> {
+        let known = self.printed_unfiltered(&["diff-index", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "HEAD", "--", dir])?;
+        let known = String::from_utf8_lossy(&known).into_owned();
+        let changed = known.split('\0').filter(|name| !name.is_empty()).map(str::to_owned);
+        Some(changed.chain(self.untracked_in(dir).unwrap_or_default()).collect())
+    }
+
     /// Folders of the working tree that are repositories of their own: submodules, and
     /// others that it does not ignore. One that is not checked out is none.
     pub fn nested(&self, checkout: &Path) -> Option<Vec<String>> {
@@ -299,6 +307,13 @@ impl Git {
     fn hash(&self, words: &[&str]) -> Option<String> {
         let hash = String::from_utf8(self.printed(words)?).ok()?.trim().to_owned();
         (hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(hash)
+    }
+}
+
+impl Git {
+    /// Where this branch left what it follows; none where it follows nothing.
+    pub fn merge_base_with_upstream(&self) -> Option<String> {
+        self.hash(&["merge-base", "HEAD", "@{upstream}"])
     }
 }
 
