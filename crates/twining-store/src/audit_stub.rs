@@ -92,7 +92,6 @@ pub struct Anchor {
     pub reflog: u64,
 }
 
-#[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "signatures that callers still use")]
 impl Store {
     /// Finds nothing.
     pub fn audit(&self) -> Result<Audit, StoreError> {

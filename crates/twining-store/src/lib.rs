@@ -20,6 +20,7 @@ mod error;
 mod features;
 mod files;
 mod index;
+pub mod integrity;
 mod journal;
 mod keeper;
 mod knowledge;
