@@ -9,7 +9,6 @@ use super::reply::Reply;
 use super::running::{self, Known};
 use super::scene::Scene;
 use super::{claimed, traced};
-use crate::hosts;
 
 /// Words of a line that may have fetched something.
 const FETCHES: [&str; 3] = ["fetch", "pull", "gh pr"];
@@ -74,11 +73,6 @@ fn captured(scene: &Scene) -> Option<String> {
             _ => "nobody asked before they ran",
         };
         return Some(format!("Twining was told of a run of tests, and will not take it for evidence: {why}."));
-    }
-    if let Some(why) = (!has_failed).then(|| hosts::doubt(&scene.project, &scene.heard.session)).flatten() {
-        let said = format!("Twining was told of a run of tests by no host it knows, and will not take it for evidence: {why}");
-        traced::told(&scene.project, &scene.heard, Some(&said));
-        return Some(format!("{said}. Have the session run them that a person began, or report them with their reports on disk."));
     }
     let checkout = &scene.project.located.checkout;
     // A run that cannot be remembered is reported by whoever wants it to count.

@@ -9,7 +9,7 @@ use twining_model::text;
 use super::reply::Reply;
 use super::scene::Scene;
 use super::{auto_loop, between, brief, by_hand, changed, lists, rules, running, snapshot, traced, whereabouts};
-use crate::{hosts, user_policy};
+use crate::user_policy;
 
 /// Items of a role's list that are told.
 const MOST_ITEMS: usize = 12;
@@ -18,7 +18,6 @@ const MOST_ITEMS: usize = 12;
 pub fn of_session(scene: &Scene) -> Reply {
     // An old note in the way is no reason to begin without a brief.
     let _ = scene.project.engine.store().clear_notes();
-    hosts::heard(&scene.project, &scene.heard.session);
     let milder = if scene.has_accepted() { None } else { between::told_at_start(scene) };
     scene.accept_what_is_there();
     let taken = whereabouts::taken_away(scene);

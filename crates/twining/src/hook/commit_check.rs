@@ -14,8 +14,8 @@ use super::ruled::{self, Slipped};
 use super::scene::PATIENCE;
 use super::workspace::Workspace;
 use super::{between, by_hand, claimed, rules};
-use crate::ancestry;
 use crate::desk::Project;
+use crate::parent_processes::parent_processes;
 
 /// Refuses a commit that calls a feature tested without a run, or takes guards or
 /// hooks away. A person who means it says `--no-verify`. Whether it may be made.
@@ -73,7 +73,7 @@ fn claims(project: &Project) -> ClaimsOfOthers {
     let store = project.engine.store();
     let Some(bytes) = store.claims_file().ok().flatten() else { return ClaimsOfOthers::default() };
     let session = crate::desk::session_of_host().unwrap_or_default();
-    let actor = Actor { session, names: Vec::new(), processes: ancestry::processes() };
+    let actor = Actor { session, names: Vec::new(), processes: parent_processes() };
     ClaimsOfOthers::read(&bytes, &actor, store.ids().now())
 }
 

@@ -14,8 +14,9 @@ use super::lists::Lists;
 use super::workspace::Workspace;
 use super::{claimed, ending, git_wiring, ruled, rules};
 use crate::desk::Project;
+use crate::parent_processes::parent_processes;
 use crate::problem::Problem;
-use crate::{ancestry, hosts, user_policy};
+use crate::user_policy;
 
 /// How long a hook waits for another process that has the index; hosts give it five seconds.
 pub const PATIENCE: Duration = Duration::from_millis(700);
@@ -87,7 +88,7 @@ impl Scene {
         // A file of claims that cannot be read claims nothing.
         let Some(bytes) = store.claims_file().ok().flatten() else { return ClaimsOfOthers::default() };
         // Asked only where a claim names a process: a tool waits.
-        let processes = if bytes.contains(&b'@') { ancestry::processes() } else { Vec::new() };
+        let processes = if bytes.contains(&b'@') { parent_processes() } else { Vec::new() };
         let actor = Actor { session: self.heard.session.clone(), names, processes };
         let claims = ClaimsOfOthers::read(&bytes, &actor, store.ids().now());
         // Most of the time nobody else claims anything, and no note is read.
@@ -148,7 +149,6 @@ impl Scene {
         let store = self.project.engine.store();
         // Where there is no memory, nothing can be remembered.
         if store.exists().unwrap_or(false) && !store.has_note(&self.accepted_name()).unwrap_or(true) {
-            hosts::heard(&self.project, &self.heard.session);
             self.accepted();
         }
         self.lists().begin();

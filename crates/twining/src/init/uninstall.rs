@@ -27,7 +27,7 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     let store = project.engine.store();
     let receipt = Receipt::read(store.receipt().map_err(twining_engine::Failure::from)?.as_deref());
     let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
-    let agent = person::agents_hand(&project);
+    let agent = person::agent_shell();
     if !wish.dry_run && agent.is_none() {
         sheet.notes.extend(sweep::told(&sweep::sweep(&project)));
     }
@@ -73,7 +73,7 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
         return Ok(tell(wish, &outcome));
     }
     if let Some(why) = agent {
-        return Err(person::needed(&format!("taking Twining away is a person's to do: {why}")));
+        return Err(person::required(&format!("only a person takes Twining away: {why}")));
     }
     if wish.purge && !wish.yes && !std::io::stdin().is_terminal() {
         let problem = Problem::misuse("--purge removes every record, and nobody is there to be asked");

@@ -19,8 +19,9 @@ use twining_store::Keeper;
 use super::Options;
 use super::person::{self, Heard};
 use super::tools::{self, Selection};
-use crate::ancestry;
+
 use crate::desk::{self, Project};
+use crate::parent_processes;
 use crate::problem::Problem;
 use crate::verbs::{Effect, Given, VerbEntry};
 use crate::world::Machine;
@@ -66,7 +67,8 @@ struct Open {
 impl Server {
     /// A server that has opened nothing yet.
     pub fn new(options: Options) -> Self {
-        let session = desk::session_of_host().unwrap_or_else(|| ancestry::session_named(IdSource::new(Box::new(Machine)).next().as_str()));
+        let session =
+            desk::session_of_host().unwrap_or_else(|| parent_processes::session_named(IdSource::new(Box::new(Machine)).next().as_str()));
         let selection = options.tools.clone().map_or_else(OnceLock::new, OnceLock::from);
         Self(Arc::new(State { options, session, project: Mutex::default(), selection, order: RwLock::new(()) }))
     }
