@@ -87,6 +87,12 @@ impl Git {
         Some(Shape { top: lines.next()?, common: lines.next()?, hooks: lines.next()? })
     }
 
+    /// The name git signs commits with here.
+    pub fn user_name(&self) -> Option<String> {
+        let name = String::from_utf8(self.printed(&["config", "user.name"])?).ok()?;
+        Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+    }
+
     /// Which of these files git tracks, relative to the working tree.
     pub fn tracked_of(&self, files: &[String]) -> BTreeSet<String> {
         let listed = self.command().args(["ls-files", "-z", "--"]).args(files).stdout(Stdio::piped()).output();

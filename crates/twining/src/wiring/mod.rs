@@ -103,9 +103,9 @@ fn try_file(
         }
         return wiring;
     }
-    if matches!(host.name, "claude" | "cursor") && gates.iter().any(|wire| !wire.fails_closed) {
-        let switch = if host.name == "claude" { "\"onFailure\": \"block\"" } else { "\"failClosed\": true" };
-        wiring.notes.push(format!("a hook that cannot be started lets the tool run; add {switch}"));
+    if gates.iter().any(|wire| wire.fails_closed) {
+        let what = "a hook that cannot be started stops the tool, so whoever has no `twining` cannot work here";
+        wiring.notes.push(format!("{what}; `twining init` writes it anew"));
     }
     if host.name == "codex" && is_first {
         wiring.notes.push("Codex skips hooks until their hash is trusted; start it once and approve them".to_owned());
