@@ -9,7 +9,6 @@ mod agents;
 mod apply;
 mod archive;
 pub mod array;
-mod audit_stub;
 mod board;
 mod calls;
 mod checkpoint;
@@ -48,7 +47,6 @@ mod watch;
 
 pub use agents::{AgentChange, AgentShelf, claims_path};
 pub use archive::{Archival, Archived};
-pub use audit_stub::{Anchor, Audit, Changed, Difference, Lost, Staged, Version};
 pub use config::Config;
 pub use error::StoreError;
 pub use features::{FeatureChange, FeatureFile, FeatureShelf};

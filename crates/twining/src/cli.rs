@@ -286,10 +286,10 @@ fn hook(given: &ArgMatches) -> ExitCode {
     let (agent, project) = (given.get_one::<String>("agent").map(String::as_str), given.get_one::<PathBuf>("project").cloned());
     let event = given.get_one::<String>("event").map_or("", String::as_str);
     if agent == Some("git") {
-        return hook::git::run(project, event);
+        return hook::git_hooks::run(project, event);
     }
-    let Some(host) = hook::Host::named(agent) else {
-        let known = hook::HOSTS.map(|host| host.name).join(", ");
+    let Some(host) = twining_guard::hosts::Host::named(agent) else {
+        let known = twining_guard::hosts::HOSTS.map(|host| host.name).join(", ");
         return out::problem(Style::Words, &Problem::misuse(format!("--agent names a host: {known} or git"))).into();
     };
     hook::run(project, host, event)

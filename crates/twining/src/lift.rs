@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use twining_engine::guards::{KEEPERS, Level};
+use twining_guard::Level;
+use twining_guard::policy::builtin::PERSON_COMMANDS;
 use twining_model::{Refused, Time, limits, text};
 
 use crate::allowed::{self, Allowance, Allowed, Bypass, Trusted, is_before};
@@ -22,7 +23,7 @@ const ALLOWANCE_MS: i64 = 24 * 60 * 60 * 1000;
 pub fn bypass(project: Option<PathBuf>, guard: &str, lasts: Option<&str>, given: Option<&str>, style: Style) -> Result<Ending, Problem> {
     let lasts = lasts.ok_or_else(|| Problem::refused(&Refused::new("--for", "is required, such as `--for 10m`")))?;
     let (minutes, reason) = (minutes(lasts)?, reason_of(given)?);
-    if KEEPERS.contains(&guard) {
+    if guard == PERSON_COMMANDS {
         return Err(Problem::unavailable("NEVER_LIFTED", format!("`{guard}` keeps what lifts the others, and is never lifted itself")));
     }
     let project = open(project)?;

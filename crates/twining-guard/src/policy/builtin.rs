@@ -20,6 +20,9 @@ pub const POLICY: &str = "policy-only-grows";
 /// The guard of hooks.
 pub const WIRING: &str = "hooks-stay-wired";
 
+/// The guard of commands that only a person gives. It is never lifted: it keeps what lifts the others.
+pub const PERSON_COMMANDS: &str = "people-lift-guards";
+
 /// Our own feature list.
 pub const OWN_LIST: &str = ".twining/features.json";
 
@@ -87,7 +90,7 @@ pub(crate) fn guards() -> Vec<Guard> {
             "use the Twining tools: twining_post, twining_decide, twining_features, twining_report",
         ),
         guard(
-            "people-lift-guards",
+            PERSON_COMMANDS,
             CheckKind::PersonCommands,
             &[],
             Level::Block,
@@ -153,6 +156,7 @@ pub(crate) fn guards() -> Vec<Guard> {
     ];
     for guard in &mut guards {
         match guard.id.as_str() {
+            PERSON_COMMANDS => guard.otherwise = "a person types it in a terminal of their own".to_owned(),
             RETURNS => guard.events = vec![EventKind::SubagentStop],
             "orchestrator-does-not-edit" => guard.when = Conditions { actors: vec![Actor::Main], ..Conditions::default() },
             _ => {}
@@ -174,7 +178,7 @@ fn examples(id: &str) -> Vec<Example> {
             vec![write(".twining/blackboard.jsonl", None, "{}"), shell("echo x >> .twining/decisions/index.json")],
             vec![shell("cat .twining/blackboard.jsonl"), write("notes.md", None, "x"), write(".twining/README.md", None, "x")],
         ),
-        "people-lift-guards" => (
+        PERSON_COMMANDS => (
             vec![shell("twining guard bypass no-force-push --for 1h")],
             vec![shell("twining guard list"), shell("echo 'twining guard bypass' >> docs/notes.md")],
         ),

@@ -13,7 +13,9 @@ use crate::verdict::Level;
 /// A guard to be written: its id, and its other fields as YAML on one line each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewGuard {
+    /// Its id.
     pub id: String,
+    /// Its other fields.
     pub fields: Vec<(&'static str, String)>,
     /// A comment above its last field.
     pub remark: String,

@@ -62,7 +62,9 @@ impl Serialize for Source {
 /// A value and where it came from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sourced<T> {
+    /// The value.
     pub value: T,
+    /// Where it came from.
     pub source: Source,
 }
 

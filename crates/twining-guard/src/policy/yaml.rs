@@ -18,32 +18,44 @@ const MOST_PARTS: usize = 32;
 /// A place in a text, from one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Spot {
+    /// The line.
     pub line: u64,
+    /// The column.
     pub column: u64,
 }
 
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
+    /// Where it begins.
     pub at: Spot,
+    /// What it is.
     pub value: Value,
 }
 
 /// A key of a map and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
+    /// Where it begins.
     pub at: Spot,
+    /// What it is called.
     pub name: String,
 }
 
 /// What a text can say.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
+    /// Nothing.
     Nothing,
+    /// `true` or `false`.
     Bool(bool),
+    /// A number.
     Number(f64),
+    /// Text.
     Text(String),
+    /// A list.
     List(Vec<Node>),
+    /// A map, in its order.
     Map(Vec<(Key, Node)>),
 }
 
@@ -64,7 +76,9 @@ impl Value {
 /// Something that is no YAML, and where.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Broken {
+    /// Where.
     pub at: Spot,
+    /// What is wrong.
     pub why: String,
     /// What of the text is not read because of it.
     pub lost: Lost,

@@ -12,7 +12,6 @@ use super::worktree::Worktree;
 use super::{Host, Reach, Wish, apply, every_piece, git_ground, ground, home, protect, sweep};
 use crate::allowed::Allowed;
 use crate::desk::Project;
-use crate::hook;
 use crate::locate::FOLDER;
 use crate::person;
 use crate::problem::{Ending, Problem};
@@ -104,7 +103,6 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     }
     if purged {
         store.purge().map_err(twining_engine::Failure::from)?;
-        hook::forget_project(&project.located.place.project);
         Allowed::forget(store);
     } else {
         let mut left = receipt;

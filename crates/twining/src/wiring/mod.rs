@@ -13,10 +13,11 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
-use twining_engine::guards::{Guard, Guards, Level, Moment, Standing};
+use twining_guard::hosts::{HOSTS, Host};
+use twining_guard::policy::Standing;
+use twining_guard::{EventKind, Guard, Guards, Level};
 
 use crate::desk::Project;
-use crate::hook::{HOSTS, Host};
 use settings::Settings;
 pub use settings::{Wire, matches_tool, split as plain_words, wires};
 use trial::{Throwaway, run};
