@@ -23,7 +23,10 @@ const FILES: &[(&str, &str)] = &[
     ("README.md", "# Shop\n\nA small shop.\n"),
     (".gitignore", "node_modules/\ndist/\nout/\n*.log\n.env*\n__pycache__/\n.coverage\n"),
     (".dockerignore", "node_modules\n.git\n"),
-    ("package.json", "{\n  \"name\": \"shop\",\n  \"scripts\": {\"test\": \"vitest run\", \"prepare\": \"husky\", \"lint\": \"eslint .\"}\n}\n"),
+    (
+        "package.json",
+        "{\n  \"name\": \"shop\",\n  \"scripts\": {\"test\": \"vitest run\", \"prepare\": \"husky\", \"lint\": \"eslint .\"}\n}\n",
+    ),
     ("pyproject.toml", "[project]\nname = \"shop\"\nversion = \"0.1.0\"\n\n[tool.pytest.ini_options]\ntestpaths = [\"tests\"]\n"),
     ("Makefile", "test:\n\tpytest -q\n\nlint:\n\truff check .\n"),
     ("Dockerfile", "FROM python:3.13-slim\nWORKDIR /app\nCOPY . .\n"),
@@ -78,13 +81,21 @@ pub enum Actor {
 
 /// Folders beside each other: `shop/`, and where there is a team `origin.git/` and `colleague/`.
 pub struct Workspace {
-    root: tempfile::TempDir,
+    root: PathBuf,
+    /// Removes the folders at the end, where they are this process's own.
+    _removal: Option<tempfile::TempDir>,
 }
 
 impl Workspace {
     /// A repository with one commit, with Twining installed for Claude Code.
     pub fn new() -> Self {
-        let workspace = Self { root: tempfile::tempdir().expect("a temporary directory") };
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let root = fs::canonicalize(folder.path()).expect("is there");
+        Self { root, _removal: Some(folder) }.install()
+    }
+
+    fn install(self) -> Self {
+        let workspace = self;
         for folder in ["shop", "home", "bin"] {
             fs::create_dir(workspace.path(folder)).expect("makes a folder");
         }
@@ -105,8 +116,33 @@ impl Workspace {
 
     /// The same, with a claim of alice on `src/payments/`.
     pub fn claimed() -> Self {
-        let workspace = Self::new();
-        workspace.claim("src/payments/", "alice", "s-alice");
+        Self::new().with_claim()
+    }
+
+    fn with_claim(self) -> Self {
+        self.claim("src/payments/", "alice", "s-alice");
+        self.shell("git add -A && (git diff --cached --quiet || git commit -q -m 'a claim')");
+        self
+    }
+
+    /// The same for tests that only ask: nextest starts a process for each test, and these
+    /// share one workspace for the whole run.
+    pub fn claimed_once() -> Self {
+        let Ok(run) = std::env::var("NEXTEST_RUN_ID") else { return Self::claimed() };
+        let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).join("workspaces");
+        fs::create_dir_all(&shared).expect("makes a folder");
+        let lock = fs::File::create(shared.join("lock")).expect("makes a lock");
+        lock.lock().expect("locks");
+        let workspace = Self { root: shared.join(run), _removal: None };
+        if workspace.path("ready").exists() {
+            return workspace;
+        }
+        for old in fs::read_dir(&shared).expect("lists").flatten().filter(is_an_hour_old) {
+            let _ = fs::remove_dir_all(old.path());
+        }
+        fs::create_dir_all(&workspace.root).expect("makes a folder");
+        let workspace = workspace.install().with_claim();
+        fs::write(workspace.path("ready"), "").expect("writes");
         workspace
     }
 
@@ -122,7 +158,7 @@ impl Workspace {
 
     /// A path beside the repository.
     pub fn path(&self, name: &str) -> PathBuf {
-        fs::canonicalize(self.root.path()).expect("is there").join(name)
+        self.root.join(name)
     }
 
     /// A path in the repository.
@@ -246,7 +282,10 @@ impl Workspace {
         let input = json!({"command": line});
         let answer = if ran.code == 0 {
             let response = json!({"stdout": ran.stdout, "stderr": ran.stderr, "interrupted": false});
-            self.hook("PostToolUse", json!({"tool_name": "Bash", "tool_input": input, "tool_use_id": "toolu_01", "tool_response": response}))
+            self.hook(
+                "PostToolUse",
+                json!({"tool_name": "Bash", "tool_input": input, "tool_use_id": "toolu_01", "tool_response": response}),
+            )
         } else {
             let error = format!("Exit code {}\n{}{}", ran.code, ran.stdout, ran.stderr);
             self.hook("PostToolUseFailure", json!({"tool_name": "Bash", "tool_input": input, "tool_use_id": "toolu_01", "error": error}))
@@ -276,6 +315,11 @@ impl Workspace {
         let words = [&["report", feature, "--role", "tester", "--outcome", "passed", "--json"], more].concat();
         self.twining(&words)
     }
+}
+
+fn is_an_hour_old(entry: &fs::DirEntry) -> bool {
+    let age = entry.metadata().and_then(|found| found.modified()).ok().and_then(|time| time.elapsed().ok());
+    age.is_some_and(|age| age.as_secs() > 3600)
 }
 
 /// What a hook answered to a tool call.

@@ -91,7 +91,8 @@ fn the_policy_itself_is_mended_while_it_is_in_conflict() {
 #[test]
 fn half_of_a_legacy_file_goes_to_a_new_one() {
     let workspace = Workspace::new();
-    let half = "import moment from 'moment'\n\nexport function yesterday() {\n  return moment().subtract(1, 'day').format('YYYY-MM-DD')\n}\n";
+    let half =
+        "import moment from 'moment'\n\nexport function yesterday() {\n  return moment().subtract(1, 'day').format('YYYY-MM-DD')\n}\n";
     let verdict = verdict(&workspace, "Write", &json!({"file_path": "src/legacy/yesterday.ts", "content": half}));
     assert!(verdict.is_allowed(), "{verdict:?}");
 }

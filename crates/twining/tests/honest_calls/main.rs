@@ -2,7 +2,7 @@
 //! what breaks a rule is refused in words that help.
 //!
 //! One row is one test, so that one failure hides no other. Rows only ask the hook before
-//! a call, which changes nothing, and so share a workspace per process.
+//! a call, which changes nothing, and so share a workspace.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -59,11 +59,7 @@ mod shell;
 
 fn workspace() -> &'static Workspace {
     static WORKSPACE: OnceLock<Workspace> = OnceLock::new();
-    WORKSPACE.get_or_init(|| {
-        let workspace = Workspace::claimed();
-        workspace.shell("git add -A && (git diff --cached --quiet || git commit -q -m 'a claim')");
-        workspace
-    })
+    WORKSPACE.get_or_init(Workspace::claimed_once)
 }
 
 /// The hook's answer; relative paths of file tools are made absolute, as the host does, and
