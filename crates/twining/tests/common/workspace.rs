@@ -247,8 +247,9 @@ impl Workspace {
             "permission_mode": "acceptEdits",
             "hook_event_name": event,
         });
-        for (name, value) in fields.as_object().expect("fields") {
-            payload[name] = value.clone();
+        let Value::Object(fields) = fields else { panic!("{event}: fields, not {fields}") };
+        for (name, value) in fields {
+            payload[name] = value;
         }
         let mut command = self.command(PROGRAM, &["hook", event]);
         command.env("CLAUDE_PROJECT_DIR", self.path("shop")).env("CLAUDE_CODE_SESSION_ID", "s-1").env("CLAUDECODE", "1");

@@ -57,8 +57,8 @@ refused_calls! {
     the_project_s_hooks_are_taken_out: "settings.json", "Write", {"file_path": ".claude/settings.json", "content": "{}\n"};
     all_hooks_are_turned_off_here: "settings.json", "Write", {"file_path": ".claude/settings.local.json", "content": "{\"disableAllHooks\": true}\n"};
     all_hooks_are_turned_off_at_home: "settings.json", "Write", {"file_path": "@HOME@/.claude/settings.json", "content": "{\"disableAllHooks\": true}\n"};
-    git_s_hooks_go_nowhere: "core.hooksPath", "Bash", {"command": "git config core.hooksPath /nowhere"};
-    git_s_hooks_go_to_dev_null: "core.hooksPath", "Bash", {"command": "git config --local core.hooksPath /dev/null"};
+    git_s_hooks_go_nowhere: "core.hooksPath|.git/config|.git/hooks", "Bash", {"command": "git config core.hooksPath /nowhere"};
+    git_s_hooks_go_to_dev_null: "core.hooksPath|.git/config|.git/hooks", "Bash", {"command": "git config --local core.hooksPath /dev/null"};
     git_s_settings_are_written_by_name: ".git/config", "Edit", {"file_path": ".git/config", "old_string": "[core]\n", "new_string": "[core]\n\thooksPath = /nowhere\n"};
     the_hook_is_removed: ".git/hooks/pre-commit", "Bash", {"command": "rm .git/hooks/pre-commit"};
 
