@@ -16,7 +16,6 @@ mod engine;
 mod failure;
 pub mod governance;
 pub mod graph;
-pub mod guards;
 pub mod hygiene;
 pub mod import;
 pub mod knowledge;

@@ -11,7 +11,6 @@ use serde::Deserialize;
 use twining_model::{Entry, Id, limits};
 
 use crate::array;
-use crate::audit::{Kind, vouching};
 use crate::disk::Dir;
 use crate::error::StoreError;
 use crate::layout::{AGENTS, CLAIMS, FOLDER, HANDOFFS, LOCAL, Layout};
@@ -108,13 +107,11 @@ impl Store {
                 return Err(StoreError::Damaged { what }.into());
             }
             let text = array::splice_by(agent_of, &scanned, &change.registry, &HashSet::new());
-            let key = Kind::File.key(&format!("{AGENTS}/{REGISTRY}"));
             let agents = layout.top.make_dir(AGENTS)?;
-            vouching(layout, &[(key, text.as_bytes())], || put(layout, &agents, REGISTRY, &text))?;
+            put(layout, &agents, REGISTRY, &text)?;
         }
         if let Some(text) = &change.claims {
-            let key = Kind::File.key(&format!("{LOCAL}/{CLAIMS}"));
-            vouching(layout, &[(key, text.as_bytes())], || put(layout, &layout.local, CLAIMS, text))?;
+            put(layout, &layout.local, CLAIMS, text)?;
         }
         if let Some(text) = &change.presence {
             put(layout, &layout.local, PRESENCE, text)?;
@@ -137,9 +134,8 @@ impl Store {
             return Ok(());
         }
         let text = array::splice_by(agent_of, &scanned, &BTreeMap::new(), &HashSet::new());
-        let key = Kind::File.key(&format!("{AGENTS}/{REGISTRY}"));
         let agents = room.layout.top.make_dir(AGENTS)?;
-        vouching(&room.layout, &[(key, text.as_bytes())], || put(&room.layout, &agents, REGISTRY, &text))
+        put(&room.layout, &agents, REGISTRY, &text)
     }
 
     /// Remembers that somebody called, if that costs no wait: a busy store is
@@ -160,8 +156,7 @@ fn put_handoff(layout: &Layout, id: &Id, text: &str, line: &str) -> Result<(), S
         return Err(StoreError::TooLarge { bytes: text.len(), most: limits::RECORD_BYTES });
     }
     let dir = layout.top.make_dir(HANDOFFS)?;
-    let key = Kind::File.key(&format!("{HANDOFFS}/{}", file_name(id)));
-    vouching(layout, &[(key, text.as_bytes())], || layout.replace(&dir, &file_name(id), text.as_bytes(), true))?;
+    layout.replace(&dir, &file_name(id), text.as_bytes(), true)?;
     dir.sync()?;
     // A list that is too long or cannot be read is not ours to mend: the files have it all.
     let Ok(known) = read(&dir, HANDOFF_INDEX) else { return Ok(()) };

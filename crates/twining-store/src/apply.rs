@@ -5,7 +5,6 @@ use std::collections::HashSet;
 
 use twining_model::{Amendment, Change, Decision, Document, Entry, Id, Time, limits};
 
-use crate::audit::Kind;
 use crate::board::{Footing, RECENT_MS};
 use crate::disk;
 use crate::error::StoreError;
@@ -92,13 +91,6 @@ impl Room {
     /// Writes a decision file. git removes the directory when a switch empties it,
     /// also between our opening it and this moment; then it is made again.
     pub(crate) fn put_decision(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        self.board.vouch(|notes| notes.means(&decision_key(name), bytes))?;
-        self.write_decision(name, bytes)?;
-        self.board.vouch(|notes| notes.wrote(&decision_key(name), bytes))
-    }
-
-    /// The same for what others say, which is not ours to vouch for.
-    pub(crate) fn write_decision(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         match self.layout.replace(&self.layout.decisions, name, bytes, false) {
             Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
                 self.layout.replace(&self.layout.top.make_dir(DECISIONS)?, name, bytes, false)
@@ -110,10 +102,7 @@ impl Room {
     fn roll_back(&self, undo: Vec<Undo>) -> Result<(), StoreError> {
         for step in undo.into_iter().rev() {
             match step {
-                Undo::Remove(name) => {
-                    self.layout.decisions.remove(&name)?;
-                    self.board.vouch(|notes| notes.took(&decision_key(&name)))?;
-                }
+                Undo::Remove(name) => self.layout.decisions.remove(&name).map(drop)?,
                 Undo::Restore(name, bytes) => self.put_decision(&name, &bytes)?,
             }
         }
@@ -164,28 +153,10 @@ impl Room {
         self.journal.mend()?;
         for line in self.journal.since(record.applied_seq, u64::MAX)? {
             self.repeat(&line, record, now)?;
-            self.vouch_again(&line)?;
             record.written_seq = record.written_seq.max(line.seq);
             record.applied_seq = line.seq;
         }
         self.repeat_after_git(record, now)
-    }
-
-    /// Notes once more what a line wrote: whoever wrote it may have been killed before the note.
-    fn vouch_again(&self, line: &JournalLine) -> Result<(), StoreError> {
-        let change = &line.change;
-        let mut files = Vec::new();
-        for id in change.decisions.iter().map(|decision| &decision.id).chain(change.amendments.iter().map(|amendment| &amendment.id)) {
-            if let Some((_, bytes)) = self.files.decision(id)? {
-                files.push((decision_key(&file_name(id)), bytes));
-            }
-        }
-        self.board.vouch(|notes| {
-            files.iter().for_each(|(key, bytes)| notes.wrote(key, bytes));
-            for (entry, text) in change.entries.iter().filter_map(|entry| Some((entry, serde_json::to_string(entry).ok()?))) {
-                notes.wrote(&Kind::Board.key(&entry.id), text.as_bytes());
-            }
-        })
     }
 
     fn repeat_after_git(&self, record: &mut Record, now: Time) -> Result<(), StoreError> {
@@ -306,10 +277,6 @@ fn without_safe(change: &Change, safe: &HashSet<String>) -> Change {
 /// the last number, does not make readers skip a line.
 fn next_seq(record: &Record, now: Time) -> u64 {
     (record.written_seq.max(record.applied_seq) + 1).max(u64::try_from(now.as_ms()).unwrap_or(0) << 10)
-}
-
-fn decision_key(name: &str) -> String {
-    Kind::File.key(&format!("{DECISIONS}/{name}"))
 }
 
 fn file_name(id: &Id) -> String {

@@ -6,8 +6,6 @@ use memchr::memchr_iter;
 use twining_model::{Entry, Time, limits};
 
 use crate::array;
-use crate::audit::Kind;
-use crate::board::Board;
 use crate::disk::Handle;
 use crate::error::StoreError;
 use crate::layout::{ARCHIVE, BOARD, Layout};
@@ -70,30 +68,6 @@ pub fn move_out(layout: &Layout, archival: &Archival, now: Time) -> Result<Archi
     add_to_archive(layout, &name, &leaving)?;
     layout.replace(&layout.top, BOARD, &kept, true)?;
     Ok(Archived { moved: leaving.len(), file: format!("{ARCHIVE}/{name}") })
-}
-
-/// Notes that Twining is about to take these entries off the board: whoever is killed
-/// in between did it all the same.
-pub fn announce(board: &Board, archival: &Archival) -> Result<(), StoreError> {
-    let summary = summary_of(archival)?;
-    board.vouch(|notes| {
-        archival.ids.iter().for_each(|id| notes.leaves(&Kind::Board.key(id)));
-        summary.iter().for_each(|(key, line)| notes.means(key, line));
-    })
-}
-
-/// Notes that Twining took these entries off the board, and what it put there for them.
-pub fn vouch(board: &Board, archival: &Archival) -> Result<(), StoreError> {
-    let summary = summary_of(archival)?;
-    board.vouch(|notes| {
-        archival.ids.iter().for_each(|id| notes.took(&Kind::Board.key(id)));
-        summary.iter().for_each(|(key, line)| notes.wrote(key, line));
-    })
-}
-
-fn summary_of(archival: &Archival) -> Result<Option<(String, Vec<u8>)>, StoreError> {
-    let line = |summary: &Entry| Ok((Kind::Board.key(&summary.id), serde_json::to_vec(summary)?));
-    archival.summary.as_ref().map(line).transpose()
 }
 
 impl Store {

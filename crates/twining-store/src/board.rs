@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 
 use twining_model::{Id, Time};
 
-use crate::audit::{Kind, Ledger, Notes};
 use crate::commits;
 use crate::disk::{Dir, Fingerprint, Handle};
 use crate::error::StoreError;
@@ -42,7 +41,6 @@ pub struct Board {
 struct Open {
     data: Option<Handle>,
     ring: Option<Handle>,
-    ledger: Option<Ledger>,
 }
 
 /// Whether the file is one whose end we know.
@@ -94,13 +92,8 @@ impl Board {
         if open.data.is_none() {
             self.reopen(&mut open)?;
         }
-        let records = || lines.split(|&byte| byte == b'\n').filter_map(|line| Some((Kind::Board.key(&tail::id_of(line)?), line)));
-        // Before they are there: whoever is killed in between wrote them all the same.
-        self.vouch_for(&mut open, |notes| records().for_each(|(key, line)| notes.means(&key, line)))?;
         self.append_to(&open, lines, footing, record)?;
-        let vouch = |notes: &mut Notes| records().for_each(|(key, line)| notes.wrote(&key, line));
-        let remembered = self.remember(&mut open, lines, now).and_then(|()| self.vouch_for(&mut open, vouch));
-        remembered.inspect_err(|_| {
+        self.remember(&mut open, lines, now).inspect_err(|_| {
             // Nobody will acknowledge these lines, so they must not stay.
             let start = record.board.size - lines.len() as u64;
             if footing == Footing::Ours && data(&open).set_len(start).is_ok() {
@@ -141,20 +134,9 @@ impl Board {
         if self.git.is_some() { commits::holding(&self.project, texts, decisions) } else { HashSet::new() }
     }
 
-    /// Notes in the ledger what we wrote elsewhere.
-    pub(crate) fn vouch(&self, note: impl FnOnce(&mut Notes)) -> Result<(), StoreError> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        self.vouch_for(&mut open, note)
-    }
-
     /// The project it is of.
     pub(crate) fn project(&self) -> &Path {
         &self.project
-    }
-
-    /// git's own folder, if there is one.
-    pub(crate) fn git_dir(&self) -> Option<&Dir> {
-        self.git.as_ref()
     }
 
     /// Whether git is in the middle of something.
@@ -295,16 +277,6 @@ impl Board {
             open.ring = None;
         }
         Ok(())
-    }
-
-    fn vouch_for(&self, open: &mut Open, note: impl FnOnce(&mut Notes)) -> Result<(), StoreError> {
-        if !open.ledger.as_ref().is_some_and(Ledger::is_current) {
-            open.ledger = Some(Ledger::open(&self.layout)?);
-        }
-        let ledger = open.ledger.as_ref().expect("opened above");
-        let mut notes = Notes::new(ledger.seal);
-        note(&mut notes);
-        ledger.add(&notes)
     }
 
     fn forget(&self, open: &mut Open, dropped: &HashSet<String>) -> Result<(), StoreError> {

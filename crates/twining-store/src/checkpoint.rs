@@ -9,7 +9,6 @@ use serde_json::json;
 use twining_model::{Decision, Id, Time};
 
 use crate::array;
-use crate::audit::Kind;
 use crate::board::RECENT_MS;
 use crate::error::StoreError;
 use crate::files::{Array, Checkpointed, Files, Fingerprint};
@@ -34,46 +33,12 @@ struct Puts {
     gone: HashSet<String>,
 }
 
-impl Puts {
-    /// Notes that these elements are ours. The list of decisions is derived, and
-    /// made anew whoever changed it.
-    fn vouch(&self, room: &Room, array: Array, when: Noted) -> Result<(), StoreError> {
-        let kind = match array {
-            Array::Entities => Kind::Entities,
-            Array::Relations => Kind::Relations,
-            Array::DecisionIndex => return Ok(()),
-        };
-        if self.puts.is_empty() && self.gone.is_empty() {
-            return Ok(());
-        }
-        room.board.vouch(|notes| match when {
-            Noted::Before => {
-                self.puts.iter().for_each(|(id, text)| notes.means(&kind.key(id), text.as_bytes()));
-                self.gone.iter().for_each(|id| notes.leaves(&kind.key(id)));
-            }
-            Noted::After => {
-                self.puts.iter().for_each(|(id, text)| notes.wrote(&kind.key(id), text.as_bytes()));
-                self.gone.iter().for_each(|id| notes.took(&kind.key(id)));
-            }
-        })
-    }
-}
-
-/// On which side of the write a note is made: whoever is killed in between wrote it
-/// all the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Noted {
-    Before,
-    After,
-}
-
 /// A new version of an array, ready to be put in place.
 struct Ready {
     array: Array,
     from: Option<Fingerprint>,
     /// The new file and its state, or nothing if it would be the same.
     staged: Option<(Staged, Fingerprint)>,
-    puts: Puts,
 }
 
 /// One pass: arrays brought up to the journal, and the journal shortened.
@@ -134,14 +99,11 @@ fn carry_out(room: &Room, record: &Record, lines: &[JournalLine], through: u64) 
     record.write(held.file())?;
     // Kept open until the lock is gone: freeing a large file takes milliseconds.
     let mut replaced = Vec::new();
-    for Ready { array, staged, puts, .. } in unchanged {
+    for Ready { array, staged, .. } in unchanged {
         if let Some((staged, _)) = staged {
-            puts.vouch(room, array, Noted::Before)?;
             replaced.push(array.dir(&room.layout).open(array.name()));
             staged.put(array.dir(&room.layout), array.name())?;
         }
-        // Also where the file has it already: whoever put it there may have been killed before this.
-        puts.vouch(room, array, Noted::After)?;
     }
     if whole {
         record.checkpoint_seq = record.checkpoint_seq.max(through);
@@ -173,7 +135,7 @@ fn prepare(room: &Room, record: &Record, lines: &[JournalLine], which: Array) ->
     } else {
         Some(room.layout.stage(which.dir(&room.layout), text.as_bytes(), true)?)
     };
-    Ok(Some(Ready { array: which, from, staged, puts }))
+    Ok(Some(Ready { array: which, from, staged }))
 }
 
 fn graph_puts(lines: &[JournalLine], which: Array) -> Result<Puts, StoreError> {

@@ -5,7 +5,7 @@
 //! steps. Only git can tell. This runs the `git` program, which is slow and rare:
 //! never for a write that finds the tree as it left it.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Write;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -133,6 +133,18 @@ impl MergedVersions {
             (joining.join)(&Versions { base: &base, ours: &ours, theirs: &theirs })
         })
     }
+}
+
+/// The contents of objects, each once, in one process; those that are not here are left out.
+pub(crate) fn objects<'o>(project: &Path, objects: impl Iterator<Item = &'o str>) -> HashMap<String, Vec<u8>> {
+    let wanted: BTreeSet<&str> = objects.collect();
+    if wanted.is_empty() {
+        return HashMap::new();
+    }
+    let names: String = wanted.iter().map(|object| format!("{object}\n")).collect();
+    let read = || contents(&fed(project, &["cat-file", "--batch", "--buffer"], names)?);
+    let found = read().unwrap_or_default();
+    wanted.into_iter().zip(found).filter_map(|(object, content)| Some((object.to_owned(), content?))).collect()
 }
 
 /// What `cat-file --batch` says: a content for each name, or none.

@@ -7,7 +7,6 @@
 
 use twining_model::{Entry, limits};
 
-use crate::audit::Seal;
 use crate::disk::Dir;
 use crate::error::StoreError;
 use crate::layout::{FEATURES, FOLDER, Layout};
@@ -205,8 +204,7 @@ fn read(dir: &Dir, name: &str) -> Result<FeatureFile, StoreError> {
     }
 }
 
-/// The newest lines about runs that we wrote, as many as are kept. A line that
-/// another hand put there is no run.
+/// The newest lines about runs, as many as are kept.
 fn remembered(layout: &Layout) -> Result<String, StoreError> {
     let Some(handle) = nook_if_there(layout)?.map(|nook| nook.open(RUNS)).transpose()?.flatten() else { return Ok(String::new()) };
     let size = handle.fingerprint()?.size;
@@ -214,33 +212,17 @@ fn remembered(layout: &Layout) -> Result<String, StoreError> {
     let mut bytes = vec![0; limits::RUNS_BYTES.min(usize::try_from(size).unwrap_or(limits::RUNS_BYTES))];
     let read = handle.read_at(&mut bytes, from)?;
     bytes.truncate(read);
-    let Some(seal) = Seal::if_there(layout)? else { return Ok(String::new()) };
     let text = String::from_utf8_lossy(&bytes);
-    Ok(text.lines().filter_map(|line| unsealed(line, seal)).map(|line| line + "\n").collect())
-}
-
-/// What stands at the end of a line about a run: `,"seal":"…"}`.
-const SEALED: &str = ",\"seal\":\"";
-
-fn sealed(line: &str, seal: Seal) -> String {
-    match line.strip_suffix('}') {
-        Some(open) => format!("{open}{SEALED}{:016x}\"}}", seal.of(line.as_bytes())),
-        None => line.to_owned(),
-    }
-}
-
-fn unsealed(line: &str, seal: Seal) -> Option<String> {
-    let (open, told) = line.strip_suffix("\"}")?.rsplit_once(SEALED)?;
-    let line = format!("{open}}}");
-    (u64::from_str_radix(told, 16) == Ok(seal.of(line.as_bytes()))).then_some(line)
+    // A killed writer leaves a torn line, and the oldest one may begin before what is read.
+    let whole = text.lines().filter(|line| line.starts_with('{') && line.ends_with('}'));
+    Ok(whole.map(|line| format!("{line}\n")).collect())
 }
 
 fn remember(layout: &Layout, lines: &[String]) -> Result<(), StoreError> {
     if lines.is_empty() {
         return Ok(());
     }
-    let seal = Seal::make(layout)?;
-    let added: String = lines.iter().map(|line| format!("{}\n", sealed(line, seal))).collect();
+    let added: String = lines.iter().map(|line| format!("{line}\n")).collect();
     if added.len() > limits::RUN_BYTES {
         return Err(StoreError::TooLarge { bytes: added.len(), most: limits::RUN_BYTES });
     }
@@ -253,7 +235,7 @@ fn remember(layout: &Layout, lines: &[String]) -> Result<(), StoreError> {
         let torn = size > 0 && handle.read_at(&mut last, size - 1)? == 1 && last != *b"\n";
         return handle.write(format!("{}{added}", if torn { "\n" } else { "" }).as_bytes());
     }
-    let kept: String = remembered(layout)?.lines().map(|line| format!("{}\n", sealed(line, seal))).collect();
+    let kept = remembered(layout)?;
     let half = kept.len().saturating_sub(limits::RUNS_BYTES / 2);
     let newest = kept.as_bytes()[half..].iter().position(|&byte| byte == b'\n').map_or("", |at| &kept[half + at + 1..]);
     layout.replace(&nook, RUNS, format!("{newest}{added}").as_bytes(), false)

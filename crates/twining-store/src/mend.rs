@@ -51,7 +51,7 @@ pub fn after_git(room: &Room, now: Time) -> Result<(), StoreError> {
         let known = commits::merged_versions(project, &file, &bytes).and_then(|versions| versions.joined(&bytes, &DECISION));
         match known.filter(is_it) {
             Some(whole) => room.put_decision(&format!("{id}.json"), &whole)?,
-            None => untangle(&bytes, &DECISION).filter(is_it).map_or(Ok(()), |whole| room.write_decision(&format!("{id}.json"), &whole))?,
+            None => untangle(&bytes, &DECISION).filter(is_it).map_or(Ok(()), |whole| room.put_decision(&format!("{id}.json"), &whole))?,
         }
     }
     if files.iter().any(|file| file == BOARD) {

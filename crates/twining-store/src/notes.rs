@@ -1,9 +1,8 @@
 //! Notes of hooks: small files in `local/hooks/` that one process leaves for the
 //! next. Nothing is lost with them but patience.
 
-use crate::audit::Seal;
 use crate::error::StoreError;
-use crate::layout::{CLAIMS, DECISIONS, random_bits};
+use crate::layout::{CLAIMS, DECISIONS};
 use crate::store::Store;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -46,70 +45,18 @@ impl Store {
         room.layout.replace(&hooks, &file_of(name), bytes, false)
     }
 
-    /// Leaves a note that no other hand can write: it carries a keyed checksum, and a
-    /// name of its own that it keeps until it is taken away.
-    pub fn leave_sealed(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(()) };
-        let seal = Seal::make(&room.layout)?;
-        let id = match self.sealed_note(name)? {
-            Some((id, _)) => id,
-            None => format!("{:032x}", random_bits()?),
-        };
-        let mac = seal.of(&[id.as_bytes(), name.as_bytes(), bytes].concat());
-        self.leave_note(name, &[format!("{id} {mac:016x}\n").as_bytes(), bytes].concat())
-    }
-
-    /// What tells a text from one that another hand wrote: nobody gets it right
-    /// without the key of this memory. None where there is no memory.
-    pub fn sealing(&self, text: &[u8]) -> Result<Option<u64>, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(None) };
-        Ok(Some(Seal::make(&room.layout)?.of(text)))
-    }
-
-    /// Reads such a note; none where there is none, or another hand wrote it.
-    pub fn sealed(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(self.sealed_note(name)?.map(|(_, bytes)| bytes))
-    }
-
-    /// The name that such a note keeps until it is taken away.
-    pub fn sealed_id(&self, name: &str) -> Result<Option<String>, StoreError> {
-        Ok(self.sealed_note(name)?.map(|(id, _)| id))
-    }
-
-    fn sealed_note(&self, name: &str) -> Result<Option<(String, Vec<u8>)>, StoreError> {
-        let (Some(room), Some(note)) = (self.reading_room()?, self.note(name)?) else { return Ok(None) };
-        let Some(seal) = Seal::if_there(&room.layout)? else { return Ok(None) };
-        let read = || -> Option<(String, Vec<u8>)> {
-            let end = note.iter().position(|byte| *byte == b'\n')?;
-            let (id, mac) = std::str::from_utf8(&note[..end]).ok()?.split_once(' ')?;
-            let bytes = &note[end + 1..];
-            let wanted = seal.of(&[id.as_bytes(), name.as_bytes(), bytes].concat());
-            (u64::from_str_radix(mac, 16) == Ok(wanted)).then(|| (id.to_owned(), bytes.to_vec()))
-        };
-        Ok(read())
-    }
-
-    /// Adds a line to a note of lines. A hook that is waited for adds and replaces
-    /// nothing: some disks flush a file that takes another's place. Each line is
-    /// sealed, so that one from another hand is none.
+    /// Adds a line to a note of lines. A hook that is waited for appends and replaces
+    /// nothing: some disks flush a file that takes another's place.
     pub fn add_to_note(&self, name: &str, line: &str) -> Result<(), StoreError> {
-        let Some(room) = self.reading_room()?.filter(|_| !line.contains(['\n', '\t'])) else { return Ok(()) };
-        let seal = Seal::make(&room.layout)?;
+        let Some(room) = self.reading_room()?.filter(|_| !line.contains('\n')) else { return Ok(()) };
         let hooks = room.layout.local.make_dir(HOOKS)?;
-        hooks.make_append(&file_of(name))?.write(format!("{line}\t{:016x}\n", seal.of(line.as_bytes())).as_bytes())
+        hooks.make_append(&file_of(name))?.write(format!("{line}\n").as_bytes())
     }
 
     /// The lines of such a note, the oldest first.
     pub fn note_lines(&self, name: &str) -> Result<Vec<String>, StoreError> {
-        let Some(bytes) = self.note(name)? else { return Ok(Vec::new()) };
-        let Some(room) = self.reading_room()? else { return Ok(Vec::new()) };
-        let Some(seal) = Seal::if_there(&room.layout)? else { return Ok(Vec::new()) };
-        let text = String::from_utf8_lossy(&bytes);
-        let sealed = text.lines().filter_map(|line| line.rsplit_once('\t'));
-        Ok(sealed
-            .filter(|(line, mac)| u64::from_str_radix(mac, 16) == Ok(seal.of(line.as_bytes())))
-            .map(|(line, _)| line.to_owned())
-            .collect())
+        let bytes = self.note(name)?.unwrap_or_default();
+        Ok(String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect())
     }
 
     /// Whether there is such a note.

@@ -7,7 +7,6 @@
 use twining_model::turn::number_of;
 use twining_model::{TurnKey, limits};
 
-use crate::audit::{Kind, vouch, vouching};
 use crate::disk::{self, Dir};
 use crate::error::StoreError;
 use crate::layout::{LOCAL, Layout, TURNS};
@@ -194,21 +193,14 @@ impl Store {
             }
             let slot = Slot::of(&key);
             let dir = room.layout.top.make_dir(TURNS)?.make_dir(&slot.feature)?.make_dir(&slot.task)?;
-            let put = || room.layout.replace(&dir, &slot.file(), &bytes, false);
-            vouching(&room.layout, &[(key_of(&slot), bytes.as_slice())], put)?;
+            room.layout.replace(&dir, &slot.file(), &bytes, false)?;
         }
         for slot in &change.remove {
-            vouch(&room.layout, |notes| notes.leaves(&key_of(slot)))?;
             remove(&shelf, slot)?;
-            vouch(&room.layout, |notes| notes.took(&key_of(slot)))?;
         }
         drop(held);
         Ok(outcome)
     }
-}
-
-fn key_of(slot: &Slot) -> String {
-    Kind::File.key(&format!("{TURNS}/{}/{}/{}", slot.feature, slot.task, slot.file()))
 }
 
 fn remove(shelf: &Shelf, slot: &Slot) -> Result<(), StoreError> {

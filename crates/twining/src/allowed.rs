@@ -1,29 +1,35 @@
-//! What a person allowed: guards lifted for a while, and the exact text of
-//! commands that guards may run.
+//! What a person allowed: guards lifted for a while, findings of the commit check let
+//! through, and the exact text of commands that guards may run.
 //!
-//! It is kept among the user's settings, one file a project, never in the
-//! project: nothing that comes with a clone can lift or run anything. The file
-//! names the project's path and the identity of its folder, so another clone at
-//! the same path starts with nothing allowed.
+//! It is kept among the user's settings, one file a project, never in the project:
+//! nothing that comes with a clone can lift or run anything. The file names the
+//! project's path and the identity of its folder, so another clone at the same path
+//! starts with nothing allowed.
 
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use twining_engine::guards::KEEPERS;
-use twining_model::Time;
+use twining_guard::policy::builtin::PERSON_COMMANDS;
+use twining_model::{Time, Trust, text};
 use twining_store::Store;
 use twining_store::disk::{Dir, hash_of};
 
+use crate::desk::Project;
+use crate::person;
 use crate::problem::Problem;
 use crate::user_policy;
 
 /// The folder for them; a built-in guard knows it by this name.
 const FOLDER: &str = "allowed-by-person";
+/// The reason of a person who commits where no terminal asks, such as a graphical client.
+const VARIABLE: &str = "TWINING_ALLOW";
 const MOST_BYTES: usize = 256 * 1024;
-/// Bypasses and texts that are kept of one project: the newest.
+/// Entries of each kind that are kept of one project: the newest.
 const MOST: usize = 200;
+/// Longest reason that is kept, in characters.
+const REASON: usize = 300;
 
 /// A guard that does not hold for a while.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,7 +40,22 @@ pub struct Bypass {
     pub until: String,
     /// Why.
     pub reason: String,
-    /// Who said so.
+    /// Who lifted it.
+    pub by: String,
+}
+
+/// A finding of the commit check that the next commit may have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Allowance {
+    /// The rule or the path that the check named; a folder ends in `/`.
+    pub subject: String,
+    /// The commit it was given on top of: it ends with the next one. Empty before the first.
+    pub head: String,
+    /// Until when at most.
+    pub until: String,
+    /// Why.
+    pub reason: String,
+    /// Who allowed it.
     pub by: String,
 }
 
@@ -59,11 +80,10 @@ pub struct Allowed {
     identity: String,
     /// Guards that are lifted.
     pub bypasses: Vec<Bypass>,
+    /// Findings that the next commit may have.
+    pub commits: Vec<Allowance>,
     /// Commands that may run.
     pub trusted: Vec<Trusted>,
-    /// What shows that we wrote all this: a script that may write files cannot allow
-    /// itself something.
-    seal: String,
 }
 
 impl Allowed {
@@ -72,32 +92,23 @@ impl Allowed {
         let none = Self::of(store).unwrap_or_default();
         let Some(path) = file(store) else { return none };
         let mut bytes = Vec::new();
-        let plain = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
-        if !plain || fs::File::open(&path).and_then(|file| file.take(MOST_BYTES as u64).read_to_end(&mut bytes)).is_err() {
+        let is_file = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
+        if !is_file || fs::File::open(&path).and_then(|file| file.take(MOST_BYTES as u64).read_to_end(&mut bytes)).is_err() {
             return none;
         }
         let read: Self = serde_json::from_slice(&bytes).unwrap_or_default();
         let ours = !none.identity.is_empty() && (&read.project, &read.identity) == (&none.project, &none.identity);
-        if ours && read.sealing(store).is_some_and(|seal| seal == read.seal) { read } else { none }
+        if ours { read } else { none }
     }
 
     /// Keeps it.
     pub fn write(mut self, store: &Store) -> Result<(), Problem> {
-        let path = file(store).ok_or_else(|| Problem::unavailable("NOT_FOUND", "this system does not say where settings go"))?;
-        for surplus in [self.bypasses.len(), self.trusted.len()].map(|len| len.saturating_sub(MOST)).into_iter().enumerate() {
-            match surplus {
-                (0, surplus) => drop(self.bypasses.drain(..surplus)),
-                (_, surplus) => drop(self.trusted.drain(..surplus)),
-            }
-        }
-        self.seal = self.sealing(store).unwrap_or_default();
+        let path = file(store).ok_or_else(no_folder)?;
+        keep_newest(&mut self.bypasses);
+        keep_newest(&mut self.commits);
+        keep_newest(&mut self.trusted);
         let bytes = serde_json::to_vec_pretty(&self).map_err(|error| Problem::of_error("OUTPUT", &error))?;
         replace(&path, &bytes)
-    }
-
-    fn sealing(&self, store: &Store) -> Option<String> {
-        let text = serde_json::to_vec(&(&self.project, &self.identity, &self.bypasses, &self.trusted)).ok()?;
-        store.sealing(&text).ok().flatten().map(|seal| format!("{seal:016x}"))
     }
 
     /// Takes all of it back, with its file.
@@ -111,8 +122,16 @@ impl Allowed {
 
     /// The bypass that lifts a guard now. Those that keep this file are never lifted.
     pub fn bypass(&self, guard: &str, now: Time) -> Option<&Bypass> {
-        let lifts = |bypass: &&Bypass| bypass.guard == guard && Time::read(&bypass.until).is_some_and(|until| now < until);
-        self.bypasses.iter().rev().find(lifts).filter(|_| !KEEPERS.contains(&guard))
+        let lifts = |bypass: &&Bypass| bypass.guard == guard && is_before(now, &bypass.until);
+        self.bypasses.iter().rev().find(lifts).filter(|_| guard != PERSON_COMMANDS)
+    }
+
+    /// What lets a finding of the commit check through, by its rule or by its path, in
+    /// a commit on top of `head`.
+    pub fn commit_allowance(&self, rule: &str, path: &str, head: Option<&str>, now: Time) -> Option<&Allowance> {
+        let names = |subject: &str| subject == rule || subject == path || (subject.ends_with('/') && path.starts_with(subject));
+        let holds = |given: &&Allowance| given.head == head.unwrap_or_default() && is_before(now, &given.until) && names(&given.subject);
+        self.commits.iter().rev().find(holds)
     }
 
     /// Whether a guard may run exactly this.
@@ -127,15 +146,48 @@ impl Allowed {
     }
 }
 
+/// The reason given in the environment for one commit.
+pub fn from_environment() -> Option<String> {
+    std::env::var(VARIABLE).ok().map(|given| reason(&given)).filter(|reason| !reason.is_empty())
+}
+
+/// Records that a commit went through with findings, for the reason in the
+/// environment. Nobody was asked, so it is git's user who claims it.
+pub fn allow_commit(project: &Project, why: &str, findings: &[String]) -> Result<(), Problem> {
+    let caller = person::signed(project.history.user_name(), Trust::Agent);
+    let what =
+        format!("a commit was let through by {VARIABLE} (claimed: nobody was asked): {}", text::excerpt(&findings.join("; "), REASON));
+    project.engine.approve(&caller, "commit-check", &what, why)?;
+    Ok(())
+}
+
+/// A reason on one line, as it is kept.
+pub fn reason(given: &str) -> String {
+    text::excerpt(&given.split_whitespace().collect::<Vec<_>>().join(" "), REASON)
+}
+
+/// Whether a time that was kept is yet to come.
+pub fn is_before(now: Time, until: &str) -> bool {
+    Time::read(until).is_some_and(|until| now < until)
+}
+
+fn keep_newest<T>(entries: &mut Vec<T>) {
+    entries.drain(..entries.len().saturating_sub(MOST));
+}
+
 fn file(store: &Store) -> Option<PathBuf> {
     let project = store.place().project.display().to_string();
     Some(user_policy::folder()?.join(FOLDER).join(format!("{:016x}.json", hash_of(project.as_bytes()))))
 }
 
+fn no_folder() -> Problem {
+    Problem::unavailable("NOT_FOUND", "this system does not say where settings go")
+}
+
 /// In one step: half a file would take back what is allowed.
 fn replace(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
-        return Err(Problem::unavailable("NOT_FOUND", "this system does not say where settings go"));
+        return Err(no_folder());
     };
     fs::create_dir_all(folder).map_err(|error| Problem::of_error("OUTPUT", &error))?;
     let written = || {
@@ -155,16 +207,42 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
 mod tests {
     use super::*;
 
+    const UNTIL: &str = "2026-11-15T10:00:00Z";
+
+    fn at(time: &str) -> Time {
+        Time::read(time).expect("a time")
+    }
+
     #[test]
     fn a_bypass_ends_and_never_lifts_what_keeps_it() {
-        let bypass =
-            |guard: &str| Bypass { guard: guard.into(), until: "2026-11-15T10:00:00Z".into(), reason: "x".into(), by: "ada".into() };
+        let bypass = |guard: &str| Bypass { guard: guard.into(), until: UNTIL.into(), reason: "x".into(), by: "ada".into() };
         let allowed =
-            Allowed { bypasses: KEEPERS.iter().map(|guard| bypass(guard)).chain([bypass("no-push")]).collect(), ..Allowed::default() };
-        let at = |time: &str| Time::read(time).expect("a time");
+            Allowed { bypasses: vec![bypass(PERSON_COMMANDS), bypass("no-push")], ..Allowed::default() };
         assert!(allowed.bypass("no-push", at("2026-11-15T09:59:59Z")).is_some());
-        assert!(allowed.bypass("no-push", at("2026-11-15T10:00:00Z")).is_none());
+        assert!(allowed.bypass("no-push", at(UNTIL)).is_none());
         assert!(allowed.bypass("another", at("2026-11-15T09:00:00Z")).is_none());
-        assert!(KEEPERS.iter().all(|guard| allowed.bypass(guard, at("2026-11-15T09:00:00Z")).is_none()));
+        assert!(allowed.bypass(PERSON_COMMANDS, at("2026-11-15T09:00:00Z")).is_none());
+    }
+
+    fn allowing(subject: &str) -> Allowed {
+        let given = Allowance { subject: subject.into(), head: "c0ffee".into(), until: UNTIL.into(), reason: "x".into(), by: "ada".into() };
+        Allowed { commits: vec![given], ..Allowed::default() }
+    }
+
+    #[test]
+    fn an_allowance_names_a_rule_a_file_or_a_folder() {
+        let through = |subject: &str| {
+            allowing(subject).commit_allowance("decision-1", "src/a.ts", Some("c0ffee"), at("2026-11-15T09:00:00Z")).is_some()
+        };
+        assert!(through("decision-1") && through("src/a.ts") && through("src/"));
+        assert!(!through("decision-2") && !through("src/b.ts") && !through("src") && !through("sr"));
+    }
+
+    #[test]
+    fn an_allowance_ends_with_the_next_commit_or_after_its_time() {
+        let through = |head: Option<&str>, now: &str| allowing("src/a.ts").commit_allowance("r", "src/a.ts", head, at(now)).is_some();
+        assert!(through(Some("c0ffee"), "2026-11-15T09:59:59Z"), "a commit that another hook stopped is tried again");
+        assert!(!through(Some("decaf"), "2026-11-15T09:00:00Z") && !through(None, "2026-11-15T09:00:00Z"));
+        assert!(!through(Some("c0ffee"), UNTIL));
     }
 }

@@ -94,6 +94,12 @@ impl Git {
         is_hash && asked().is_ok_and(|status| status.success())
     }
 
+    /// The name git signs commits with here.
+    pub fn user_name(&self) -> Option<String> {
+        let name = String::from_utf8(self.printed(&["config", "user.name"])?).ok()?;
+        Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+    }
+
     /// Which of these files git tracks, relative to the working tree.
     pub fn tracked_of(&self, files: &[String]) -> BTreeSet<String> {
         let listed = self.command().args(["ls-files", "-z", "--"]).args(files).stdout(Stdio::piped()).output();
@@ -155,6 +161,14 @@ impl Git {
         let new = self.printed(&["ls-files", "-z", "--others", "--exclude-standard"])?;
         let names = |printed: &[u8]| String::from_utf8_lossy(printed).split('\0').map(str::to_owned).collect::<Vec<_>>();
         Some(names(&known).into_iter().chain(names(&new)).filter(|name| !name.is_empty()).collect())
+    }
+
+    /// Files under `dir` that git ignores not and that are not as in HEAD.
+    pub fn uncommitted_in(&self, dir: &str) -> Option<Vec<String>> {
+        let known = self.printed_unfiltered(&["diff-index", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "HEAD", "--", dir])?;
+        let known = String::from_utf8_lossy(&known).into_owned();
+        let changed = known.split('\0').filter(|name| !name.is_empty()).map(str::to_owned);
+        Some(changed.chain(self.untracked_in(dir).unwrap_or_default()).collect())
     }
 
     /// Folders of the working tree that are repositories of their own: submodules, and
@@ -306,6 +320,13 @@ impl Git {
     fn hash(&self, words: &[&str]) -> Option<String> {
         let hash = String::from_utf8(self.printed(words)?).ok()?.trim().to_owned();
         (hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(hash)
+    }
+}
+
+impl Git {
+    /// Where this branch left what it follows; none where it follows nothing.
+    pub fn merge_base_with_upstream(&self) -> Option<String> {
+        self.hash(&["merge-base", "HEAD", "@{upstream}"])
     }
 }
 

@@ -31,7 +31,7 @@ pub use folder::FolderText;
 pub(crate) use madr::comment;
 pub use store::{ImportCounts, ImportOutcome, Intent};
 
-use crate::guards::amend::NewGuard;
+use twining_guard::policy::edit::NewGuard;
 use crate::words;
 
 /// Where records come from.

@@ -12,8 +12,8 @@ use twining_store::{PolicyFile, disk::hash_of_key};
 use super::{ImportOutcome, Intent, Source, SourceFile, Unread};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::governance::yaml::{self, Node, Value};
-use crate::guards::amend::{self, NewGuard, quoted};
+use twining_guard::policy::yaml::{self, Node, Value};
+use twining_guard::policy::edit::{self, NewGuard, quoted};
 use crate::learning::alive;
 use crate::words;
 

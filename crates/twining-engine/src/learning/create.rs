@@ -10,8 +10,9 @@ use twining_model::{Refused, limits, text};
 use twining_store::PolicyFile;
 
 use crate::failure::Failure;
-use crate::guards::amend::{self, NewGuard, quoted};
-use crate::guards::{Guards, Level, Standing, Trial};
+use twining_guard::policy::edit::{self, NewGuard, quoted};
+use twining_guard::policy::{Examples, Standing};
+use twining_guard::{Guards, Level};
 use crate::hygiene::Redaction;
 use crate::learning::backtest::Backtest;
 use crate::learning::patterns::{Pattern, ProposalKind};
@@ -139,7 +140,7 @@ fn unwritable(why: String) -> Refused {
 
 /// Refuses a guard that nobody would be asked by.
 pub(crate) fn alive(policy: &str, id: &str) -> Result<(), Failure> {
-    let all = Guards::load(&UserPolicy::default(), &PolicyFile::Text(policy.to_owned()), &guards::NoClauses, Trial::Tried);
+    let all = Guards::load(&UserPolicy::default(), &PolicyFile::Text(policy.to_owned()), Examples::Read);
     match all.guards.iter().find(|guard| guard.id == id).map(|guard| &guard.standing) {
         Some(Standing::Alive) => Ok(()),
         Some(Standing::Dead(why)) => Err(Refused::new("guard", "would be dead").because(why).into()),
@@ -147,7 +148,7 @@ pub(crate) fn alive(policy: &str, id: &str) -> Result<(), Failure> {
     }
 }
 
-fn place(guard: &guards::Guard) -> String {
+fn place(guard: &twining_guard::Guard) -> String {
     format!(".twining/policy.yml:{}", guard.source.line.unwrap_or(1))
 }
 
@@ -164,8 +165,8 @@ fn fields(pattern: &Pattern, input: &CreateGuardInput) -> Result<Vec<(&'static s
             let told = "the pattern names neither a command nor a path; give commands, paths or adds";
             return Err(Refused::new("commands", "must say what the guard is about").because(told).into());
         }
-        match crate::guards::action(tool, &json!({"command": derived, "file_path": derived})) {
-            guards::Action::Shell(_) => {
+        match twining_guard::action(tool, &json!({"command": derived, "file_path": derived})) {
+            twining_guard::ToolAction::Shell(_) => {
                 example = Some(format!("{{blocks: [{}]}}", quoted(derived)));
                 commands = vec![derived.to_owned()];
             }

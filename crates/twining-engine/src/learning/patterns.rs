@@ -9,7 +9,7 @@ use twining_model::{Channel, Refused, Time, Trace, TraceType, Trust, limits};
 use twining_store::{TraceSeen, disk};
 
 use crate::answer::{is_false, within_answer};
-use crate::guards::{Guard, Level};
+use twining_guard::{Guard, Level};
 use crate::words;
 
 /// How often something happens before it is worth a rule.

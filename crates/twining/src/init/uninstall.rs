@@ -9,10 +9,9 @@ use super::receipt::Receipt;
 use super::sheet::Sheet;
 use super::telling::{Outcome, Silence, agreed, tell};
 use super::worktree::Worktree;
-use super::{Host, Reach, Wish, apply, git_ground, ground, home, sweep};
+use super::{Host, Reach, Wish, apply, every_piece, git_ground, ground, home, protect, sweep};
 use crate::allowed::Allowed;
 use crate::desk::Project;
-use crate::hook;
 use crate::locate::FOLDER;
 use crate::person;
 use crate::problem::{Ending, Problem};
@@ -27,7 +26,7 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     let store = project.engine.store();
     let receipt = Receipt::read(store.receipt().map_err(twining_engine::Failure::from)?.as_deref());
     let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
-    let agent = person::agents_hand(&project);
+    let agent = person::agent_shell();
     if !wish.dry_run && agent.is_none() {
         sheet.notes.extend(sweep::told(&sweep::sweep(&project)));
     }
@@ -36,11 +35,14 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
         for host in Host::ALL {
             prove_back(&mut sheet, &receipt, &project, &host.pieces(&ground))?;
         }
-        for piece in Host::ALL.into_iter().flat_map(|host| host.pieces(&ground)).rev() {
+        for piece in every_piece(&ground).into_iter().rev() {
             take_back(&mut sheet, &receipt, &piece)?;
         }
     }
     let git = git_ground(&project, &mut Sheet::new(Path::new("."), None));
+    if let Some(git) = &git {
+        take_back(&mut sheet, &receipt, &protect::codeowners(git, None))?;
+    }
     let guest = worktree.filter(|worktree| !worktree.is_alone(&project, &receipt, git.as_ref()));
     match &guest {
         Some(worktree) => {
@@ -73,7 +75,7 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
         return Ok(tell(wish, &outcome));
     }
     if let Some(why) = agent {
-        return Err(person::needed(&format!("taking Twining away is a person's to do: {why}")));
+        return Err(person::required(&format!("only a person takes Twining away: {why}")));
     }
     if wish.purge && !wish.yes && !std::io::stdin().is_terminal() {
         let problem = Problem::misuse("--purge removes every record, and nobody is there to be asked");
@@ -101,7 +103,6 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     }
     if purged {
         store.purge().map_err(twining_engine::Failure::from)?;
-        hook::forget_project(&project.located.place.project);
         Allowed::forget(store);
     } else {
         let mut left = receipt;

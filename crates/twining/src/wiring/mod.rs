@@ -13,10 +13,11 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
-use twining_engine::guards::{Guard, Guards, Level, Moment, Standing};
+use twining_guard::hosts::{HOSTS, Host};
+use twining_guard::policy::Standing;
+use twining_guard::{EventKind, Guard, Guards, Level};
 
 use crate::desk::Project;
-use crate::hook::{HOSTS, Host};
 use settings::Settings;
 pub use settings::{Wire, matches_tool, split as plain_words, wires};
 use trial::{Throwaway, run};
@@ -103,9 +104,9 @@ fn try_file(
         }
         return wiring;
     }
-    if matches!(host.name, "claude" | "cursor") && gates.iter().any(|wire| !wire.fails_closed) {
-        let switch = if host.name == "claude" { "\"onFailure\": \"block\"" } else { "\"failClosed\": true" };
-        wiring.notes.push(format!("a hook that cannot be started lets the tool run; add {switch}"));
+    if gates.iter().any(|wire| wire.fails_closed) {
+        let what = "a hook that cannot be started stops the tool, so whoever has no `twining` cannot work here";
+        wiring.notes.push(format!("{what}; `twining init` writes it anew"));
     }
     if host.name == "codex" && is_first {
         wiring.notes.push("Codex skips hooks until their hash is trusted; start it once and approve them".to_owned());

@@ -11,7 +11,7 @@ use twining_store::disk;
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::guards::Outcome;
+use twining_guard::hosts::ToolResult;
 use crate::hygiene::redact;
 use crate::workflow::evidence::{FileStates, RunLog, TestLine, TestRun, counts_in};
 use crate::workflow::feature::Status;
@@ -49,7 +49,7 @@ impl Engine {
         checkout: &Path,
         cwd: Option<&str>,
         command: &str,
-        outcome: &Outcome,
+        outcome: &ToolResult,
     ) -> Result<Option<Captured>, Failure> {
         let tests = counts_in(&outcome.output);
         let has_exit_failed = outcome.exit_code.is_some_and(|code| code != 0);

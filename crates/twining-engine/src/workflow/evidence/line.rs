@@ -4,7 +4,8 @@
 
 use std::path::Path;
 
-use crate::guards::{inside, normal, shell_runs};
+use twining_guard::effects::shell::simple_commands;
+use twining_guard::{inside, normal};
 use crate::workflow::evidence::selection::Selection;
 
 /// Programs that print what they are given, look at what is there, or change the shell.
@@ -45,8 +46,11 @@ impl TestLine {
     /// elsewhere. `is_there` tells whether a path of the project exists.
     pub(crate) fn read(line: &str, checkout: &Path, cwd: Option<&str>, is_there: &dyn Fn(&str) -> bool) -> Self {
         let root = checkout.display().to_string();
-        // A line that cannot be read is taken for what its output says.
-        let Ok(commands) = shell_runs(line) else { return Self::default() };
+        let commands = simple_commands(line);
+        if commands.is_empty() {
+            // What cannot be read, or is not known, is taken for what its output says.
+            return Self::default();
+        }
         let mut here = cwd.map(|cwd| normal(&root, cwd));
         let began_outside = cwd.is_none();
         let (mut programs, mut outside, mut last_looks) = (0, Vec::new(), true);

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use crate::guards::Outcome;
+use twining_guard::hosts::ToolResult;
 use crate::testing::{Project, caller};
 use crate::workflow::*;
 use crate::{Failure, ReadInput, UserPolicy};
@@ -98,7 +98,7 @@ fn passed_without_evidence_changes_nothing_and_says_what_to_do() {
     assert_eq!(report(&project, "F1", "coder", "passed", run_of(3)).expect_err("its own judge").code(), "OUT_OF_STEP");
     assert_eq!(on_disk(&project), before);
     // A run that a hook saw serves as well.
-    let outcome = Outcome { exit_code: Some(0), output: "test result: ok. 3 passed; 0 failed".into(), is_unfinished: false };
+    let outcome = ToolResult { exit_code: Some(0), output: "test result: ok. 3 passed; 0 failed".into(), is_unfinished: false };
     project.engine.capture_run(&caller("ada"), project.path(), Some(""), "cargo test", &outcome).expect("records").expect("is a run");
     let updated = project.engine.features(&caller("ada"), project.path(), &update).expect("has evidence");
     assert!(updated.features[0].tested);

@@ -4,7 +4,7 @@ use serde_json::Value;
 use twining_model::EvidenceSource;
 
 use crate::failure::Failure;
-use crate::guards::Outcome;
+use twining_guard::hosts::ToolResult;
 use crate::testing::{Project, caller};
 use crate::workflow::{Captured, EvidenceInput, ReportContext, ReportInput, ReportOutcome};
 
@@ -20,7 +20,7 @@ fn project() -> Project {
 
 fn capture(project: &Project, command: &str, exit_code: Option<i64>, output: &str) -> Option<Captured> {
     project.clock.advance_ms(1000);
-    let outcome = Outcome { exit_code, output: output.into(), is_unfinished: false };
+    let outcome = ToolResult { exit_code, output: output.into(), is_unfinished: false };
     project.engine.capture_run(&caller("ada"), project.path(), Some(""), command, &outcome).expect("records")
 }
 
@@ -168,7 +168,7 @@ fn an_exit_code_after_passing_tests_is_a_failure_with_a_note() {
 #[test]
 fn a_run_that_was_cut_off_has_not_passed() {
     let project = project();
-    let outcome = Outcome { exit_code: None, output: CARGO.into(), is_unfinished: true };
+    let outcome = ToolResult { exit_code: None, output: CARGO.into(), is_unfinished: true };
     let captured = project.engine.capture_run(&caller("ada"), project.path(), Some(""), "cargo test --workspace", &outcome);
     assert_eq!(captured.expect("looks"), None);
 }

@@ -1,0 +1,411 @@
+//! Which records of a base are gone from a head, altered in what they say, or broken.
+//!
+//! Two trees in, differences out; no disk, no git, no clock. Additions are fine
+//! here. What the product itself changes later (a status with its reason, commits,
+//! acknowledgements, archived entries) is no difference.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt;
+
+use memchr::{memchr_iter, memmem};
+use serde_json::{Map, Value};
+use twining_model::text::excerpt;
+
+use super::archived::Archives;
+use super::decision::{self, Surroundings};
+use super::values::{differing, is_blank, text};
+use crate::array;
+use crate::merge::has_markers;
+use crate::tail;
+
+/// Characters of a record that a difference quotes.
+const QUOTED: usize = 80;
+
+/// A file of a tree.
+#[derive(Clone, Copy, Debug)]
+pub struct TreeFile<'a> {
+    /// Its path inside `.twining/`.
+    pub path: &'a str,
+    /// Its content.
+    pub bytes: &'a [u8],
+}
+
+/// What kind of record a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecordKind {
+    /// A line of the blackboard.
+    Entry,
+    /// A line of the traces.
+    Trace,
+    /// A decision's file.
+    Decision,
+    /// A handoff's file.
+    Handoff,
+    /// A turn's file.
+    Turn,
+    /// Entities and relations: observed, and pruned.
+    Graph,
+    /// Lists that are derived from other records, or of who is there.
+    List,
+    /// What people write: policy, settings, knowledge, features.
+    Document,
+}
+
+impl RecordKind {
+    /// The kind of a file inside `.twining/`; none for what git does not track.
+    #[must_use]
+    pub fn of(path: &str) -> Option<Self> {
+        let (folder, name) = path.split_once('/').unwrap_or(("", path));
+        match folder {
+            "" if name == "blackboard.jsonl" => Some(Self::Entry),
+            "" if name == "traces.jsonl" => Some(Self::Trace),
+            "decisions" | "handoffs" if name.starts_with("index.json") => Some(Self::List),
+            "decisions" if name.ends_with(".json") => Some(Self::Decision),
+            "handoffs" if name.ends_with(".json") => Some(Self::Handoff),
+            "turns" if name.ends_with(".json") => Some(Self::Turn),
+            "graph" if name.ends_with(".json") => Some(Self::Graph),
+            "agents" if name.ends_with(".json") => Some(Self::List),
+            "" => Some(Self::Document),
+            _ => None,
+        }
+    }
+
+    /// What people call one.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Entry => "entry",
+            Self::Trace => "trace",
+            Self::Decision => "decision",
+            Self::Handoff => "handoff",
+            Self::Turn => "turn",
+            Self::Graph => "graph file",
+            Self::List => "list",
+            Self::Document => "file",
+        }
+    }
+}
+
+/// What became of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It is no longer there.
+    Gone,
+    /// It says something else in these fields.
+    Altered {
+        /// Names of the fields, sorted.
+        fields: Vec<String>,
+    },
+    /// Its status changed without a record of why.
+    Illegal {
+        /// The status before.
+        from: String,
+        /// The status now.
+        to: String,
+    },
+    /// Two records with one id say different things.
+    Doubled,
+    /// It cannot be read, for this reason.
+    Unparsable(String),
+    /// git left both sides of a merge in it.
+    ConflictMarkers,
+}
+
+/// A record of the base that is not as it was, or one of the head that is broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The file, inside `.twining/`.
+    pub path: String,
+    /// The line in the head, where it is known.
+    pub line: Option<usize>,
+    /// What it is a record of.
+    pub kind: RecordKind,
+    /// Its id, where it has one.
+    pub id: Option<String>,
+    /// What became of it.
+    pub change: Change,
+    /// What it said, in short.
+    pub summary: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (kind, path) = (self.kind.as_str(), &self.path);
+        match &self.id {
+            Some(id) => write!(f, "{kind} {id}")?,
+            None => write!(f, "{kind} `{path}`")?,
+        }
+        if !self.summary.is_empty() {
+            write!(f, " ({})", self.summary)?;
+        }
+        match &self.change {
+            Change::Gone => write!(f, " is gone from `{path}`"),
+            Change::Altered { fields } => write!(f, " was altered: {}", fields.join(", ")),
+            Change::Illegal { from, to } => write!(f, " went from {from} to {to} without a record of why"),
+            Change::Doubled => write!(f, " stands in `{path}` twice, with different content"),
+            Change::Unparsable(why) => write!(f, " cannot be read: {why}"),
+            Change::ConflictMarkers => write!(f, " holds git's conflict markers"),
+        }
+    }
+}
+
+/// Compares two whole trees.
+#[must_use]
+pub fn compare(base: &[TreeFile<'_>], head: &[TreeFile<'_>]) -> Vec<Difference> {
+    compare_changed(base, head, &|_| false)
+}
+
+/// Compares what differs between two trees; `is_in_both` tells which other files
+/// both of them have alike.
+#[must_use]
+pub fn compare_changed(base: &[TreeFile<'_>], head: &[TreeFile<'_>], is_in_both: &dyn Fn(&str) -> bool) -> Vec<Difference> {
+    let before: Tree<'_> = base.iter().map(|file| (file.path, file.bytes)).collect();
+    let after: Tree<'_> = head.iter().map(|file| (file.path, file.bytes)).collect();
+    let mut comparison = Comparison { announced: Vec::new(), superseded: BTreeSet::new(), before, after, is_in_both, found: Vec::new() };
+    comparison.run();
+    comparison.found
+}
+
+type Tree<'a> = BTreeMap<&'a str, &'a [u8]>;
+type Record = Map<String, Value>;
+
+struct Comparison<'a> {
+    before: Tree<'a>,
+    after: Tree<'a>,
+    is_in_both: &'a dyn Fn(&str) -> bool,
+    /// Lines of the board that are new.
+    announced: Vec<&'a [u8]>,
+    /// Decisions that a new or changed one says it supersedes.
+    superseded: BTreeSet<String>,
+    found: Vec<Difference>,
+}
+
+impl<'a> Comparison<'a> {
+    fn run(&mut self) {
+        let paths: BTreeSet<&'a str> = self.before.keys().chain(self.after.keys()).copied().collect();
+        let changed: Vec<(&'a str, RecordKind)> = paths
+            .into_iter()
+            .filter(|path| self.before.get(path) != self.after.get(path))
+            .filter_map(|path| Some((path, RecordKind::of(path)?)))
+            .collect();
+        self.collect_superseded(&changed);
+        // The board first: decisions are announced there.
+        for (path, kind) in changed.iter().filter(|(_, kind)| matches!(kind, RecordKind::Entry | RecordKind::Trace)) {
+            self.lines(path, *kind);
+        }
+        for (path, kind) in changed {
+            match (kind, self.before.get(path).copied(), self.after.get(path).copied()) {
+                (RecordKind::Entry | RecordKind::Trace, ..) => {}
+                (_, _, Some(after)) if has_markers(after) => self.add(path, kind, Change::ConflictMarkers),
+                (RecordKind::Document, _, Some(after)) if path.ends_with(".json") => drop(self.parsed(path, kind, after)),
+                (RecordKind::Graph | RecordKind::List, _, Some(after)) => self.array(path, kind, after),
+                (RecordKind::Decision | RecordKind::Handoff | RecordKind::Turn, before, after) => self.file(path, kind, before, after),
+                _ => {}
+            }
+        }
+    }
+
+    fn collect_superseded(&mut self, changed: &[(&'a str, RecordKind)]) {
+        let decisions = changed.iter().filter(|(_, kind)| *kind == RecordKind::Decision).filter_map(|(path, _)| self.after.get(path));
+        let named = decisions.filter_map(|bytes| object(bytes).ok()).map(|decision| text(&decision, "supersedes").to_owned());
+        self.superseded = named.filter(|id| !id.is_empty()).collect();
+    }
+
+    fn add(&mut self, path: &str, kind: RecordKind, change: Change) {
+        let id = matches!(kind, RecordKind::Decision | RecordKind::Handoff).then(|| stem(path).to_owned());
+        self.found.push(Difference { path: path.to_owned(), line: None, kind, id, change, summary: String::new() });
+    }
+
+    fn parsed(&mut self, path: &str, kind: RecordKind, bytes: &[u8]) -> Option<Value> {
+        let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+        serde_json::from_slice(bytes).map_err(|error| self.add(path, kind, Change::Unparsable(error.to_string()))).ok()
+    }
+
+    fn array(&mut self, path: &str, kind: RecordKind, after: &[u8]) {
+        if path.ends_with(".jsonl") {
+            return;
+        }
+        // Elements that a union merge left twice are joined by every reader.
+        let scanned = array::scan(after);
+        if let Some((line, why)) = scanned.unreadable.into_iter().next() {
+            self.add(path, kind, Change::Unparsable(why));
+            let line = usize::try_from(line).ok();
+            self.found.last_mut().expect("added above").line = line;
+        }
+    }
+
+    fn file(&mut self, path: &str, kind: RecordKind, before: Option<&[u8]>, after: Option<&[u8]>) {
+        let old = before.and_then(|bytes| object(bytes).ok());
+        let Some(after) = after else {
+            let is_pruned = kind == RecordKind::Turn && self.has_new_turn(path);
+            if !is_pruned {
+                self.add(path, kind, Change::Gone);
+                self.quote(old.as_ref());
+            }
+            return;
+        };
+        let new = match object(after) {
+            Ok(new) => new,
+            Err(why) => {
+                self.add(path, kind, Change::Unparsable(why));
+                return self.quote(old.as_ref());
+            }
+        };
+        let mut changes = Vec::new();
+        if kind != RecordKind::Turn && text(&new, "id") != stem(path) {
+            changes.push(Change::Altered { fields: vec!["id".to_owned()] });
+        } else if let Some(old) = &old {
+            changes = self.changes(kind, path, old, &new);
+        }
+        for change in changes {
+            self.add(path, kind, change);
+            self.quote(old.as_ref().or(Some(&new)));
+        }
+    }
+
+    fn changes(&self, kind: RecordKind, path: &str, old: &Record, new: &Record) -> Vec<Change> {
+        let fields = match kind {
+            RecordKind::Decision => {
+                let id = stem(path);
+                let exists = |id: &str| {
+                    let path = format!("decisions/{id}.json");
+                    self.after.contains_key(path.as_str()) || (self.is_in_both)(&path)
+                };
+                let is_announced = self.announced.iter().any(|line| memmem::find(line, id.as_bytes()).is_some());
+                let is_superseded = self.superseded.contains(id);
+                return decision::changes(old, new, &Surroundings { exists: &exists, is_superseded, is_announced });
+            }
+            RecordKind::Handoff => {
+                let free = ["acknowledged_by", "acknowledged_at"].into_iter().filter(|key| is_blank(old.get(*key)));
+                differing(old, new, &free.collect::<Vec<_>>())
+            }
+            // An update says when it was; then only what the turn is of stays.
+            _ if !is_blank(new.get("updated_at")) && old.get("updated_at") != new.get("updated_at") => {
+                let all = differing(old, new, &[]);
+                all.into_iter()
+                    .filter(|field| ["id", "feature_id", "task_id", "turn_number", "timestamp"].contains(&field.as_str()))
+                    .collect()
+            }
+            _ => differing(old, new, &[]),
+        };
+        if fields.is_empty() { Vec::new() } else { vec![Change::Altered { fields }] }
+    }
+
+    /// Whether a turn of the same feature is new or was updated: then older ones may be pruned.
+    fn has_new_turn(&self, path: &str) -> bool {
+        let feature = path.splitn(3, '/').take(2).collect::<Vec<_>>().join("/") + "/";
+        self.after.iter().any(|(other, bytes)| other.starts_with(&feature) && self.before.get(other) != Some(bytes))
+    }
+
+    fn quote(&mut self, record: Option<&Record>) {
+        if let (Some(found), Some(record)) = (self.found.last_mut(), record) {
+            found.summary = excerpt(text(record, "summary"), QUOTED);
+        }
+    }
+
+    fn lines(&mut self, path: &'a str, kind: RecordKind) {
+        let [before, after] = [&self.before, &self.after].map(|tree| tree.get(path).copied().unwrap_or_default());
+        if has_markers(after) {
+            return self.add(path, kind, Change::ConflictMarkers);
+        }
+        let Lines { old, kept, fresh } = Lines::of(before, after);
+        let mut now: HashMap<String, Vec<(usize, Record)>> = HashMap::new();
+        let mut archives = Archives::default();
+        for (line, bytes) in &fresh {
+            match object(bytes) {
+                Ok(record) => {
+                    archives.read_summary(&record);
+                    now.entry(text(&record, "id").to_owned()).or_default().push((*line, record));
+                }
+                Err(why) => {
+                    self.found.push(Difference { line: Some(*line), ..difference(path, kind, None, Change::Unparsable(why), None) });
+                }
+            }
+        }
+        let is_same = now.is_empty() && old.is_empty();
+        let kept = if is_same { Vec::new() } else { kept };
+        let names: HashMap<String, &[u8]> = kept.into_iter().filter_map(|line| Some((id_of(line)?, line))).collect();
+        self.doubled(path, kind, &now, &names);
+        if kind == RecordKind::Entry {
+            self.announced = fresh.iter().map(|(_, bytes)| *bytes).collect();
+            let files = self.after.iter().filter(|(path, _)| path.starts_with("archive/"));
+            files.for_each(|(_, bytes)| archives.read_file(bytes));
+        }
+        for bytes in old {
+            // A line that was no record before says nothing.
+            let Ok(record) = object(bytes) else { continue };
+            let id = text(&record, "id");
+            let same_id = now.get(id).map(Vec::as_slice).unwrap_or_default();
+            let fields: Vec<(usize, Vec<String>)> = same_id.iter().map(|(line, new)| (*line, differing(&record, new, &[]))).collect();
+            let (line, change) = match fields.first() {
+                _ if fields.iter().any(|(_, fields)| fields.is_empty()) || names.contains_key(id) => continue,
+                Some((line, fields)) => (Some(*line), Change::Altered { fields: fields.clone() }),
+                None if kind == RecordKind::Entry && archives.account_for(id, &record) => continue,
+                None => (None, Change::Gone),
+            };
+            self.found.push(Difference { line, ..difference(path, kind, Some(id), change, Some(&record)) });
+        }
+    }
+
+    fn doubled(&mut self, path: &str, kind: RecordKind, now: &HashMap<String, Vec<(usize, Record)>>, kept: &HashMap<String, &[u8]>) {
+        let mut doubled: Vec<(&String, &(usize, Record))> = Vec::new();
+        for (id, records) in now.iter().filter(|(id, _)| !id.is_empty()) {
+            let first = kept.get(id).and_then(|line| object(line).ok());
+            let first = first.as_ref().unwrap_or(&records[0].1);
+            let again = records.iter().find(|(_, other)| !differing(first, other, &[]).is_empty());
+            doubled.extend(again.map(|record| (id, record)));
+        }
+        doubled.sort_by_key(|(_, (line, _))| *line);
+        for (id, (line, record)) in doubled {
+            self.found.push(Difference { line: Some(*line), ..difference(path, kind, Some(id), Change::Doubled, Some(record)) });
+        }
+    }
+}
+
+/// The lines of a file that went, stayed and came; the new ones with their numbers.
+struct Lines<'a> {
+    old: Vec<&'a [u8]>,
+    kept: Vec<&'a [u8]>,
+    fresh: Vec<(usize, &'a [u8])>,
+}
+
+impl<'a> Lines<'a> {
+    fn of(before: &'a [u8], after: &'a [u8]) -> Self {
+        // Nearly always a file was only appended to.
+        if after.starts_with(before) && (before.is_empty() || before.ends_with(b"\n")) {
+            let number = memchr_iter(b'\n', before).count();
+            let fresh = numbered(&after[before.len()..]).map(|(line, bytes)| (line + number, bytes)).collect();
+            return Self { old: Vec::new(), kept: numbered(before).map(|(_, line)| line).collect(), fresh };
+        }
+        let [was, is] = [before, after].map(|bytes| numbered(bytes).map(|(_, line)| line).collect::<HashSet<_>>());
+        let (kept, old) = numbered(before).map(|(_, line)| line).partition(|line| is.contains(line));
+        let fresh = numbered(after).filter(|(_, line)| !was.contains(line)).collect();
+        Self { old, kept, fresh }
+    }
+}
+
+fn numbered(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    (1..).zip(lines).filter(|(_, line)| !line.is_empty())
+}
+
+fn id_of(line: &[u8]) -> Option<String> {
+    tail::id_of(line).or_else(|| array::id_of(std::str::from_utf8(line).ok()?))
+}
+
+fn object(bytes: &[u8]) -> Result<Record, String> {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    serde_json::from_slice::<Record>(bytes).map_err(|error| error.to_string())
+}
+
+fn difference(path: &str, kind: RecordKind, id: Option<&str>, change: Change, record: Option<&Record>) -> Difference {
+    let summary = record.map(|record| excerpt(text(record, "summary"), QUOTED)).unwrap_or_default();
+    let id = id.filter(|id| !id.is_empty()).map(str::to_owned);
+    Difference { path: path.to_owned(), line: None, kind, id, change, summary }
+}
+
+fn stem(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.strip_suffix(".json").unwrap_or(name)
+}

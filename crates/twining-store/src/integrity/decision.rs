@@ -1,0 +1,97 @@
+//! What may become of a decision after it was made: it is linked to commits,
+//! doubted, promoted, superseded or overridden, each with a record of it.
+
+use serde_json::{Map, Value};
+
+use super::compare::Change;
+use super::values::{differing, is_blank, same, text};
+
+type Record = Map<String, Value>;
+
+/// Fields that change later, each by a rule of its own.
+const FREE: [&str; 9] = [
+    "status",
+    "superseded_by",
+    "overridden_by",
+    "override_reason",
+    "override_authority",
+    "history",
+    "commit_hashes",
+    "commits",
+    "merge_clashes",
+];
+/// Characters of a hash that surely name one commit.
+const SHORT_HASH: usize = 7;
+
+/// What the rest of the tree says of a decision.
+pub(super) struct Surroundings<'a> {
+    /// Whether there is a decision with this id.
+    pub(super) exists: &'a dyn Fn(&str) -> bool,
+    /// Whether a decision says that it supersedes this one.
+    pub(super) is_superseded: bool,
+    /// Whether a new entry on the board speaks of it.
+    pub(super) is_announced: bool,
+}
+
+/// What became of a decision against the rules.
+pub(super) fn changes(before: &Record, after: &Record, around: &Surroundings<'_>) -> Vec<Change> {
+    let mut fields = differing(before, after, &FREE);
+    let kept = |field: &str, is_kept: &dyn Fn(&Value, &Value) -> bool| {
+        let of = |record: &Record| record.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
+        let now = of(after);
+        of(before).iter().all(|old| now.iter().any(|new| is_kept(old, new)))
+    };
+    let hash = |value: &Value| value.as_str().or_else(|| value.get("hash")?.as_str()).unwrap_or_default().to_ascii_lowercase();
+    let is_commit = |old: &Value, new: &Value| is_same_commit(&hash(old), &hash(new));
+    fields.extend((!kept("history", &same)).then(|| "history".to_owned()));
+    fields.extend(["commit_hashes", "commits"].into_iter().filter(|field| !kept(field, &is_commit)).map(str::to_owned));
+
+    let successor = text(after, "superseded_by");
+    if successor != text(before, "superseded_by") && (successor.is_empty() || !(around.exists)(successor)) {
+        fields.push("superseded_by".to_owned());
+    }
+    // A second override, by a person, says so in the history.
+    let is_again = is_in_history(before, after, "overridden");
+    let altered = |field: &&str| !is_blank(before.get(*field)) && before.get(*field) != after.get(*field) && !is_again;
+    fields.extend(["overridden_by", "override_reason", "override_authority"].iter().filter(|field| altered(field)).map(|&f| f.to_owned()));
+
+    let mut changes = Vec::new();
+    if !fields.is_empty() {
+        changes.push(Change::Altered { fields });
+    }
+    let status = |record: &Record| record.get("status").and_then(Value::as_str).unwrap_or("active").to_owned();
+    let (from, to) = (status(before), status(after));
+    if from != to && !is_legal(&from, &to, before, after, around) {
+        changes.push(Change::Illegal { from, to });
+    }
+    changes
+}
+
+fn is_legal(from: &str, to: &str, before: &Record, after: &Record, around: &Surroundings<'_>) -> bool {
+    let is_recorded = || is_in_history(before, after, to) || around.is_announced;
+    match (from, to) {
+        ("active", "provisional") => is_recorded() || !is_blank(after.get("merge_clashes")),
+        ("provisional", "active") => is_recorded(),
+        ("active" | "provisional", "superseded") => {
+            let successor = text(after, "superseded_by");
+            around.is_superseded || (!successor.is_empty() && (around.exists)(successor))
+        }
+        ("active" | "provisional" | "superseded", "overridden") => !is_blank(after.get("override_reason")),
+        _ => false,
+    }
+}
+
+/// Whether the history has a new step to this status, with who did it and why.
+fn is_in_history(before: &Record, after: &Record, status: &str) -> bool {
+    let steps = |record: &Record| record.get("history").and_then(Value::as_array).cloned().unwrap_or_default();
+    let known = steps(before);
+    steps(after).iter().filter(|step| !known.iter().any(|old| same(old, step))).any(|step| {
+        let says = |key: &str| !is_blank(step.get(key));
+        step.get("status").and_then(Value::as_str) == Some(status) && says("by") && says("reason")
+    })
+}
+
+fn is_same_commit(one: &str, other: &str) -> bool {
+    let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
+    short == long || (short.len() >= SHORT_HASH && long.starts_with(short))
+}

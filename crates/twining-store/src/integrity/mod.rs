@@ -1,0 +1,17 @@
+//! Integrity: whether the records that git has are still there and say the same.
+//!
+//! Stateless. What git committed is the only witness: a record that a commit has
+//! and that is gone, altered or unreadable now is a [`Difference`]. Nothing is
+//! remembered between two calls, nobody is accused, and nothing is put right here.
+
+mod archived;
+mod compare;
+mod decision;
+mod range;
+#[cfg(test)]
+mod tests;
+mod values;
+mod worktree;
+
+pub use compare::{Change, Difference, RecordKind, TreeFile, compare, compare_changed};
+pub use range::{CommitFiles, GitRange, RangeError, TreeChange, TreeEntry};
