@@ -16,7 +16,7 @@ pub mod policy;
 mod tool_call;
 mod verdict;
 
-pub use checks::claims::{ClaimsOfOthers, Claimant};
+pub use checks::claims::{ClaimOrigin, Claimant, ClaimsOfOthers};
 pub use checks::forbidden_use::{Clause, ForbiddenUse, ruled_out};
 pub use effects::{Effects, Files};
 pub use event::{Event, EventKind, NotebookCell, Replacement, ToolAction};

@@ -56,20 +56,23 @@ struct Line {
     #[serde(default)]
     reason: Option<String>,
     #[serde(default)]
+    since: Option<String>,
+    #[serde(default)]
     until: Option<String>,
 }
 
 impl ClaimsOfOthers {
     /// Reads the file of claims. One that is damaged claims nothing: nobody could
-    /// give back what it holds.
+    /// give back what it holds. A claim of an agent that goes by the asker's own name
+    /// does not hold it where its session is gone.
     #[must_use]
-    pub fn read(bytes: &[u8], asker: &Claimant, now: Time) -> Self {
+    pub fn read(bytes: &[u8], asker: &Claimant, now: Time, is_abandoned: &dyn Fn(&ClaimOrigin<'_>) -> bool) -> Self {
         let Ok(file) = serde_json::from_slice::<File>(bytes) else { return Self::default() };
         let longest = limits::longest_claim(now).as_ms();
         let others = file.claims.into_iter().take(MAX_CLAIMS).filter_map(|line| {
             // Without an end it would never end, and one further off than any may be is nobody's claim.
             let until = line.until.as_deref().and_then(Time::read).filter(|until| *until > now && until.as_ms() <= longest)?;
-            if line.is_of(asker) {
+            if line.is_of(asker) || line.is_namesake_of(asker) && is_abandoned(&line.origin()) {
                 return None;
             }
             let paths: Vec<String> = line.paths.iter().filter_map(|path| claimed_path(path)).collect();
@@ -91,7 +94,24 @@ impl ClaimsOfOthers {
     }
 }
 
+/// The session that made a claim.
+pub struct ClaimOrigin<'a> {
+    /// Its name; empty where it gave none.
+    pub session: &'a str,
+    /// When it made the claim.
+    pub since: Option<Time>,
+}
+
 impl Line {
+    fn origin(&self) -> ClaimOrigin<'_> {
+        ClaimOrigin { session: self.session_id.as_deref().unwrap_or_default(), since: self.since.as_deref().and_then(Time::read) }
+    }
+
+    fn is_namesake_of(&self, asker: &Claimant) -> bool {
+        let agent = self.agent_id.as_deref().unwrap_or("main");
+        agent == "main" && asker.names.is_empty() || asker.names.iter().any(|name| name == agent)
+    }
+
     fn is_of(&self, asker: &Claimant) -> bool {
         let session = self.session_id.as_deref().filter(|session| !session.is_empty());
         let host = session.and_then(|session| session.rsplit_once('@')).and_then(|(_, process)| process.parse().ok());
@@ -163,7 +183,7 @@ mod tests {
 
     fn held(asker: &Claimant, path: &str) -> Option<String> {
         let now = Time::read("2026-01-01T01:00:00.000Z").expect("a time");
-        ClaimsOfOthers::read(FILE.as_bytes(), asker, now).held(path).map(|claim| claim.by)
+        ClaimsOfOthers::read(FILE.as_bytes(), asker, now, &|_| false).held(path).map(|claim| claim.by)
     }
 
     #[test]
@@ -182,6 +202,6 @@ mod tests {
         assert_eq!(held(&me, "web/a").as_deref(), Some("main"));
         let beside = |processes: &[u32]| held(&Claimant { processes: processes.to_vec(), ..me.clone() }, "web/a");
         assert_eq!((beside(&[900, 812, 1]), beside(&[813]).as_deref()), (None, Some("main")), "a server of the same host made it");
-        assert!(ClaimsOfOthers::read(b"{", &me, Time::from_ms(0)).held("src/auth/jwt.rs").is_none());
+        assert!(ClaimsOfOthers::read(b"{", &me, Time::from_ms(0), &|_| false).held("src/auth/jwt.rs").is_none());
     }
 }

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use twining_engine::hygiene::redact_name;
+use twining_engine::learning::Call;
 use twining_engine::{Caller, PostInput};
 use twining_guard::hosts::HookEvent;
-use twining_guard::{Claimant, ClaimsOfOthers, Evaluation, Facts, Guards};
-use twining_model::{Channel, Origin, Trust, text};
+use twining_guard::{ClaimOrigin, Claimant, ClaimsOfOthers, Evaluation, Facts, Guards};
+use twining_model::{Channel, Origin, Time, Trust, text};
 
 use super::evidence::RecordedRuns;
 use super::session_notes::SessionNotes;
@@ -87,7 +88,19 @@ impl HookContext {
         let processes = if bytes.contains(&b'@') { parent_processes() } else { Vec::new() };
         let names = event.agent_id.iter().chain(&event.agent_type).cloned().collect();
         let asker = Claimant { session: self.event.session.clone(), names, processes };
-        ClaimsOfOthers::read(&bytes, &asker, store.ids().now())
+        ClaimsOfOthers::read(&bytes, &asker, store.ids().now(), &|origin| self.is_abandoned(origin))
+    }
+
+    /// Whether the session behind a claim is gone: its server ended, or nothing was heard
+    /// of it since this session began.
+    fn is_abandoned(&self, origin: &ClaimOrigin<'_>) -> bool {
+        if let Some((_, process)) = origin.session.rsplit_once('@') {
+            return cfg!(target_os = "linux") && !std::path::Path::new("/proc").join(process).exists();
+        }
+        let Some(began) = self.notes().began else { return false };
+        let calls = self.project.engine.store().latest_calls().unwrap_or_default();
+        let is_heard = |call: Call| call.session == origin.session && Time::read(&call.at).is_some_and(|at| at >= began);
+        origin.since.is_some_and(|since| since < began) && !calls.iter().filter_map(|line| Call::read(line)).any(is_heard)
     }
 
     /// What hooks remember of the session.

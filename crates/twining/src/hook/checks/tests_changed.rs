@@ -1,6 +1,6 @@
 //! Tests that became fewer, were skipped, edited or emptied. Visible, never a verdict.
 
-use twining_guard::checks::tests_changed::{TestChanges, compare_file, may_have_tests};
+use twining_guard::checks::tests_changed::{TestChanges, compare_file, is_test_file};
 
 use super::{Comparison, Notice, Stage, Weight};
 
@@ -21,7 +21,7 @@ pub fn check(comparison: &Comparison<'_>) -> Vec<Notice> {
 pub fn changes(comparison: &Comparison<'_>) -> TestChanges {
     let is_ours = |path: &&String| comparison.stage == Stage::Commit || (comparison.is_of_turn)(path);
     let paths: Vec<String> =
-        comparison.changed.iter().filter(|path| may_have_tests(path)).filter(is_ours).take(MAX_FILES).cloned().collect();
+        comparison.changed.iter().filter(|path| is_test_file(path)).filter(is_ours).take(MAX_FILES).cloned().collect();
     comparison.prefetch(&paths);
     let mut all = TestChanges::default();
     for path in &paths {
