@@ -159,11 +159,6 @@ impl<'t> FromIterator<(&'t str, Value)> for Fields<'t> {
 }
 
 impl Feature {
-    /// Whether both are equally far, with the same attempts behind them.
-    pub(crate) fn stands_as(&self, other: &Self) -> bool {
-        (self.status, self.tested, self.retries, &self.need) == (other.status, other.tested, other.retries, &other.need)
-    }
-
     /// Paths whose change makes a run stale: its files, and the files its tests are in.
     pub(crate) fn watched(&self) -> impl Iterator<Item = &str> {
         let tests = self.tests.iter().map(|test| test.split("::").next().unwrap_or(test)).filter(|path| path.contains(['/', '.']));

@@ -11,13 +11,15 @@ use twining_store::disk;
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::failure::Failure;
-use twining_guard::hosts::ToolResult;
 use crate::hygiene::redact;
 use crate::workflow::evidence::{FileStates, RunLog, TestLine, TestRun, counts_in};
 use crate::workflow::feature::Status;
 use crate::workflow::files::file_states;
 use crate::workflow::list_on;
+use twining_guard::hosts::ToolResult;
 
+/// The note of the last command that went to the background.
+const BACKGROUND: &str = "background-command";
 /// Paths whose state is kept with one run.
 const MOST_PATHS: usize = 256;
 
@@ -41,8 +43,8 @@ impl Captured {
 impl Engine {
     /// Records a command that a host ran, if its output shows that it ran tests; else
     /// none. `cwd` is the folder it began in, from the top of the working tree; none
-    /// where that is outside. Where `command` went to the background, its output comes
-    /// with a later call of the same command.
+    /// where that is outside. A command that goes on in the background is remembered:
+    /// its output comes later, with an empty `command`.
     pub fn capture_run(
         &self,
         caller: &Caller,
@@ -51,6 +53,9 @@ impl Engine {
         command: &str,
         outcome: &ToolResult,
     ) -> Result<Option<Captured>, Failure> {
+        if outcome.is_unfinished && !command.is_empty() && self.store().exists()? {
+            self.store().leave_note(BACKGROUND, command.as_bytes())?;
+        }
         let tests = counts_in(&outcome.output);
         let has_exit_failed = outcome.exit_code.is_some_and(|code| code != 0);
         // A run that was cut off may have failed, and has not passed.
@@ -58,8 +63,9 @@ impl Engine {
         if is_cut_off || (tests.is_none() && !has_exit_failed) || !self.store().exists()? {
             return Ok(None);
         }
-        let recorded = text::excerpt(&redact(command).0, limits::ELEMENT_BYTES);
-        let line = TestLine::read(command, checkout, cwd, &|path| !matches!(disk::state_inside(checkout, path, 1, 0), Ok(None)));
+        let command = if command.is_empty() { self.background_command()? } else { command.to_owned() };
+        let recorded = text::excerpt(&redact(&command).0, limits::ELEMENT_BYTES);
+        let line = TestLine::read(&command, checkout, cwd, &|path| !matches!(disk::state_inside(checkout, path, 1, 0), Ok(None)));
         if line.only_looks || (tests.is_none() && !(line.has_exit_code && self.was_counted(&recorded)?)) {
             return Ok(None);
         }
@@ -83,6 +89,11 @@ impl Engine {
         };
         self.append_line(run.to_line())?;
         Ok(Some(Captured { run }))
+    }
+
+    fn background_command(&self) -> Result<String, Failure> {
+        let note = self.store().note(BACKGROUND)?.unwrap_or_else(|| b"a background command".to_vec());
+        Ok(String::from_utf8_lossy(&note).into_owned())
     }
 
     /// Whether the same command was recorded as a run with counts: if it now ends

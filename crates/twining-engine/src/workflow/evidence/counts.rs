@@ -6,6 +6,7 @@
 //! the output of other tools count nothing.
 
 use crate::governance::TestCounts;
+use crate::workflow::evidence::is_one_of;
 
 /// Bytes at the end of an output that are read: summaries come last.
 const TAIL: usize = 256 * 1024;
@@ -42,7 +43,7 @@ struct Tally {
     /// Test Anything Protocol: lines count where a plan was printed.
     has_plan: bool,
     tap: TestCounts,
-    /// Tables drawn with boxes (Cypress, Newman).
+    /// The last line or row of a table (Cypress, Newman).
     table: Option<TestCounts>,
 }
 
@@ -52,23 +53,21 @@ impl Tally {
         if self.add_go(line) || self.add_tap(trimmed) || self.add_table(trimmed) {
             return;
         }
-        let Some(summary) = read_line(trimmed) else { return self.end_of_unittest(trimmed) };
-        match summary {
-            Summary::Ran(tests) => {
+        match read_line(trimmed) {
+            Some(Summary::Ran(tests)) => {
                 self.close_ran(0);
                 self.ran = Some(tests);
             }
-            Summary::Executed(counts) => {
-                let larger = self.executed.filter(|known| known.run > counts.run);
-                self.executed = Some(larger.unwrap_or(counts));
+            Some(Summary::Executed(counts)) => self.executed = self.executed.filter(|known| known.run > counts.run).or(Some(counts)),
+            Some(Summary::Counts(counts)) if counts.passed == 0 && self.ran.is_some_and(|ran| ran >= counts.failed) => {
+                self.close_ran(counts.failed);
             }
-            Summary::Counts(counts) if counts.passed == 0 && self.ran.is_some_and(|ran| ran >= counts.failed) => {
-                self.close_ran(counts.failed)
-            }
-            Summary::Counts(counts) => {
+            Some(Summary::Counts(counts)) => {
                 self.ran = None;
                 self.summed = Some(sum(self.summed.unwrap_or_default(), counts));
             }
+            None if trimmed == "result: fail" => self.close_ran(1),
+            None => {}
         }
     }
 
@@ -79,70 +78,48 @@ impl Tally {
         }
     }
 
-    fn end_of_unittest(&mut self, line: &str) {
-        match line {
-            "ok" | "result: pass" => self.close_ran(0),
-            "result: fail" => self.close_ran(1),
-            _ => {}
-        }
-    }
-
     fn add_go(&mut self, line: &str) -> bool {
-        let is_package = line.starts_with("ok \t") || line.starts_with("ok  \t") || line.starts_with("fail\t");
-        let is_empty = line.contains("[no test files]") || line.contains("[no tests to run]");
-        if is_package || is_empty {
-            let failed = u64::from(line.starts_with("fail\t"));
-            let one = if is_empty { TestCounts::default() } else { counts(1 - failed, failed) };
-            self.packages = Some(sum(self.packages.unwrap_or_default(), one));
+        let has_failed = line.starts_with("fail\t") || line.starts_with("--- fail: ");
+        let one = counts(u64::from(!has_failed), u64::from(has_failed));
+        let package = if line.contains("[no test files]") || line.contains("[no tests to run]") { TestCounts::default() } else { one };
+        if line.starts_with("--- pass: ") || line.starts_with("--- fail: ") {
+            self.go_tests = sum(self.go_tests, one);
+        } else if package.run == 0 || line.starts_with("ok  \t") || line.starts_with("fail\t") {
+            self.packages = Some(sum(self.packages.unwrap_or_default(), package));
+        } else {
+            return false;
         }
-        let single = match () {
-            () if line.starts_with("--- pass: ") => counts(1, 0),
-            () if line.starts_with("--- fail: ") => counts(0, 1),
-            () => return is_package || is_empty,
-        };
-        self.go_tests = sum(self.go_tests, single);
         true
     }
 
     fn add_tap(&mut self, line: &str) -> bool {
-        let is_numbered = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
-        if let Some(most) = line.strip_prefix("1..") {
-            self.has_plan |= is_numbered(most);
+        let is_numbered = |rest: &&str| rest.starts_with(|c: char| c.is_ascii_digit());
+        if line.strip_prefix("1..").filter(is_numbered).is_some() {
+            self.has_plan = true;
             return true;
         }
-        let (failed, rest) = match (line.strip_prefix("not ok "), line.strip_prefix("ok ")) {
-            (Some(rest), _) => (true, rest),
-            (_, Some(rest)) => (false, rest),
-            _ => return false,
-        };
-        if is_numbered(rest) && !rest.contains("# skip") && !rest.contains("# todo") {
-            self.tap = sum(self.tap, counts(u64::from(!failed), u64::from(failed)));
-        }
-        is_numbered(rest)
-    }
-
-    /// A row between box lines, or Cypress' last line with its columns time, tests,
-    /// passing, failing, pending, skipped.
-    fn add_table(&mut self, line: &str) -> bool {
-        let number = |word: Option<&&str>| word.and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
-        if line.contains("all specs passed!") || (line.starts_with('✖') && line.contains(" failed (")) {
-            let columns: Vec<&str> = line.split_whitespace().rev().collect();
-            self.table = Some(counts(number(columns.get(3)), number(columns.get(2))));
-            return true;
-        }
-        let Some(row) = line.strip_prefix('│') else { return false };
-        let cells: Vec<&str> = row.split(['│', ':']).map(str::trim).collect();
-        let known = self.table.unwrap_or_default();
-        match cells.first().copied() {
-            Some("passing") => self.table = Some(sum(known, counts(number(cells.get(1)), 0))),
-            Some("failing") => self.table = Some(sum(known, counts(0, number(cells.get(1))))),
-            Some("assertions") => {
-                let failed = number(cells.get(2));
-                self.table = Some(sum(known, counts(number(cells.get(1)).saturating_sub(failed), failed)));
-            }
-            _ => {}
+        let Some(rest) = line.strip_prefix("not ").unwrap_or(line).strip_prefix("ok ").filter(is_numbered) else { return false };
+        if !rest.contains("# skip") && !rest.contains("# todo") {
+            let failed = u64::from(line.starts_with("not "));
+            self.tap = sum(self.tap, counts(1 - failed, failed));
         }
         true
+    }
+
+    fn add_table(&mut self, line: &str) -> bool {
+        if let Some(row) = line.strip_prefix('│') {
+            let cells: Vec<&str> = row.split('│').map(str::trim).collect();
+            if let ["assertions", executed, failed, ..] = cells[..] {
+                let (executed, failed) = (executed.parse().unwrap_or(0), failed.parse().unwrap_or(0));
+                self.table = Some(counts(u64::saturating_sub(executed, failed), failed));
+            }
+            return true;
+        }
+        let is_total = line.contains("all specs passed!") || (line.starts_with('✖') && line.contains(" failed ("));
+        if is_total {
+            self.table = Pairs::read(line).ok().and_then(|pairs| pairs.counts());
+        }
+        is_total
     }
 
     fn total(mut self) -> Option<TestCounts> {
@@ -163,18 +140,16 @@ enum Summary {
 
 /// A summary line in lower case.
 fn read_line(line: &str) -> Option<Summary> {
-    const NONE: [&str; 6] =
-        ["no tests ran", "no tests found", "no test files found", "no tests were found", "collected 0 items", "no-source"];
-    if NONE.iter().any(|words| line.contains(words)) && !line.starts_with("> task :compile") {
+    let none = ["no tests ran", "no tests found", "no test files found", "no tests were found", "collected 0 items", "test no-source"];
+    if none.iter().any(|words| line.contains(words)) {
         return Some(Summary::Counts(TestCounts::default()));
     }
     // Maven counts each class before it counts all of them.
     if line.contains("time elapsed") {
         return None;
     }
-    if let Some((files, rest)) = line.split_once(", tests=").filter(|(files, _)| files.starts_with("files=")) {
-        let tests = rest.split(',').next().unwrap_or(files);
-        return tests.parse().ok().map(Summary::Ran);
+    if let Some((_, tests)) = line.split_once(", tests=").filter(|_| line.starts_with("files=")) {
+        return tests.split(',').next()?.parse().ok().map(Summary::Ran);
     }
     if let Some((marks, _)) = line.rsplit_once(": ").filter(|(_, end)| matches!(*end, "all tests passed!" | "some tests failed.")) {
         let mark = |sign: char| marks.split(' ').find_map(|word| word.strip_prefix(sign)?.parse().ok()).unwrap_or(0);
@@ -184,7 +159,7 @@ fn read_line(line: &str) -> Option<Summary> {
     let bare = bare.split(", duration:").next().unwrap_or(bare);
     let bare = bare.strip_prefix("build summary: ").and_then(|steps| steps.split_once(';')).map_or(bare, |(_, tests)| tests);
     if let Some(at) = bare.find("executed ") {
-        return Pairs::read(&bare[at..]).ok()?.counts().map(Summary::Executed);
+        return Pairs::read(bare).or_else(|_| Pairs::read(&bare[at..])).ok()?.counts().map(Summary::Executed);
     }
     // Behind the name of a container or a task: `app-1  | 3 passed`, `web:test: Tests: 3 passed`.
     let unnamed = || bare.split_once("| ").or_else(|| bare.split_once(": ").filter(|(name, _)| name.ends_with("test")));
@@ -192,10 +167,8 @@ fn read_line(line: &str) -> Option<Summary> {
         Err(Rejected::UnknownWord) => Pairs::read(unnamed()?.1).ok()?,
         read => read.ok()?,
     };
-    match pairs.counts() {
-        Some(counts) => Some(Summary::Counts(counts)),
-        None => pairs.total.filter(|_| bare.starts_with("ran ") || bare.contains("| ran ")).map(Summary::Ran),
-    }
+    let ran = || pairs.total.filter(|_| bare.starts_with("ran ") || bare.contains("| ran "));
+    pairs.counts().map(Summary::Counts).or_else(|| ran().map(Summary::Ran))
 }
 
 /// What a word in a summary says of the number beside it.
@@ -212,36 +185,30 @@ enum Label {
     Filler,
 }
 
-impl Label {
-    fn is_outcome(self) -> bool {
-        matches!(self, Self::Passed | Self::Failed | Self::Error | Self::Skipped)
-    }
-}
+const LABELS: [(Label, &str); 8] = [
+    (Label::Passed, "passed passing pass passes succeeded successes success successful"),
+    (Label::Failed, "failed failing fail fails failure failures"),
+    (Label::Error, "error errors"),
+    (Label::Skipped, "skipped skip skips pending ignored todo canceled cancelled excluded xfailed"),
+    (Label::Total, "tests test doctests doctest examples example specs spec scenarios scenario runs run cases total completed"),
+    (
+        Label::OtherUnit,
+        "files file suites suite assertions assertion snapshots steps step features feature warnings warning warn unexpected deselected \
+         xpassed rerun measured filtered flaky leaky slow interrupted incomplete risky deprecated deprecations issue issues projects",
+    ),
+    (Label::Time, "s ms sec secs second seconds m min minutes time took duration"),
+    (Label::Filler, "in of out with and all ok result summary ran executed after from containing done locally at finished"),
+];
 
 fn label(word: &str) -> Option<Label> {
-    Some(match word {
-        "passed" | "passing" | "pass" | "passes" | "succeeded" | "successes" | "success" | "successful" => Label::Passed,
-        "failed" | "failing" | "fail" | "fails" | "failure" | "failures" => Label::Failed,
-        "error" | "errors" => Label::Error,
-        "skipped" | "skip" | "skips" | "pending" | "ignored" | "todo" | "canceled" | "cancelled" | "excluded" | "xfailed" => Label::Skipped,
-        "tests" | "test" | "doctests" | "doctest" | "examples" | "example" | "specs" | "spec" | "scenarios" | "scenario" | "runs"
-        | "run" | "cases" | "total" | "completed" => Label::Total,
-        "files" | "file" | "suites" | "suite" | "assertions" | "assertion" | "snapshots" | "steps" | "step" | "features" | "feature"
-        | "warnings" | "warning" | "warn" | "unexpected" | "deselected" | "xpassed" | "rerun" | "measured" | "filtered" | "flaky"
-        | "leaky" | "slow" | "interrupted" | "incomplete" | "risky" | "deprecated" | "deprecations" | "issue" | "issues" | "projects" => {
-            Label::OtherUnit
-        }
-        "s" | "ms" | "sec" | "secs" | "second" | "seconds" | "m" | "min" | "minutes" | "time" | "took" | "duration" => Label::Time,
-        "in" | "of" | "out" | "with" | "and" | "all" | "ok" | "result" | "summary" | "build" | "ran" | "executed" | "after" | "from"
-        | "containing" | "done" | "locally" | "failed!" | "usr" | "sys" | "cpu" | "wallclock" | "finished" | "at" | "did" | "not" => {
-            Label::Filler
-        }
-        _ => return None,
-    })
+    LABELS.iter().find(|(_, words)| is_one_of(words, word)).map(|(label, _)| *label)
+}
+
+fn is_outcome(label: Label) -> bool {
+    matches!(label, Label::Passed | Label::Failed | Label::Error | Label::Skipped)
 }
 
 /// Why a line is no summary of tests.
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Rejected {
     UnknownWord,
     OtherUnit,
@@ -258,107 +225,90 @@ struct Pairs {
     /// An outcome without a number: `OK (5 tests, …)`, `All 3 tests passed`.
     says_passed: bool,
     has_time: bool,
-    /// Numbers that were read, of any kind.
-    seen: usize,
+    has_number: bool,
 }
+
+/// A number, of how many, and the words about it.
+type Numbered = (u64, Option<u64>, Vec<Label>);
 
 impl Pairs {
     fn read(line: &str) -> Result<Self, Rejected> {
         let spaced = line.replace('=', " ").replace(" / ", ",").replace(" and ", ",");
         let mut pairs = Self::default();
-        for segment in spaced.split([',', ';', '|', '(', ')', '[', ']', '{', '}']) {
-            pairs.read_segment(segment)?;
-        }
+        spaced.split([',', ';', '|', '(', ')', '[', ']', '{', '}']).try_for_each(|segment| pairs.read_segment(segment))?;
         Ok(pairs)
     }
 
     fn read_segment(&mut self, segment: &str) -> Result<(), Rejected> {
-        let mut labels: Vec<Label> = Vec::new();
-        let mut numbers: Vec<(u64, Option<u64>, Vec<Label>)> = Vec::new();
+        let said_before = self.says_passed;
+        let mut before: Vec<Label> = Vec::new();
+        let mut numbers: Vec<Numbered> = Vec::new();
         let mut after_of = false;
-        for word in segment.split_whitespace().map(|word| word.trim_matches(DECORATION)).filter(|word| !word.is_empty()) {
-            if let Some((number, of)) = number(word) {
-                match numbers.last_mut().filter(|_| after_of) {
-                    // `1 out of 12 tests failed`: the words that follow are about the 1.
-                    Some((_, total, _)) => *total = Some(number),
-                    None => numbers.push((number, of, Vec::new())),
+        for word in segment.split_whitespace().map(|word| word.trim_matches(is_decoration)).filter(|word| !word.is_empty()) {
+            match (number(word), numbers.last_mut()) {
+                // `1 out of 12 tests failed`: the words that follow are about the 1.
+                (Some((total, _)), Some(last)) if after_of => last.1 = Some(total),
+                (Some((number, of)), _) => numbers.push((number, of, Vec::new())),
+                (None, _) if is_duration(word) => self.has_time = true,
+                (None, last) => {
+                    let label = label(word).ok_or(Rejected::UnknownWord)?;
+                    self.has_time |= label == Label::Time;
+                    self.says_passed |= matches!(word, "ok" | "done") || label == Label::Passed;
+                    last.map_or(&mut before, |(_, _, own)| own).push(label);
                 }
-            } else if is_duration(word) {
-                self.has_time = true;
-            } else {
-                let label = label(word).ok_or(Rejected::UnknownWord)?;
-                self.has_time |= label == Label::Time;
-                self.says_passed |= matches!(word, "ok" | "done") || label == Label::Passed;
-                numbers.last_mut().map_or(&mut labels, |(_, _, own)| own).push(label);
             }
             after_of = word == "of";
         }
         if let Some((_, _, own)) = numbers.first_mut() {
             // `test result: FAILED. 2 passed`: the word behind the number is about the number.
-            let has_outcome = own.iter().any(|label| label.is_outcome());
-            own.extend(labels.into_iter().filter(|label| !has_outcome || !label.is_outcome()));
-        } else if labels.contains(&Label::OtherUnit) && self.seen == 0 && !self.says_passed {
+            let is_told = own.iter().any(|label| is_outcome(*label) || *label == Label::Total);
+            own.extend(before.iter().filter(|label| !is_told || !is_outcome(**label)));
+        }
+        let units = numbers.first().map_or(&before, |(_, _, own)| own);
+        // `Test Suites: 1 passed, 1 total` is about suites to its end.
+        if units.contains(&Label::OtherUnit) && !self.has_number && !said_before {
             return Err(Rejected::OtherUnit);
         }
-        for (number, of, labels) in numbers {
-            let is_first = self.seen == 0 && !self.says_passed_before(&labels);
-            self.seen += 1;
-            self.take(number, of, &labels, is_first)?;
-        }
+        self.has_number |= !numbers.is_empty();
+        numbers.into_iter().for_each(|numbered| self.take(numbered));
         Ok(())
     }
 
-    /// Whether an outcome was named before this number and not by its own words.
-    fn says_passed_before(&self, labels: &[Label]) -> bool {
-        self.says_passed && !labels.contains(&Label::Passed)
-    }
-
-    fn take(&mut self, number: u64, of: Option<u64>, labels: &[Label], is_first: bool) -> Result<(), Rejected> {
+    fn take(&mut self, (number, of, labels): Numbered) {
         let has = |label| labels.contains(&label);
-        if has(Label::OtherUnit) {
-            // `Test Suites: 1 passed, 1 total` is about suites to its end.
-            return if is_first { Err(Rejected::OtherUnit) } else { Ok(()) };
-        }
-        let add = |to: &mut Option<u64>, number: u64| *to = Some(to.unwrap_or(0).saturating_add(number));
+        let add = |to: &mut Option<u64>| *to = Some(to.unwrap_or(0).saturating_add(number));
         match () {
-            () if has(Label::Failed) => add(&mut self.failed, number),
-            () if has(Label::Error) => add(&mut self.errors, number),
-            () if has(Label::Passed) => add(&mut self.passed, number),
+            () if has(Label::OtherUnit) => return,
+            () if has(Label::Failed) => add(&mut self.failed),
+            () if has(Label::Error) => add(&mut self.errors),
+            () if has(Label::Passed) => add(&mut self.passed),
             () if has(Label::Skipped) => self.skipped = self.skipped.saturating_add(number),
-            () if has(Label::Time) => self.has_time = true,
-            () if has(Label::Total) && of.is_none() => add(&mut self.total, number),
+            () if has(Label::Time) => {}
+            () if has(Label::Total) => return add(&mut self.total),
             () => {}
         }
-        if let Some(of) = of.filter(|_| !has(Label::Total) || has(Label::Passed) || has(Label::Failed)) {
-            self.total = self.total.max(Some(of));
-        } else if of.is_some() {
-            add(&mut self.total, number);
-        }
-        Ok(())
+        self.total = of.map_or(self.total, |of| self.total.max(Some(of)));
     }
 
     fn counts(&self) -> Option<TestCounts> {
         // `1 error` alone is a compiler's.
         let errors = self.errors.filter(|_| self.has_time || self.passed.or(self.failed).or(self.total).is_some());
-        let failed = match (self.failed, errors) {
-            (None, None) => None,
-            (failed, errors) => Some(failed.unwrap_or(0).saturating_add(errors.unwrap_or(0))),
-        };
+        let failed = self.failed.or(errors).map(|_| self.failed.unwrap_or(0).saturating_add(errors.unwrap_or(0)));
         let rest = |failed: u64| Some(self.total?.saturating_sub(failed).saturating_sub(self.skipped));
         match (self.passed, failed) {
             (Some(passed), failed) => Some(counts(passed, failed.unwrap_or(0))),
-            (None, Some(failed)) if failed > 0 || self.total.is_some() => Some(counts(rest(failed).unwrap_or(0), failed)),
-            (None, None) if self.says_passed => rest(0).map(|passed| counts(passed, 0)),
             // `0 failures, 0 errors` belongs to a line before it.
-            (None, Some(0)) if self.errors.is_some() => Some(TestCounts::default()),
-            _ => None,
+            (None, Some(0)) if self.total.is_none() => self.errors.map(|_| TestCounts::default()),
+            (None, Some(failed)) => Some(counts(rest(failed).unwrap_or(0), failed)),
+            (None, None) if self.says_passed => rest(0).map(|passed| counts(passed, 0)),
+            (None, None) => None,
         }
     }
 }
 
-/// Characters around words.
-const DECORATION: [char; 26] =
-    ['=', ':', '.', '!', '#', '*', '-', '–', '—', '>', '<', '"', '\'', '`', '✓', '✔', '✗', '✘', '✖', '×', 'ℹ', '•', '●', '▶', '~', '│'];
+fn is_decoration(c: char) -> bool {
+    c == 'ℹ' || (!c.is_alphanumeric() && !matches!(c, '%' | '/'))
+}
 
 /// A number, or a fraction: `5/5`.
 fn number(word: &str) -> Option<(u64, Option<u64>)> {
@@ -370,8 +320,8 @@ fn number(word: &str) -> Option<(u64, Option<u64>)> {
 
 /// `0.12s`, `20ms`, `1.2m`, `00:01`, `100%`.
 fn is_duration(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_ascii_digit())
-        && word.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ':' | '%' | 's' | 'm' | 'h' | 'n' | 'µ' | 'u'))
+    let is_part = |c: char| c.is_ascii_digit() || matches!(c, '.' | ':' | '%' | 's' | 'm' | 'h' | 'n' | 'µ');
+    word.starts_with(|c: char| c.is_ascii_digit()) && word.chars().all(is_part)
 }
 
 fn counts(passed: u64, failed: u64) -> TestCounts {
@@ -380,25 +330,15 @@ fn counts(passed: u64, failed: u64) -> TestCounts {
 
 /// Both counts together.
 pub(crate) fn sum(one: TestCounts, other: TestCounts) -> TestCounts {
-    TestCounts {
-        run: one.run.saturating_add(other.run),
-        passed: one.passed.saturating_add(other.passed),
-        failed: one.failed.saturating_add(other.failed),
-    }
+    let add = u64::saturating_add;
+    TestCounts { run: add(one.run, other.run), passed: add(one.passed, other.passed), failed: add(one.failed, other.failed) }
 }
 
 /// A line without the escape sequences that colour it.
 fn without_escapes(line: &str) -> String {
-    let mut shown = String::with_capacity(line.len());
-    let mut chars = line.chars();
-    while let Some(c) = chars.next() {
-        if c == '\u{1b}' {
-            chars.by_ref().find(char::is_ascii_alphabetic);
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
+    let mut parts = line.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |shown, part| shown + part.split_once(|c: char| c.is_ascii_alphabetic()).map_or("", |(_, rest)| rest))
 }
 
 #[cfg(test)]

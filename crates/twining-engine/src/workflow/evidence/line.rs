@@ -4,9 +4,10 @@
 
 use std::path::Path;
 
+use crate::workflow::evidence::is_one_of;
+use crate::workflow::evidence::selection::Selection;
 use twining_guard::effects::shell::simple_commands;
 use twining_guard::{inside, normal};
-use crate::workflow::evidence::selection::Selection;
 
 /// Programs that print what they are given, look at what is there, or change the shell.
 const LOOKS: &str = "echo printf cat bat head tail less more grep egrep fgrep rg ag sed awk gawk jq yq ls tree wc sort uniq cut tr \
@@ -19,14 +20,10 @@ const REMOTE: &str = "docker docker-compose podman nerdctl kubectl ssh vagrant w
 /// Options that send a program to another folder.
 const FOLDER_OPTIONS: &str = "-C --prefix --manifest-path --cwd --dir --rootdir --project-directory";
 /// Options with an expression over the names of tests.
-const FILTER_OPTIONS: &str = "-k -t -g -E -run --run --grep --fgrep --test --tests --filter --testNamePattern --test-name-pattern \
+const FILTER_OPTIONS: &str = "-k -t -g -E -run --run --grep --fgrep --test --tests --testNamePattern --test-name-pattern \
     --testPathPattern -Dtest --only-testing --match";
 /// Shells, whose first argument is a script and no test.
 const SHELLS: &str = "bash sh zsh dash";
-
-fn is_one_of(names: &str, word: &str) -> bool {
-    names.split(' ').any(|name| name == word)
-}
 
 /// What is known of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -61,3 +61,8 @@ impl std::fmt::Display for VerifiedBy {
         if parts.is_empty() { Ok(()) } else { write!(f, ": {}", parts.join(", ")) }
     }
 }
+
+/// Whether a word is in a list of words.
+fn is_one_of(names: &str, word: &str) -> bool {
+    names.split(' ').any(|name| name == word)
+}

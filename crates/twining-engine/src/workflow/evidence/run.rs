@@ -31,7 +31,6 @@ pub struct TestRun {
     /// When it had ended; for a run with reports, when the oldest of them was written.
     pub at: Time,
     /// The feature it was for; any, if it does not say.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub feature: Option<String>,
     /// Who ran it.
     pub agent: String,
@@ -40,22 +39,17 @@ pub struct TestRun {
     /// What was run.
     pub command: String,
     /// Its exit code, where it is that of the tests.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
     /// How many tests ran.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestCounts>,
     /// Which tests it ran, as far as its line says.
-    #[serde(skip_serializing_if = "Selection::is_all")]
     pub selection: Selection,
     /// Why it shows nothing, as a sentence without its full stop.
-    #[serde(skip_serializing_if = "Option::is_none", alias = "void")]
+    #[serde(alias = "void")]
     pub problem: Option<String>,
     /// What a reviewer should know of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The features' files when it was recorded.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tree: FileStates,
 }
 
@@ -86,10 +80,8 @@ pub struct AttemptReport {
     /// What happened.
     pub outcome: String,
     /// In their words.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub summary: String,
     /// The run it is based on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
 }
 

@@ -6,10 +6,10 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use twining_guard::hosts::ToolResult;
 use crate::testing::{Project, caller};
 use crate::workflow::*;
 use crate::{Failure, ReadInput, UserPolicy};
+use twining_guard::hosts::ToolResult;
 
 fn add(project: &Project, id: &str, files: &[&str]) {
     let input = FeaturesInput {

@@ -4,9 +4,9 @@ use serde_json::Value;
 use twining_model::EvidenceSource;
 
 use crate::failure::Failure;
-use twining_guard::hosts::ToolResult;
 use crate::testing::{Project, caller};
 use crate::workflow::{Captured, EvidenceInput, ReportContext, ReportInput, ReportOutcome};
+use twining_guard::hosts::ToolResult;
 
 fn project() -> Project {
     let project = Project::new();
@@ -163,6 +163,17 @@ fn an_exit_code_after_passing_tests_is_a_failure_with_a_note() {
     );
     let run = run.expect("is a run").run;
     assert_eq!((run.has_failed(), run.note.as_deref()), (true, Some("exit code 2 after all tests passed")));
+}
+
+#[test]
+fn the_output_of_a_background_command_is_a_run_of_it() {
+    let project = project();
+    let begun = ToolResult { exit_code: None, output: "Command running in background with ID: b1".into(), is_unfinished: true };
+    let captured = project.engine.capture_run(&caller("ada"), project.path(), Some(""), "pytest -q", &begun);
+    assert_eq!(captured.expect("looks"), None);
+    let run = capture(&project, "", None, PYTEST).expect("is a run").run;
+    assert_eq!((run.command.as_str(), run.has_failed()), ("pytest -q", false));
+    report_passed(&project).expect("is evidence");
 }
 
 #[test]

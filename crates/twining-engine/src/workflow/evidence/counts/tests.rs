@@ -50,6 +50,8 @@ outputs! {
     pest: "  Tests:    1 failed, 4 passed (9 assertions)\n  Duration: 0.12s" => Some((4, 1));
     maven: "[INFO] Tests run: 2, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 1 s - in A\n[INFO] Results:\n[ERROR] Tests run: 5, Failures: 1, Errors: 1, Skipped: 1" => Some((2, 2));
     gradle: "7 tests completed, 2 failed, 1 skipped" => Some((4, 2));
+    gradle_test_logger: "SUCCESS: Executed 12 tests in 1.2s" => Some((12, 0));
+    gradle_test_logger_that_failed: "FAILURE: Executed 12 tests in 1.2s (1 failed)" => Some((11, 1));
     gradle_without_sources: "> Task :compileTestJava NO-SOURCE\n> Task :test NO-SOURCE\n\nBUILD SUCCESSFUL in 1s" => Some((0, 0));
     dotnet: "Passed!  - Failed:     0, Passed:     5, Skipped:     0, Total:     5, Duration: 12 ms - App.Tests.dll (net8.0)" => Some((5, 0));
     dotnet_that_failed: "Failed!  - Failed:     1, Passed:     4, Skipped:     0, Total:     5, Duration: 12 ms - App.Tests.dll (net8.0)" => Some((4, 1));
@@ -68,7 +70,7 @@ outputs! {
     bun: " 5 pass\n 0 fail\n 9 expect() calls\nRan 5 tests across 1 files. [12.00ms]" => Some((5, 0));
     playwright: "Running 3 tests using 1 worker\n\n  1 failed\n    [chromium] > a.spec.ts:3:1 > logs in\n  2 passed (1.2m)" => Some((2, 1));
     cypress: "  2 passing (1s)\n  1 failing\n  │ Tests:        3 │\n  │ Passing:      2 │\n  │ Failing:      1 │" => Some((2, 1));
-    cypress_table_alone: "    ✖  1 of 2 failed (50%)                      00:02        4        3        1        -        -" => Some((3, 1));
+    cypress_table_alone: "    ✖  1 of 2 failed (50%)                      00:02        4        3        1        -        -" => Some((1, 1));
     cypress_passed: "    ✔  All specs passed!                        00:01        3        3        -        -        -" => Some((3, 0));
     xctest_repeats_its_suites: "Test Suite 'A' passed\n\t Executed 2 tests, with 0 failures (0 unexpected) in 0.1 (0.2) seconds\nTest Suite 'All tests' failed\n\t Executed 12 tests, with 1 failure (0 unexpected) in 0.5 (0.6) seconds" => Some((11, 1));
     swift_testing: "✔ Test run with 5 tests passed after 0.01 seconds." => Some((5, 0));

@@ -63,6 +63,7 @@ lines! { selects:
     a_cargo_package: "cargo nextest run -p auth" => (&[], &["auth"]);
     no_cargo_feature: "cargo test --features fast" => (&[], &[]);
     a_maven_class: "mvn -q test -Dtest=LoginTest" => (&[], &["LoginTest"]);
+    everything_of_a_package: "pnpm --filter web test -- --run" => (&[], &[]);
     nothing_known_in_a_container: "docker compose run app pytest tests/test_a.py" => (&[], &[]);
 }
 
