@@ -1,14 +1,14 @@
 //! Git commands that change named files or throw uncommitted work away.
 
 use crate::effects::shell::arguments::Arguments;
-use crate::effects::shell::interpreter::{Input, Interpreter};
+use crate::effects::shell::interpreter::{Interpreter, Output};
 use crate::effects::shell::words::Value;
 use crate::effects::shell::{Unreadable, WriteKind};
 
 const STASH: &str = "git stash";
 
 impl Interpreter {
-    pub(super) fn git(&mut self, words: &[Value], input: &Input) -> Result<(), Unreadable> {
+    pub(super) fn git(&mut self, words: &[Value], input: Option<&Output>) -> Result<(), Unreadable> {
         let global = Arguments::parse(words, "+ C: c: git-dir: work-tree: namespace: exec-path: config-env:");
         let Some((verb, rest)) = global.operands.split_first() else { return Ok(()) };
         // Another repository than the one around the folder.
@@ -56,13 +56,13 @@ impl Interpreter {
         arguments.operands.iter().try_for_each(|path| self.write(path, kind.clone(), "git rm"))
     }
 
-    fn git_apply(&mut self, words: &[Value], input: &Input) -> Result<(), Unreadable> {
+    fn git_apply(&mut self, words: &[Value], input: Option<&Output>) -> Result<(), Unreadable> {
         let arguments = Arguments::parse(words, "p: C: directory: exclude: include: whitespace:");
         if arguments.has(&["check", "stat", "numstat", "summary", "cached"]) {
             return Ok(());
         }
         let has_file = arguments.operands.iter().any(|file| file.prefix() != "-");
-        self.apply_patch("git apply", Some(input).filter(|_| !has_file))
+        self.apply_patch("git apply", input.filter(|_| !has_file))
     }
 
     fn git_checkout(&mut self, words: &[Value]) -> Result<(), Unreadable> {

@@ -69,15 +69,6 @@ impl Output {
     }
 }
 
-/// Where a command's input comes from.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Input {
-    /// What a pipe or a here-document holds.
-    pub(super) text: Option<Output>,
-    /// The file of `< file`.
-    pub(super) file: Option<Value>,
-}
-
 impl Interpreter {
     pub(super) fn read_line(mut self, line: &str) -> Result<ShellEffects, Unreadable> {
         grammar::run(line, &mut self)?;

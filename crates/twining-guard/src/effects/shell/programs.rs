@@ -2,8 +2,8 @@
 
 use crate::effects::shell::arguments::Arguments;
 use crate::effects::shell::cwd::Located;
-use crate::effects::shell::interpreter::{Input, Interpreter, Output};
-use crate::effects::shell::words::{Piece, Value, is_name};
+use crate::effects::shell::interpreter::{Interpreter, Output};
+use crate::effects::shell::words::{Piece, Value};
 use crate::effects::shell::{MAX_COMMANDS, SimpleCommand, Unreadable, WriteKind, code, text};
 
 const RSYNC: &str = "e: f: B: T: rsh: exclude: include: filter: exclude-from: include-from: files-from: log-file: chmod: chown: \
@@ -12,7 +12,7 @@ const RSYNC: &str = "e: f: B: T: rsh: exclude: include: filter: exclude-from: in
 
 impl Interpreter {
     /// Runs a simple command.
-    pub(super) fn run_program(&mut self, words: Vec<Value>, input: &Input) -> Result<Output, Unreadable> {
+    pub(super) fn run_program(&mut self, words: Vec<Value>, input: Option<&Output>) -> Result<Output, Unreadable> {
         let words = unwrap(words);
         let Some((program, arguments)) = words.split_first() else { return Ok(Output::default()) };
         if self.effects.commands.len() >= MAX_COMMANDS {
@@ -33,7 +33,7 @@ impl Interpreter {
     }
 
     /// Commands whose output or effect on the shell is known.
-    fn run_builtin(&mut self, name: &str, words: &[Value], input: &Input) -> Result<Option<Output>, Unreadable> {
+    fn run_builtin(&mut self, name: &str, words: &[Value], input: Option<&Output>) -> Result<Option<Output>, Unreadable> {
         let silent = Output::default();
         Ok(Some(match name {
             "cd" | "pushd" | "popd" => {
@@ -41,17 +41,11 @@ impl Interpreter {
                 silent
             }
             "export" | "declare" | "local" | "readonly" | "typeset" => {
-                for word in words {
-                    if let Some((variable, _)) = word.prefix().split_once('=').filter(|(name, _)| is_name(name)) {
-                        self.assign(variable, word.without_prefix(variable.len() + 1));
-                    }
-                }
+                words.iter().filter_map(Value::assignment).for_each(|(name, value)| self.assign(&name, value));
                 silent
             }
             "read" | "mapfile" | "readarray" | "unset" | "getopts" => {
-                for word in words {
-                    self.forget(&word.text_lossy());
-                }
+                words.iter().for_each(|word| self.forget(&word.text_lossy()));
                 silent
             }
             ":" | "true" | "false" | "test" | "[" | "[[" | "set" | "shopt" | "exit" | "return" | "sleep" | "mkdir" => silent,
@@ -61,7 +55,7 @@ impl Interpreter {
                 silent
             }
             "printf" => text::printf(words.get(usize::from(words.first().is_some_and(|word| word.prefix() == "--"))..).unwrap_or_default()),
-            "cat" if words.iter().all(|word| word.prefix() == "-") => input.text.clone().unwrap_or_else(Output::unknown),
+            "cat" if words.iter().all(|word| word.prefix() == "-") => input.cloned().unwrap_or_else(Output::unknown),
             "tee" | "sponge" => self.tee(name, words, input)?,
             "sed" | "gsed" => self.sed(words)?,
             "eval" => match words.iter().map(Value::known).collect::<Option<Vec<_>>>() {
@@ -76,7 +70,7 @@ impl Interpreter {
         }))
     }
 
-    fn run_writer(&mut self, name: &str, words: &[Value], input: &Input) -> Result<(), Unreadable> {
+    fn run_writer(&mut self, name: &str, words: &[Value], input: Option<&Output>) -> Result<(), Unreadable> {
         match name {
             "rm" | "rmdir" | "unlink" => self.remove(name, words),
             "cp" | "mv" | "ln" | "install" | "rsync" => self.copy(name, name, words),
@@ -184,7 +178,8 @@ impl Interpreter {
             self.write(target, kind.clone(), by)?;
         }
         // Without an ending the target may be a file or a folder that is there.
-        if is_folder || !(has_ending(&last) || name.text_lossy().starts_with(&last)) {
+        let may_be_folder = !(has_ending(&last) || name.text_lossy().starts_with(&last)) && target.known().is_some();
+        if is_folder || may_be_folder {
             self.write(&target.join(&name), kind, by)?;
         }
         if program == "mv" {
@@ -194,9 +189,9 @@ impl Interpreter {
         Ok(())
     }
 
-    fn tee(&mut self, name: &str, words: &[Value], input: &Input) -> Result<Output, Unreadable> {
+    fn tee(&mut self, name: &str, words: &[Value], input: Option<&Output>) -> Result<Output, Unreadable> {
         let arguments = Arguments::parse(words, "");
-        let printed = input.text.clone().unwrap_or_else(Output::unknown);
+        let printed = input.cloned().unwrap_or_else(Output::unknown);
         for file in &arguments.operands {
             self.insert(&printed.text)?;
             let content = printed.whole().map(str::to_owned);
@@ -224,11 +219,11 @@ impl Interpreter {
         Ok(Output { text: inserted.join("\n"), is_partial: true })
     }
 
-    fn shell(&mut self, name: &str, words: &[Value], input: &Input) -> Result<Output, Unreadable> {
+    fn shell(&mut self, name: &str, words: &[Value], input: Option<&Output>) -> Result<Output, Unreadable> {
         let arguments = Arguments::parse(words, "+ c: o: O: init-file: rcfile:");
         let script = match arguments.values(&["c"]).next() {
             Some(script) => Output::of(script),
-            None if arguments.operands.iter().all(|word| word.prefix() == "-") => input.text.clone().unwrap_or_default(),
+            None if arguments.operands.iter().all(|word| word.prefix() == "-") => input.cloned().unwrap_or_default(),
             // A script is a program like any other.
             None => return Ok(Output::unknown()),
         };
@@ -269,7 +264,7 @@ impl Interpreter {
         operands.into_iter().skip(usize::from(has_expression)).try_for_each(|file| self.write(file, WriteKind::Edit, "yq -i"))
     }
 
-    fn patch(&mut self, words: &[Value], input: &Input) -> Result<(), Unreadable> {
+    fn patch(&mut self, words: &[Value], input: Option<&Output>) -> Result<(), Unreadable> {
         let arguments = Arguments::parse(words, "p: i: d: o: r: B: F: D: strip: input: directory: output: fuzz: reject-file:");
         if arguments.has(&["dry-run"]) {
             return Ok(());
@@ -278,14 +273,14 @@ impl Interpreter {
             arguments.values(&["d", "directory"]).for_each(|folder| shell.state.dir.change("cd", Some(folder)));
             match arguments.values(&["o", "output"]).next().or(arguments.operands.first()) {
                 Some(file) => shell.write(file, WriteKind::Edit, "patch"),
-                None => shell.apply_patch("patch", Some(input)),
+                None => shell.apply_patch("patch", input),
             }
         })
     }
 
     /// Changes the files that a patch names, where the line holds it.
-    pub(super) fn apply_patch(&mut self, by: &str, input: Option<&Input>) -> Result<(), Unreadable> {
-        let patch = input.and_then(|input| input.text.as_ref()).map(|patch| patch.text.as_str());
+    pub(super) fn apply_patch(&mut self, by: &str, input: Option<&Output>) -> Result<(), Unreadable> {
+        let patch = input.map(|patch| patch.text.as_str());
         let Some(patch) = patch.filter(|patch| !patch.is_empty()) else {
             self.note(format!("the files of `{by}`"));
             return Ok(());
@@ -309,7 +304,7 @@ impl Interpreter {
         }
     }
 
-    fn find(&mut self, words: &[Value], input: &Input) -> Result<(), Unreadable> {
+    fn find(&mut self, words: &[Value], input: Option<&Output>) -> Result<(), Unreadable> {
         let is_test = |word: &&Value| !word.prefix().starts_with(['-', '(', '!']);
         let starts: Vec<&Value> = words.iter().skip_while(|word| matches!(word.prefix(), "-H" | "-L" | "-P")).take_while(is_test).collect();
         let is_exec = |word: &Value| matches!(word.prefix(), "-exec" | "-execdir" | "-ok" | "-okdir");
@@ -342,7 +337,7 @@ impl Interpreter {
     }
 
     /// Code that is given to an interpreter on the line.
-    fn run_code(&mut self, name: &str, words: &[Value], input: &Input) -> Result<(), Unreadable> {
+    fn run_code(&mut self, name: &str, words: &[Value], input: Option<&Output>) -> Result<(), Unreadable> {
         let (specification, options): (&str, &[&str]) = match name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
             "python" | "pypy" => ("+ c: m: W: X:", &["c"]),
             "node" | "nodejs" | "bun" | "deno" => ("+ e: p: r: eval: print: require: input-type:", &["e", "p", "eval", "print"]),
@@ -359,7 +354,7 @@ impl Interpreter {
             arguments.operands.iter().try_for_each(|file| self.write(file, WriteKind::Edit, &format!("{name} -i")))?;
         }
         let is_stdin = code.is_empty() && !arguments.has(&["m"]) && arguments.operands.first().is_none_or(|word| word.prefix() == "-");
-        code.extend(input.text.as_ref().filter(|_| is_stdin).map(|input| input.text.clone()));
+        code.extend(input.filter(|_| is_stdin).map(|input| input.text.clone()));
         if name == "deno" && arguments.operands.first().is_some_and(|verb| verb.prefix() == "eval") {
             code.extend(arguments.operands.get(1).map(Value::text_lossy));
         }
