@@ -7,7 +7,7 @@
 use crate::effects::shell::cwd::Located;
 use crate::effects::shell::interpreter::{Interpreter, Output, ShellState};
 use crate::effects::shell::words::{Piece, Value, is_name_byte};
-use crate::effects::shell::{MAX_DEPTH, Unreadable, WriteKind};
+use crate::effects::shell::{MAX_DEPTH, Unreadable};
 
 /// Most items of a loop that are followed one by one.
 const MAX_ITEMS: usize = 64;
@@ -195,7 +195,10 @@ impl<'t, 's> Parser<'t, 's> {
     }
 
     fn command(&mut self, input: Option<Output>) -> Result<Output, Unreadable> {
-        self.shell.step(if self.shell.depth < MAX_DEPTH { 1 } else { usize::MAX })?;
+        self.shell.charge(1);
+        if self.shell.depth >= MAX_DEPTH || self.shell.is_exhausted() {
+            return Err(Unreadable::TooManySteps);
+        }
         self.shell.depth += 1;
         let dir = self.shell.state.dir.clone();
         let mut redirects = Redirects { input, files: Vec::new() };
@@ -211,12 +214,11 @@ impl<'t, 's> Parser<'t, 's> {
         self.shell.state.dir = dir;
         let is_captured = redirects.files.iter().any(|(_, _, is_stdout)| *is_stdout);
         for (located, operator, is_stdout) in redirects.files {
-            let content = output.whole().filter(|_| is_stdout).map(str::to_owned);
-            if is_stdout && matches!(located, Located::Path(_)) {
-                self.shell.insert(&output.text)?;
+            let printed = if is_stdout { &output } else { &Output::unknown() };
+            if matches!(located, Located::Path(_)) {
+                self.shell.insert(&printed.text);
             }
-            let kind = if operator.ends_with(">>") { WriteKind::Append { content } } else { WriteKind::Create { content } };
-            self.shell.write_located(located, kind, operator)?;
+            self.shell.write_located(located, printed.written(operator.ends_with(">>")), operator);
         }
         Ok(if is_captured { Output::default() } else { output })
     }
@@ -365,7 +367,7 @@ impl<'t, 's> Parser<'t, 's> {
         if self.at == start || is_test {
             return Err(Unreadable::NotBash);
         }
-        self.shell.run_program(words, redirects.input.as_ref())
+        Ok(self.shell.run_program(words, redirects.input.as_ref()))
     }
 
     /// Takes a redirection, if one begins here.
@@ -412,7 +414,7 @@ impl<'t, 's> Parser<'t, 's> {
             }
             body.push_str(line);
         }
-        self.shell.step((end - self.at) / 64)?;
+        self.shell.charge((end - self.at) / 64);
         self.heredocs = Some((line_end, end.min(self.text.len())));
         if delimiter.len() > name.len() {
             return Ok(Output { text: body, is_partial: false });

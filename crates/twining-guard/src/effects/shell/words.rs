@@ -155,7 +155,7 @@ impl Parser<'_, '_> {
                 _ => word.push_text(self.eat_while(|byte| !b" \t\r\n;&|()<>\\'\"$`*?[{".contains(&byte))),
             }
         }
-        self.shell.step((self.at - start) / 64)?;
+        self.shell.charge((self.at - start) / 64);
         if self.at == start {
             return Err(Unreadable::NotBash);
         }
@@ -239,7 +239,7 @@ impl Parser<'_, '_> {
             (_, Some(byte)) if is_name_byte(byte) && !byte.is_ascii_digit() => {
                 self.at += 1;
                 let name = self.eat_while(is_name_byte);
-                self.shell.push_variable(name, is_quoted, word)?;
+                self.shell.push_variable(name, is_quoted, word);
             }
             (_, Some(byte)) if b"?#@*!$-0123456789".contains(&byte) => {
                 self.at += 2;
@@ -258,7 +258,8 @@ impl Parser<'_, '_> {
         self.at += 2;
         let name = self.eat_while(is_name_byte);
         if is_name(name) && self.eat("}") {
-            return self.shell.push_variable(name, is_quoted, word);
+            self.shell.push_variable(name, is_quoted, word);
+            return Ok(());
         }
         self.eat_while(|byte| byte != b'}');
         self.expect("}")?;
@@ -268,27 +269,22 @@ impl Parser<'_, '_> {
 }
 
 impl Interpreter {
-    fn push_variable(&mut self, name: &str, is_quoted: bool, word: &mut Value) -> Result<(), Unreadable> {
-        let shown = format!("${name}");
+    fn push_variable(&mut self, name: &str, is_quoted: bool, word: &mut Value) {
+        self.charge(1);
         let place = match name {
             "PWD" => self.state.dir.place(),
             "HOME" => Some("~"),
             "TMPDIR" => Some("/tmp"),
             _ => None,
         };
-        match (self.state.variables.get(name), place) {
-            (Some(value), _) => {
-                let value = value.clone();
-                self.step(value.0.len())?;
-                match value.known() {
-                    Some(text) => word.0.push(if is_quoted { Piece::Text(text) } else { Piece::Fields(text) }),
-                    None => word.0.extend(value.0),
-                }
-            }
-            (None, Some(path)) => word.0.push(Piece::Place { path: path.to_owned(), shown }),
-            (None, None) => word.push_unknown(&shown),
+        match (self.state.variables.get(name).filter(|_| !self.is_exhausted()), place) {
+            (Some(value), _) => match value.known() {
+                Some(text) => word.0.push(if is_quoted { Piece::Text(text) } else { Piece::Fields(text) }),
+                None => word.0.extend(value.0.iter().cloned()),
+            },
+            (None, Some(path)) => word.0.push(Piece::Place { path: path.to_owned(), shown: format!("${name}") }),
+            (None, None) => word.push_unknown(&format!("${name}")),
         }
-        Ok(())
     }
 
     /// What `$(…)` becomes, from its commands and what they print.
