@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::event::{Event, ToolAction};
 use crate::paths::{inside, normal};
-use shell::{SimpleCommand, Unreadable, WriteKind};
+use shell::{SimpleCommand, WriteKind};
 
 /// Files one call may change that are looked at.
 const MAX_CHANGES: usize = 4_096;
@@ -78,7 +78,7 @@ impl FileChange {
     /// Whether anything becomes different.
     #[must_use]
     pub fn changes_something(&self) -> bool {
-        !matches!(&*self.content, NewContent::Text { before, after } if before == after)
+        self.extent != Extent::File || !matches!(&*self.content, NewContent::Text { before, after } if before == after)
     }
 }
 
@@ -188,7 +188,7 @@ impl Collector<'_> {
     fn shell(&mut self, line: &str) {
         let read = match shell::read(line) {
             Ok(read) => read,
-            Err(why) => return self.effects.unread.push(unreadable(&why).to_owned()),
+            Err(why) => return self.effects.unread.push(why.to_string()),
         };
         for write in &read.writes {
             let (path, extent) = match write.path.split_once(['*', '?']) {
@@ -229,13 +229,5 @@ impl Collector<'_> {
         self.effects.commands = read.commands;
         self.effects.inserted = read.inserted;
         self.effects.unread.extend(read.unread);
-    }
-}
-
-fn unreadable(why: &Unreadable) -> &'static str {
-    match why {
-        Unreadable::TooLong => "the command line is too long to be read",
-        Unreadable::TooManySteps => "the command line has too many steps to be read",
-        Unreadable::NotBash => "the command line is not read as Bash",
     }
 }

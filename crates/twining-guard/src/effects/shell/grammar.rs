@@ -2,11 +2,12 @@
 //!
 //! A line is followed while it is parsed, from left to right, and nothing is run. Only a
 //! loop over a literal list goes back, so the time grows with the text that is followed.
+//! What takes a token also takes the spaces after it.
 
 use crate::effects::shell::cwd::Located;
-use crate::effects::shell::interpreter::{Input, Interpreter, Output, ShellState};
-use crate::effects::shell::words::{Piece, Value, is_name, is_name_byte};
-use crate::effects::shell::{MAX_DEPTH, Unreadable, WriteKind};
+use crate::effects::shell::interpreter::{Interpreter, Output, ShellState};
+use crate::effects::shell::words::{Piece, Value, is_name_byte};
+use crate::effects::shell::{MAX_DEPTH, Unreadable};
 
 /// Most items of a loop that are followed one by one.
 const MAX_ITEMS: usize = 64;
@@ -24,17 +25,12 @@ pub(super) struct Parser<'t, 's> {
     heredocs: Option<(usize, usize)>,
 }
 
-/// Where a command's input comes from and its output goes.
+/// Where a command's input comes from, and the files its output goes to: each with the
+/// operator, and with whether standard output is meant.
 #[derive(Default)]
 struct Redirects {
-    input: Input,
-    outputs: Vec<OutputFile>,
-}
-
-struct OutputFile {
-    located: Located,
-    operator: &'static str,
-    is_stdout: bool,
+    input: Option<Output>,
+    files: Vec<(Located, &'static str, bool)>,
 }
 
 /// Follows a text that is a whole list.
@@ -61,6 +57,7 @@ impl<'t, 's> Parser<'t, 's> {
         self.rest().starts_with(sign)
     }
 
+    /// Takes a sign and nothing after it.
     pub(super) fn eat(&mut self, sign: &str) -> bool {
         let is_there = self.is_at(sign);
         self.at += if is_there { sign.len() } else { 0 };
@@ -71,7 +68,7 @@ impl<'t, 's> Parser<'t, 's> {
         if self.eat(sign) { Ok(()) } else { Err(Unreadable::NotBash) }
     }
 
-    /// Passes the bytes from here on that fulfil a condition.
+    /// Takes the bytes from here on that fulfil a condition.
     pub(super) fn eat_while(&mut self, is_part: impl Fn(u8) -> bool) -> &'t str {
         let rest = self.rest();
         let length = rest.bytes().position(|byte| !is_part(byte)).unwrap_or(rest.len());
@@ -79,7 +76,7 @@ impl<'t, 's> Parser<'t, 's> {
         rest.get(..length).unwrap_or_default()
     }
 
-    fn skip_spaces(&mut self) {
+    pub(super) fn skip_spaces(&mut self) {
         loop {
             self.eat_while(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
             if self.is_at("#") {
@@ -94,11 +91,18 @@ impl<'t, 's> Parser<'t, 's> {
     fn skip_lines(&mut self) {
         self.skip_spaces();
         while self.is_at("\n") {
-            let heredocs = self.heredocs.filter(|(line_end, _)| *line_end == self.at);
+            let heredocs = self.heredocs.take_if(|(line_end, _)| *line_end == self.at);
             self.at = heredocs.map_or(self.at + 1, |(_, end)| end);
-            self.heredocs = self.heredocs.filter(|_| heredocs.is_none());
             self.skip_spaces();
         }
+    }
+
+    fn eat_operator(&mut self, operator: &str) -> bool {
+        let is_there = self.eat(operator);
+        if is_there {
+            self.skip_spaces();
+        }
+        is_there
     }
 
     /// The word here if it may be a keyword: no quotes, no expansion.
@@ -109,7 +113,7 @@ impl<'t, 's> Parser<'t, 's> {
     }
 
     fn eat_keyword(&mut self, keyword: &str) -> bool {
-        self.keyword() == keyword && self.eat(keyword)
+        self.keyword() == keyword && self.eat_operator(keyword)
     }
 
     fn expect_keyword(&mut self, keyword: &str) -> Result<(), Unreadable> {
@@ -121,7 +125,7 @@ impl<'t, 's> Parser<'t, 's> {
         matches!(self.peek(), None | Some(b')')) || self.is_at(";;") || self.is_at(";&") || CLOSING.contains(&self.keyword())
     }
 
-    pub(super) fn list(&mut self) -> Result<Output, Unreadable> {
+    fn list(&mut self) -> Result<Output, Unreadable> {
         let mut output = Output::default();
         loop {
             self.skip_lines();
@@ -130,7 +134,6 @@ impl<'t, 's> Parser<'t, 's> {
             }
             let start = self.shell.state.clone();
             output.append(&self.pipeline()?);
-            self.skip_spaces();
             while self.eat("||") {
                 // It runs where the first could not: `cd x || exit`.
                 let after = std::mem::replace(&mut self.shell.state, start.clone());
@@ -141,7 +144,6 @@ impl<'t, 's> Parser<'t, 's> {
                 if other != start {
                     self.shell.state.merge(&other);
                 }
-                self.skip_spaces();
             }
             if !(self.is_at_list_end() || self.is_at("\n") || self.eat("&&") || self.eat(";") || self.eat("&")) {
                 return Err(Unreadable::NotBash);
@@ -164,113 +166,6 @@ impl<'t, 's> Parser<'t, 's> {
         Ok(())
     }
 
-    fn pipeline(&mut self) -> Result<Output, Unreadable> {
-        let (mut input, mut is_stage) = (Input::default(), false);
-        loop {
-            self.skip_spaces();
-            // `-p` is an option of `time`, the keyword.
-            while ["!", "time", "-p"].iter().any(|word| self.eat_keyword(word)) {
-                self.skip_spaces();
-            }
-            let state = self.shell.state.clone();
-            let output = self.command(input)?;
-            self.skip_spaces();
-            let is_piped = !self.is_at("||") && (self.eat("|&") || self.eat("|"));
-            if is_piped || is_stage {
-                self.shell.state = state;
-            }
-            if !is_piped {
-                return Ok(output);
-            }
-            input = Input { text: Some(output), file: None };
-            is_stage = true;
-            self.skip_lines();
-        }
-    }
-
-    fn command(&mut self, input: Input) -> Result<Output, Unreadable> {
-        if self.shell.depth >= MAX_DEPTH {
-            return Err(Unreadable::TooManySteps);
-        }
-        self.shell.depth += 1;
-        self.shell.step(1)?;
-        let dir = self.shell.state.dir.clone();
-        let mut redirects = Redirects { input, outputs: Vec::new() };
-        let output = match self.compound()? {
-            Some(output) => output,
-            None => self.simple(&mut redirects)?,
-        };
-        self.shell.depth -= 1;
-        // The files of `{ cd x; …; } > file` are named from where it began.
-        let dir = std::mem::replace(&mut self.shell.state.dir, dir);
-        while self.redirect(&mut redirects)? {}
-        self.shell.state.dir = dir;
-        let is_captured = redirects.outputs.iter().any(|file| file.is_stdout);
-        for OutputFile { located, operator, is_stdout } in redirects.outputs {
-            let content = output.whole().filter(|_| is_stdout).map(str::to_owned);
-            if is_stdout && matches!(located, Located::Path(_)) {
-                self.shell.insert(&output.text)?;
-            }
-            let kind = if operator.ends_with(">>") { WriteKind::Append { content } } else { WriteKind::Create { content } };
-            self.shell.write_located(located, kind, operator)?;
-        }
-        Ok(if is_captured { Output::default() } else { output })
-    }
-
-    /// A command that holds others, if one begins here.
-    fn compound(&mut self) -> Result<Option<Output>, Unreadable> {
-        let keyword = if self.is_at("(") { "(" } else { self.keyword() };
-        let mut ends = Vec::new();
-        match keyword {
-            "(" => {
-                if let Some(end) = self.arithmetic_end(self.at) {
-                    self.at = end;
-                    return Ok(Some(Output::default()));
-                }
-                self.at += 1;
-                return self.subshell().map(Some);
-            }
-            "{" => {
-                self.at += 1;
-                return self.body("}").map(Some);
-            }
-            "if" => {
-                while self.eat_keyword("if") || self.eat_keyword("elif") {
-                    self.body("then")?;
-                    self.branch(&mut ends)?;
-                    self.skip_lines();
-                }
-                if self.eat_keyword("else") {
-                    self.branch(&mut ends)?;
-                }
-                self.expect_keyword("fi")?;
-            }
-            "while" | "until" => {
-                self.at += keyword.len();
-                self.body("do")?;
-                self.branch(&mut ends)?;
-                self.expect_keyword("done")?;
-            }
-            "case" => self.case(&mut ends)?,
-            "for" | "select" => {
-                self.at += keyword.len();
-                self.for_loop(&mut ends)?;
-            }
-            "function" => {
-                self.at += keyword.len();
-                self.skip_spaces();
-                self.word()?;
-                self.skip_spaces();
-                return self.function().map(Some);
-            }
-            _ => return Ok(None),
-        }
-        for end in &ends {
-            self.shell.state.merge(end);
-        }
-        Ok(Some(Output::unknown()))
-    }
-
     /// A list up to `)` that keeps its folder and its variables to itself.
     pub(super) fn subshell(&mut self) -> Result<Output, Unreadable> {
         let state = self.shell.state.clone();
@@ -280,48 +175,123 @@ impl<'t, 's> Parser<'t, 's> {
         Ok(output)
     }
 
-    /// The body of a function is read where it is defined, with unknown arguments.
+    fn pipeline(&mut self) -> Result<Output, Unreadable> {
+        let (mut input, mut is_stage) = (None, false);
+        loop {
+            // `-p` is an option of `time`, the keyword.
+            while ["!", "time", "-p"].iter().any(|word| self.eat_keyword(word)) {}
+            let state = self.shell.state.clone();
+            let output = self.command(input)?;
+            let is_piped = !self.is_at("||") && (self.eat("|&") || self.eat("|"));
+            if is_piped || is_stage {
+                self.shell.state = state;
+            }
+            if !is_piped {
+                return Ok(output);
+            }
+            (input, is_stage) = (Some(output), true);
+            self.skip_lines();
+        }
+    }
+
+    fn command(&mut self, input: Option<Output>) -> Result<Output, Unreadable> {
+        self.shell.charge(1);
+        if self.shell.depth >= MAX_DEPTH || self.shell.is_exhausted() {
+            return Err(Unreadable::TooManySteps);
+        }
+        self.shell.depth += 1;
+        let dir = self.shell.state.dir.clone();
+        let mut redirects = Redirects { input, files: Vec::new() };
+        let output = match self.compound()? {
+            Some(output) => output,
+            None => self.simple(&mut redirects)?,
+        };
+        self.shell.depth -= 1;
+        self.skip_spaces();
+        // The files of `{ cd x; …; } > file` are named from where it began.
+        let dir = std::mem::replace(&mut self.shell.state.dir, dir);
+        while self.redirect(&mut redirects)? {}
+        self.shell.state.dir = dir;
+        let is_captured = redirects.files.iter().any(|(_, _, is_stdout)| *is_stdout);
+        for (located, operator, is_stdout) in redirects.files {
+            let printed = if is_stdout { &output } else { &Output::unknown() };
+            if matches!(located, Located::Path(_)) {
+                self.shell.insert(&printed.text);
+            }
+            self.shell.write_located(located, printed.written(operator.ends_with(">>")), operator);
+        }
+        Ok(if is_captured { Output::default() } else { output })
+    }
+
+    /// A command that holds others, if one begins here.
+    fn compound(&mut self) -> Result<Option<Output>, Unreadable> {
+        let mut ends = Vec::new();
+        if let Some(end) = self.arithmetic_end(self.at) {
+            self.at = end;
+        } else if self.eat("(") {
+            return self.subshell().map(Some);
+        } else if self.eat_keyword("{") {
+            return self.body("}").map(Some);
+        } else if self.eat_keyword("function") {
+            self.word()?;
+            return self.function().map(Some);
+        } else if self.keyword() == "if" {
+            while self.eat_keyword("if") || self.eat_keyword("elif") {
+                self.body("then")?;
+                self.branch(&mut ends)?;
+            }
+            if self.eat_keyword("else") {
+                self.branch(&mut ends)?;
+            }
+            self.expect_keyword("fi")?;
+        } else if self.eat_keyword("while") || self.eat_keyword("until") {
+            self.body("do")?;
+            self.branch(&mut ends)?;
+            self.expect_keyword("done")?;
+        } else if self.eat_keyword("for") {
+            self.for_loop(&mut ends)?;
+        } else if self.eat_keyword("case") {
+            self.case(&mut ends)?;
+        } else {
+            return Ok(None);
+        }
+        ends.iter().for_each(|end| self.shell.state.merge(end));
+        Ok(Some(Output::unknown()))
+    }
+
+    /// The body of a function is followed where it is defined, with unknown arguments.
     fn function(&mut self) -> Result<Output, Unreadable> {
-        if self.eat("(") {
-            self.skip_spaces();
+        if self.eat_operator("(") {
             self.expect(")")?;
         }
         self.skip_lines();
         let state = self.shell.state.clone();
-        self.command(Input::default())?;
+        self.command(None)?;
         self.shell.state = state;
         Ok(Output::default())
     }
 
     fn case(&mut self, ends: &mut Vec<ShellState>) -> Result<(), Unreadable> {
-        self.at += "case".len();
-        self.skip_spaces();
         self.word()?;
         self.expect_keyword("in")?;
-        loop {
-            self.skip_lines();
-            if self.eat_keyword("esac") {
-                return Ok(());
-            }
-            self.eat("(");
-            self.skip_spaces();
+        self.skip_lines();
+        while !self.eat_keyword("esac") {
+            self.eat_operator("(");
             self.word()?;
-            self.skip_spaces();
-            while self.eat("|") {
-                self.skip_spaces();
+            while self.eat_operator("|") {
                 self.word()?;
-                self.skip_spaces();
             }
             self.expect(")")?;
             self.branch(ends)?;
             if !(self.eat(";;&") || self.eat(";;") || self.eat(";&")) && self.keyword() != "esac" {
                 return Err(Unreadable::NotBash);
             }
+            self.skip_lines();
         }
+        Ok(())
     }
 
     fn for_loop(&mut self, ends: &mut Vec<ShellState>) -> Result<(), Unreadable> {
-        self.skip_spaces();
         let (mut name, mut items) = ("", Vec::new());
         if let Some(end) = self.arithmetic_end(self.at) {
             self.at = end;
@@ -329,11 +299,8 @@ impl<'t, 's> Parser<'t, 's> {
             name = self.eat_while(is_name_byte);
             self.skip_lines();
             if self.eat_keyword("in") {
-                self.skip_spaces();
-                while !matches!(self.peek(), None | Some(b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'>')) {
-                    let word = self.word()?;
-                    word.split_into(&mut items);
-                    self.skip_spaces();
+                while !matches!(self.peek(), None | Some(b'\n' | b';')) {
+                    self.word()?.split_into(&mut items);
                 }
             }
         }
@@ -356,15 +323,15 @@ impl<'t, 's> Parser<'t, 's> {
     }
 
     fn simple(&mut self, redirects: &mut Redirects) -> Result<Output, Unreadable> {
-        let start = self.at;
-        let (mut assignments, mut words) = (Vec::new(), Vec::new());
+        let (start, variables) = (self.at, self.shell.state.variables.clone());
+        let mut words = Vec::new();
         let mut is_test = self.keyword() == "[[";
         loop {
-            self.skip_spaces();
             let next = self.peek();
-            if is_test && matches!(next, Some(b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>')) {
-                // Operators of the test, not of the shell.
+            if is_test && next.is_some_and(|byte| b"\n;&|()<>".contains(&byte)) {
+                // An operator of the test, not of the shell.
                 self.at += 1;
+                self.skip_spaces();
                 continue;
             }
             if self.redirect(redirects)? {
@@ -377,39 +344,34 @@ impl<'t, 's> Parser<'t, 's> {
             }
             let mut word = self.word()?;
             is_test &= word.known().is_none_or(|word| word != "]]");
-            if self.is_at("(") && word.text_lossy().ends_with('=') {
-                self.array()?;
+            if word.text_lossy().ends_with('=') && self.eat("(") {
+                self.skip_lines();
+                while !self.eat_operator(")") {
+                    self.word()?;
+                    self.skip_lines();
+                }
                 word.0.push(Piece::Unknown("(…)".to_owned()));
             }
-            match word.assignment().filter(|_| words.is_empty()) {
-                Some(assignment) => assignments.push(assignment),
-                None => word.split_into(&mut words),
+            if words.is_empty()
+                && let Some((name, value)) = word.assignment()
+            {
+                self.shell.assign(&name, value);
+                continue;
             }
+            if words.is_empty() {
+                // `NAME=value program` sets it for the program only.
+                self.shell.state.variables.clone_from(&variables);
+            }
+            word.split_into(&mut words);
         }
         if self.at == start || is_test {
             return Err(Unreadable::NotBash);
         }
-        if !words.is_empty() {
-            // `NAME=value program` sets it for the program only.
-            return self.shell.run_program(words, &redirects.input);
-        }
-        assignments.into_iter().for_each(|(name, value)| self.shell.assign(&name, value));
-        Ok(Output::default())
-    }
-
-    fn array(&mut self) -> Result<(), Unreadable> {
-        self.expect("(")?;
-        self.skip_lines();
-        while !self.eat(")") {
-            self.word()?;
-            self.skip_lines();
-        }
-        Ok(())
+        Ok(self.shell.run_program(words, redirects.input.as_ref()))
     }
 
     /// Takes a redirection, if one begins here.
     fn redirect(&mut self, redirects: &mut Redirects) -> Result<bool, Unreadable> {
-        self.skip_spaces();
         let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();
         let (descriptor, rest) = self.rest().split_at(digits);
         let Some(operator) = OPERATORS.into_iter().find(|operator| rest.starts_with(operator)) else { return Ok(false) };
@@ -422,21 +384,18 @@ impl<'t, 's> Parser<'t, 's> {
         let target = self.word()?;
         match operator {
             "<<" | "<<-" => {
-                let delimiter = self.text.get(start..self.at).unwrap_or_default();
-                redirects.input.text = Some(self.heredoc(delimiter, operator == "<<-")?);
+                let delimiter = self.text.get(start..self.at).unwrap_or_default().trim_end();
+                redirects.input = Some(self.heredoc(delimiter, operator == "<<-")?);
             }
             "<<<" => {
                 let mut text = Output::of(&target);
                 text.text.push('\n');
-                redirects.input.text = Some(text);
+                redirects.input = Some(text);
             }
-            "<" => redirects.input = Input { text: None, file: Some(target) },
+            "<" => redirects.input = None,
             "<&" | "<>" => {}
             ">&" if target.known().is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')) => {}
-            _ => {
-                let located = self.shell.state.dir.locate(&target);
-                redirects.outputs.push(OutputFile { located, operator, is_stdout: matches!(descriptor, "" | "1") });
-            }
+            _ => redirects.files.push((self.shell.state.dir.locate(&target), operator, matches!(descriptor, "" | "1"))),
         }
         Ok(true)
     }
@@ -455,7 +414,7 @@ impl<'t, 's> Parser<'t, 's> {
             }
             body.push_str(line);
         }
-        self.shell.step((end - self.at.min(end)) / 64)?;
+        self.shell.charge((end - self.at) / 64);
         self.heredocs = Some((line_end, end.min(self.text.len())));
         if delimiter.len() > name.len() {
             return Ok(Output { text: body, is_partial: false });
@@ -469,29 +428,10 @@ impl<'t, 's> Parser<'t, 's> {
     pub(super) fn arithmetic_end(&self, from: usize) -> Option<usize> {
         let inside = self.text.get(from..)?.strip_prefix("((")?;
         let mut depth = 2;
-        for (at, byte) in inside.bytes().enumerate() {
-            match byte {
-                b'(' => depth += 1,
-                b')' => depth -= 1,
-                _ => {}
-            }
-            if depth == 1 {
-                return inside.get(at..)?.starts_with("))").then_some(from + 2 + at + 2);
-            }
-        }
-        None
-    }
-}
-
-impl Value {
-    /// The name and the value of `name=value`.
-    fn assignment(&self) -> Option<(String, Self)> {
-        let (name, _) = self.prefix().split_once('=')?;
-        let value = self.without_prefix(name.len() + 1);
-        match name.strip_suffix('+') {
-            // `name+=value` adds to something: that is not followed.
-            Some(name) if is_name(name) => Some((name.to_owned(), Self::unknown(&format!("${name}")))),
-            _ => is_name(name).then(|| (name.to_owned(), value)),
-        }
+        let end = inside.bytes().position(|byte| {
+            depth += i32::from(byte == b'(') - i32::from(byte == b')');
+            depth == 1
+        })?;
+        inside.get(end..)?.starts_with("))").then_some(from + 2 + end + 2)
     }
 }

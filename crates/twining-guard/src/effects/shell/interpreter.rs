@@ -63,40 +63,37 @@ impl Output {
         (!self.is_partial).then_some(self.text.as_str())
     }
 
+    /// The write of all that is printed.
+    pub(super) fn written(&self, appends: bool) -> WriteKind {
+        let content = self.whole().map(str::to_owned);
+        if appends { WriteKind::Append { content } } else { WriteKind::Create { content } }
+    }
+
     pub(super) fn append(&mut self, other: &Self) {
         self.text.push_str(&other.text);
         self.is_partial |= other.is_partial;
     }
 }
 
-/// Where a command's input comes from.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Input {
-    /// What a pipe or a here-document holds.
-    pub(super) text: Option<Output>,
-    /// The file of `< file`.
-    pub(super) file: Option<Value>,
-}
-
 impl Interpreter {
     pub(super) fn read_line(mut self, line: &str) -> Result<ShellEffects, Unreadable> {
         grammar::run(line, &mut self)?;
-        Ok(self.effects)
+        if self.is_exhausted() { Err(Unreadable::TooManySteps) } else { Ok(self.effects) }
     }
 
     /// Follows a line that stands in a line; one in that is not followed.
-    pub(super) fn run_nested(&mut self, program: &str, line: &str) -> Result<Output, Unreadable> {
+    pub(super) fn run_nested(&mut self, program: &str, line: &str) -> Output {
         let (depth, start) = (self.depth, self.effects.clone());
         if !std::mem::replace(&mut self.is_nested, true) {
             let output = grammar::run(line, self);
             self.is_nested = false;
-            if !matches!(output, Err(Unreadable::NotBash)) {
+            if let Ok(output) = output {
                 return output;
             }
             (self.depth, self.effects) = (depth, start);
         }
         self.note(format!("the command of `{program}`"));
-        Ok(Output::unknown())
+        Output::unknown()
     }
 
     /// Follows something that keeps its folder and its variables to itself.
@@ -107,19 +104,21 @@ impl Interpreter {
         result
     }
 
-    /// Counts work.
-    pub(super) fn step(&mut self, steps: usize) -> Result<(), Unreadable> {
+    /// Counts work. Whoever is about to do much asks whether there is any left.
+    pub(super) fn charge(&mut self, steps: usize) {
         self.steps = self.steps.saturating_add(steps);
-        if self.steps > MAX_STEPS { Err(Unreadable::TooManySteps) } else { Ok(()) }
+    }
+
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.steps > MAX_STEPS
     }
 
     /// Remembers the value of a variable.
     pub(super) fn assign(&mut self, name: &str, value: Value) {
         let length: usize = value.0.iter().map(|piece| 64 + piece.shown().len()).sum();
+        self.forget(name);
         if length <= MAX_VALUE {
             Rc::make_mut(&mut self.state.variables).insert(name.to_owned(), value);
-        } else {
-            self.forget(name);
         }
     }
 
@@ -138,34 +137,30 @@ impl Interpreter {
     }
 
     /// Remembers text that goes into a file.
-    pub(super) fn insert(&mut self, text: &str) -> Result<(), Unreadable> {
-        self.step(text.len() / 64)?;
-        if !text.trim().is_empty() {
+    pub(super) fn insert(&mut self, text: &str) {
+        self.charge(text.len() / 64);
+        if !self.is_exhausted() && !text.trim().is_empty() {
             self.effects.inserted.push(text.to_owned());
         }
-        Ok(())
     }
 
     /// Writes the file that a word names, if it can be named.
-    pub(super) fn write(&mut self, target: &Value, kind: WriteKind, by: &str) -> Result<(), Unreadable> {
+    pub(super) fn write(&mut self, target: &Value, kind: WriteKind, by: &str) {
         let located = self.state.dir.locate(target);
-        self.write_located(located, kind, by)
+        self.write_located(located, kind, by);
     }
 
-    pub(super) fn write_located(&mut self, located: Located, kind: WriteKind, by: &str) -> Result<(), Unreadable> {
+    pub(super) fn write_located(&mut self, located: Located, kind: WriteKind, by: &str) {
         match located {
             Located::Nowhere => {}
             Located::Unclear(what) => self.note(what),
             Located::Path(path) => {
                 let write = ShellWrite { path, kind, by: by.to_owned() };
-                if self.written.len() >= MAX_WRITES {
-                    return Err(Unreadable::TooManySteps);
-                }
-                if self.written.insert(write.clone()) {
+                self.charge(if self.written.len() < MAX_WRITES { 1 } else { MAX_STEPS });
+                if !self.is_exhausted() && self.written.insert(write.clone()) {
                     self.effects.writes.push(write);
                 }
             }
         }
-        Ok(())
     }
 }

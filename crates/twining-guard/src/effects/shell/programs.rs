@@ -2,301 +2,252 @@
 
 use crate::effects::shell::arguments::Arguments;
 use crate::effects::shell::cwd::Located;
-use crate::effects::shell::interpreter::{Input, Interpreter, Output};
-use crate::effects::shell::words::{Piece, Value, is_name};
-use crate::effects::shell::{MAX_COMMANDS, SimpleCommand, Unreadable, WriteKind, code, text};
+use crate::effects::shell::interpreter::{Interpreter, Output};
+use crate::effects::shell::words::{Piece, Value};
+use crate::effects::shell::{MAX_COMMANDS, MAX_STEPS, SimpleCommand, WriteKind, code, text};
 
-const RSYNC: &str = "e: f: B: T: rsh: exclude: include: filter: exclude-from: include-from: files-from: log-file: chmod: chown: \
-    backup-dir: suffix: temp-dir: compare-dest: copy-dest: link-dest: bwlimit: max-size: min-size: port: info: debug: out-format: \
-    password-file: rsync-path: timeout:";
+/// Most programs that only run another: `sudo env nice …`.
+const MAX_WRAPPERS: usize = 8;
 
 impl Interpreter {
     /// Runs a simple command.
-    pub(super) fn run_program(&mut self, words: Vec<Value>, input: &Input) -> Result<Output, Unreadable> {
+    pub(super) fn run_program(&mut self, words: Vec<Value>, input: Option<&Output>) -> Output {
         let words = unwrap(words);
-        let Some((program, arguments)) = words.split_first() else { return Ok(Output::default()) };
-        if self.effects.commands.len() >= MAX_COMMANDS {
-            return Err(Unreadable::TooManySteps);
+        let Some((program, arguments)) = words.split_first() else { return Output::default() };
+        let shown: Vec<String> = words.iter().map(Value::text_lossy).collect();
+        self.charge(shown.iter().map(|word| 1 + word.len() / 64).sum());
+        self.charge(if self.effects.commands.len() < MAX_COMMANDS { 0 } else { MAX_STEPS });
+        if self.is_exhausted() {
+            return Output::unknown();
         }
-        let command = SimpleCommand {
-            words: words.iter().map(Value::text_lossy).collect(),
-            is_plain: words.iter().all(|word| word.known().is_some()),
-            cwd: self.state.dir.cwd(),
-        };
-        self.step(command.words.len() + command.words.iter().map(String::len).sum::<usize>() / 64)?;
-        self.effects.commands.push(command);
-        let name = program_name(program);
-        match self.run_builtin(&name, arguments, input)? {
-            Some(output) => Ok(output),
-            None => self.run_writer(&name, arguments, input).map(|()| Output::unknown()),
-        }
+        let is_plain = words.iter().all(|word| word.known().is_some());
+        self.effects.commands.push(SimpleCommand { words: shown, is_plain, cwd: self.state.dir.cwd() });
+        self.run_known(&program_name(program), arguments, input)
     }
 
-    /// Commands whose output or effect on the shell is known.
-    fn run_builtin(&mut self, name: &str, words: &[Value], input: &Input) -> Result<Option<Output>, Unreadable> {
-        let silent = Output::default();
-        Ok(Some(match name {
-            "cd" | "pushd" | "popd" => {
-                self.state.dir.change(name, Arguments::parse(words, "").operands.first());
-                silent
-            }
-            "export" | "declare" | "local" | "readonly" | "typeset" => {
-                for word in words {
-                    if let Some((variable, _)) = word.prefix().split_once('=').filter(|(name, _)| is_name(name)) {
-                        self.assign(variable, word.without_prefix(variable.len() + 1));
-                    }
-                }
-                silent
-            }
-            "read" | "mapfile" | "readarray" | "unset" | "getopts" => {
-                for word in words {
-                    self.forget(&word.text_lossy());
-                }
-                silent
-            }
-            ":" | "true" | "false" | "test" | "[" | "[[" | "set" | "shopt" | "exit" | "return" | "sleep" | "mkdir" => silent,
-            "echo" => text::echo(words),
-            "printf" if words.first().is_some_and(|word| word.prefix() == "-v") => {
-                self.forget(&words.get(1).map(Value::text_lossy).unwrap_or_default());
-                silent
-            }
-            "printf" => text::printf(words.get(usize::from(words.first().is_some_and(|word| word.prefix() == "--"))..).unwrap_or_default()),
-            "cat" if words.iter().all(|word| word.prefix() == "-") => input.text.clone().unwrap_or_else(Output::unknown),
-            "tee" | "sponge" => self.tee(name, words, input)?,
-            "sed" | "gsed" => self.sed(words)?,
-            "eval" => match words.iter().map(Value::known).collect::<Option<Vec<_>>>() {
-                Some(words) => self.run_nested("eval", &words.join(" "))?,
-                None => {
-                    self.note("`eval`".to_owned());
-                    Output::unknown()
-                }
-            },
-            "bash" | "sh" | "zsh" | "dash" | "ksh" => self.shell(name, words, input)?,
-            _ => return Ok(None),
-        }))
-    }
-
-    fn run_writer(&mut self, name: &str, words: &[Value], input: &Input) -> Result<(), Unreadable> {
+    /// Programs whose output or effect on the shell is known.
+    fn run_known(&mut self, name: &str, words: &[Value], input: Option<&Output>) -> Output {
+        let first = words.first().map_or("", Value::prefix);
         match name {
-            "rm" | "rmdir" | "unlink" => self.remove(name, words),
-            "cp" | "mv" | "ln" | "install" | "rsync" => self.copy(name, name, words),
-            "touch" => self.each_operand(words, "t: d: r: date: reference:", 0, &WriteKind::Metadata, name),
-            "chmod" | "chown" | "chgrp" | "setfacl" => self.change_metadata(name, words),
-            "truncate" => {
-                let is_emptied = Arguments::parse(words, "s: r: size: reference:").values(&["s", "size"]).any(|size| size.prefix() == "0");
-                let kind = if is_emptied { WriteKind::Create { content: Some(String::new()) } } else { WriteKind::Edit };
-                self.each_operand(words, "s: r: size: reference:", 0, &kind, name)
+            "cd" | "pushd" | "popd" => self.state.dir.change(name, Arguments::parse(words, "").operands.first()),
+            "export" | "declare" | "local" | "readonly" | "typeset" => {
+                words.iter().filter_map(Value::assignment).for_each(|(name, value)| self.assign(&name, value));
             }
+            "read" | "mapfile" | "readarray" | "unset" | "getopts" => words.iter().for_each(|word| self.forget(&word.text_lossy())),
+            "printf" if first == "-v" => words.iter().for_each(|word| self.forget(&word.text_lossy())),
+            ":" | "true" | "false" | "test" | "[" | "[[" | "set" | "exit" | "return" | "mkdir" => {}
+            "echo" => return text::echo(words),
+            "printf" => return text::printf(words.get(usize::from(first == "--")..).unwrap_or_default()),
+            "cat" if words.iter().all(|word| word.prefix() == "-") => return input.cloned().unwrap_or_else(Output::unknown),
+            "tee" | "sponge" => return self.tee(name, words, input),
+            "sed" | "gsed" => return self.sed(words),
+            "eval" => match words.iter().map(Value::known).collect::<Option<Vec<_>>>() {
+                Some(words) => return self.run_nested(name, &words.join(" ")),
+                None => self.note("`eval`".to_owned()),
+            },
+            "bash" | "sh" | "zsh" | "dash" | "ksh" => return self.shell(name, words, input),
+            _ => {
+                self.run_writer(name, words, input);
+                return Output::unknown();
+            }
+        }
+        Output::default()
+    }
+
+    fn run_writer(&mut self, name: &str, words: &[Value], input: Option<&Output>) {
+        match name {
+            "rm" | "rmdir" | "unlink" | "touch" | "truncate" => self.each_operand(name, words),
+            "cp" | "mv" | "ln" | "install" | "rsync" => self.copy(name, name, words),
+            "chmod" | "chown" | "chgrp" | "setfacl" => self.change_metadata(name, words),
             "dd" => {
                 let outputs = words.iter().filter(|word| word.prefix().starts_with("of="));
-                outputs.into_iter().try_for_each(|word| self.write(&word.without_prefix(3), WriteKind::Create { content: None }, name))
+                outputs.for_each(|word| self.write(&word.without_prefix(3), WriteKind::Create { content: None }, name));
             }
             "curl" | "wget" => self.download(name, words),
             "yq" => self.yq(words),
             "patch" => self.patch(words, input),
-            "ed" | "ex" => {
-                self.note(format!("`{name}`"));
-                Ok(())
-            }
-            "tar" | "bsdtar" | "unzip" => {
-                self.unpack(name, words);
-                Ok(())
-            }
+            "ed" | "ex" => self.note(format!("`{name}`")),
+            "tar" | "bsdtar" | "unzip" => self.unpack(name, words),
             "find" => self.find(words, input),
             "git" => self.git(words, input),
             _ => self.run_code(name, words, input),
         }
     }
 
-    /// The same effect on every operand after the first few.
-    fn each_operand(&mut self, words: &[Value], specification: &str, skipped: usize, kind: &WriteKind, by: &str) -> Result<(), Unreadable> {
-        let operands = Arguments::parse(words, specification).operands;
-        operands.iter().skip(skipped).try_for_each(|operand| self.write(operand, kind.clone(), by))
+    /// The same effect on several files.
+    pub(super) fn write_all<'v>(&mut self, files: impl IntoIterator<Item = &'v Value>, kind: &WriteKind, by: &str) {
+        files.into_iter().for_each(|file| self.write(file, kind.clone(), by));
     }
 
-    fn remove(&mut self, name: &str, words: &[Value]) -> Result<(), Unreadable> {
-        let is_tree = name == "rm" && Arguments::parse(words, "").has(&["r", "R", "recursive"]);
-        self.each_operand(words, "", 0, if is_tree { &WriteKind::RemoveTree } else { &WriteKind::Remove }, name)
-    }
-
-    fn change_metadata(&mut self, name: &str, words: &[Value]) -> Result<(), Unreadable> {
-        let specification = "m: x: M: X: modify: remove: set: reference: from:";
-        let specification = if name == "setfacl" { specification } else { "reference: from:" };
-        let arguments = Arguments::parse(words, specification);
-        if arguments.has(&["R", "recursive"]) {
-            return Ok(());
-        }
-        // `chmod -x file`: the mode looks like an option.
-        let is_mode = |word: &Value| {
-            word.prefix().strip_prefix('-').is_some_and(|mode| !mode.is_empty() && mode.chars().all(|c| "rwxXst".contains(c)))
+    fn each_operand(&mut self, name: &str, words: &[Value]) {
+        let arguments =
+            Arguments::parse(words, if matches!(name, "touch" | "truncate") { "t: d: r: s: date: reference: size:" } else { "" });
+        let kind = match name {
+            "touch" => WriteKind::Metadata,
+            "truncate" if arguments.values(&["s", "size"]).any(|size| size.prefix() == "0") => {
+                WriteKind::Create { content: Some(String::new()) }
+            }
+            "truncate" => WriteKind::Edit,
+            "rm" if arguments.has(&["r", "R", "recursive"]) => WriteKind::RemoveTree,
+            _ => WriteKind::Remove,
         };
-        let has_mode = name == "setfacl" || arguments.has(&["reference"]) || (name == "chmod" && words.iter().any(is_mode));
-        self.each_operand(words, specification, usize::from(!has_mode), &WriteKind::Metadata, name)
+        self.write_all(&arguments.operands, &kind, name);
+    }
+
+    fn change_metadata(&mut self, name: &str, words: &[Value]) {
+        let arguments = Arguments::parse(words, if name == "setfacl" { "m: x: M: X: modify: remove: set:" } else { "reference: from:" });
+        // `chmod -x file`: the mode looks like an option.
+        let has_mode =
+            name == "setfacl" || arguments.has(&["reference"]) || (name == "chmod" && arguments.has(&["r", "w", "x", "X", "s", "t"]));
+        if !arguments.has(&["R", "recursive"]) {
+            self.write_all(arguments.operands.iter().skip(usize::from(!has_mode)), &WriteKind::Metadata, name);
+        }
     }
 
     /// `cp`, `mv`, `ln`, `install` and `rsync`. What lies in a folder that is copied is not known.
-    pub(super) fn copy(&mut self, program: &str, by: &str, words: &[Value]) -> Result<(), Unreadable> {
-        let specification = match program {
-            "rsync" => RSYNC,
-            "install" => "m: o: g: S: t: mode: owner: group: suffix: target-directory:",
-            _ => "t: S: suffix: target-directory:",
-        };
-        let arguments = Arguments::parse(words, specification);
-        let folder = arguments.values(&["t", "target-directory"]).next().filter(|_| program != "rsync").cloned();
-        let copies_nothing = match program {
-            "rsync" => arguments.has(&["n", "dry-run"]),
-            "install" => arguments.has(&["d", "directory"]),
-            _ => false,
-        };
+    pub(super) fn copy(&mut self, program: &str, by: &str, words: &[Value]) {
+        let arguments = Arguments::parse(
+            words,
+            match program {
+                "rsync" => {
+                    "e: f: B: T: rsh: exclude: include: filter: exclude-from: include-from: files-from: log-file: chmod: chown: backup-dir: \
+                     suffix: temp-dir: compare-dest: copy-dest: link-dest: bwlimit: max-size: min-size: port: out-format: rsync-path: timeout:"
+                }
+                "install" => "m: o: g: S: t: mode: owner: group: suffix: target-directory:",
+                _ => "t: S: suffix: target-directory:",
+            },
+        );
+        let copies_nothing =
+            (program == "rsync" && arguments.has(&["n", "dry-run"])) || (program == "install" && arguments.has(&["d", "directory"]));
+        let folder = arguments.values(&["t", "target-directory"]).next().cloned();
         let mut sources = arguments.operands;
         if program == "ln" && sources.len() == 1 {
             sources.push(Value::text("."));
         }
         let is_folder = folder.is_some() || sources.len() > 2;
-        let Some(target) = folder.or_else(|| sources.pop()).filter(|_| !copies_nothing) else { return Ok(()) };
-        let is_remote = target.text_lossy().split('/').next().is_some_and(|host| host.contains(':'));
-        if program == "rsync" && is_remote {
-            return Ok(());
+        let Some(target) = folder.or_else(|| sources.pop()).filter(|_| !copies_nothing) else { return };
+        let is_remote = program == "rsync" && target.text_lossy().split('/').next().is_some_and(|host| host.contains(':'));
+        for source in sources.iter().filter(|_| !is_remote) {
+            self.copy_one(program, by, source, &target, is_folder || names_folder(&target));
         }
-        for source in &sources {
-            self.copy_one(program, by, source, &target, is_folder || names_folder(&target))?;
-        }
-        Ok(())
     }
 
-    fn copy_one(&mut self, program: &str, by: &str, source: &Value, target: &Value, is_folder: bool) -> Result<(), Unreadable> {
+    fn copy_one(&mut self, program: &str, by: &str, source: &Value, target: &Value, is_folder: bool) {
         let (shown, name) = (source.text_lossy(), source.file_name());
-        let is_content = shown.ends_with("/.") || matches!(shown.as_str(), "." | "..") || (program == "rsync" && shown.ends_with('/'));
-        if is_content {
-            return Ok(());
+        // `cp -r a/. b` copies what is in there.
+        if shown.ends_with("/.") || matches!(shown.as_str(), "." | "..") || (program == "rsync" && shown.ends_with('/')) {
+            return;
         }
-        let from = match self.state.dir.locate(source) {
-            Located::Path(path) if !path.contains(['*', '?']) => Some(path),
-            _ => None,
+        let kind = match (program, self.state.dir.locate(source)) {
+            ("mv", Located::Path(from)) if !from.contains('*') => WriteKind::Move { from },
+            ("cp" | "install" | "rsync", Located::Path(from)) if !from.contains('*') => WriteKind::Copy { from },
+            _ => WriteKind::Create { content: None },
         };
-        let kind = match (program, from) {
-            ("ln", _) | (_, None) => WriteKind::Create { content: None },
-            ("mv", Some(from)) => WriteKind::Move { from },
-            (_, Some(from)) => WriteKind::Copy { from },
-        };
-        let last = target.file_name().text_lossy();
+        let (name_shown, last) = (name.text_lossy(), target.file_name().text_lossy());
         if !is_folder {
-            self.write(target, kind.clone(), by)?;
+            self.write(target, kind.clone(), by);
         }
-        // Without an ending the target may be a file or a folder that is there.
-        if is_folder || !(has_ending(&last) || name.text_lossy().starts_with(&last)) {
-            self.write(&target.join(&name), kind, by)?;
+        // Without an ending the target may be a file, or a folder that is there.
+        let may_be_folder = !(has_ending(&last) || name_shown.starts_with(&last)) && target.known().is_some();
+        if is_folder || may_be_folder {
+            self.write(&target.join(&name), kind, by);
         }
         if program == "mv" {
-            let is_file = has_ending(&name.text_lossy()) && !shown.ends_with('/');
-            self.write(source, if is_file { WriteKind::Remove } else { WriteKind::RemoveTree }, by)?;
+            let is_file = has_ending(&name_shown) && !shown.ends_with('/');
+            self.write(source, if is_file { WriteKind::Remove } else { WriteKind::RemoveTree }, by);
         }
-        Ok(())
     }
 
-    fn tee(&mut self, name: &str, words: &[Value], input: &Input) -> Result<Output, Unreadable> {
+    fn tee(&mut self, name: &str, words: &[Value], input: Option<&Output>) -> Output {
         let arguments = Arguments::parse(words, "");
-        let printed = input.text.clone().unwrap_or_else(Output::unknown);
+        let printed = input.cloned().unwrap_or_else(Output::unknown);
         for file in &arguments.operands {
-            self.insert(&printed.text)?;
-            let content = printed.whole().map(str::to_owned);
-            let kind = if arguments.has(&["a", "append"]) { WriteKind::Append { content } } else { WriteKind::Create { content } };
-            self.write(file, kind, name)?;
+            self.insert(&printed.text);
+            self.write(file, printed.written(arguments.has(&["a", "append"])), name);
         }
-        Ok(printed)
+        printed
     }
 
-    fn sed(&mut self, words: &[Value]) -> Result<Output, Unreadable> {
+    fn sed(&mut self, words: &[Value]) -> Output {
         let arguments = Arguments::parse(words, "e: f: l: i:: expression: file:");
-        let is_in_place = arguments.has(&["i", "in-place"]);
         // The sed of macOS takes the ending of its backup as a word of its own.
-        let skipped = usize::from(is_in_place && arguments.operands.first().is_some_and(|word| word.text_lossy().is_empty()));
-        let mut files = arguments.operands.iter().skip(skipped);
+        let mut files = arguments.operands.iter().skip_while(|word| word.text_lossy().is_empty());
         let mut scripts: Vec<&Value> = arguments.values(&["e", "expression"]).collect();
         if !arguments.has(&["e", "expression", "f", "file"]) {
             scripts.extend(files.next());
         }
         let inserted: Vec<String> = scripts.iter().flat_map(|script| text::replacements(&script.text_lossy())).collect();
-        if is_in_place {
-            inserted.iter().try_for_each(|text| self.insert(text))?;
-            files.try_for_each(|file| self.write(file, WriteKind::Edit, "sed -i"))?;
+        if arguments.has(&["i", "in-place"]) {
+            inserted.iter().for_each(|text| self.insert(text));
+            self.write_all(files, &WriteKind::Edit, "sed -i");
         }
-        Ok(Output { text: inserted.join("\n"), is_partial: true })
+        Output { text: inserted.join("\n"), is_partial: true }
     }
 
-    fn shell(&mut self, name: &str, words: &[Value], input: &Input) -> Result<Output, Unreadable> {
+    fn shell(&mut self, name: &str, words: &[Value], input: Option<&Output>) -> Output {
         let arguments = Arguments::parse(words, "+ c: o: O: init-file: rcfile:");
         let script = match arguments.values(&["c"]).next() {
             Some(script) => Output::of(script),
-            None if arguments.operands.iter().all(|word| word.prefix() == "-") => input.text.clone().unwrap_or_default(),
+            None if arguments.operands.iter().all(|word| word.prefix() == "-") => input.cloned().unwrap_or_default(),
             // A script is a program like any other.
-            None => return Ok(Output::unknown()),
+            None => return Output::unknown(),
         };
-        match script.whole() {
-            Some(line) => self.in_subshell(|shell| shell.run_nested(name, line)),
-            None => {
-                if !script.text.is_empty() {
-                    self.note(format!("the command of `{name}`"));
-                }
-                Ok(Output::unknown())
-            }
+        if let Some(line) = script.whole() {
+            return self.in_subshell(|shell| shell.run_nested(name, line));
         }
+        if !script.text.is_empty() {
+            self.note(format!("the command of `{name}`"));
+        }
+        Output::unknown()
     }
 
-    fn download(&mut self, name: &str, words: &[Value]) -> Result<(), Unreadable> {
-        let specification = if name == "curl" {
-            "A: b: c: C: d: D: e: E: F: h: H: K: m: o: P: Q: r: t: T: u: U: w: x: X: y: Y: z: output: data: header: request: user: url:"
-        } else {
-            "O: o: a: P: U: e: i: t: T: output-document: output-file: header: directory-prefix:"
+    fn download(&mut self, name: &str, words: &[Value]) {
+        let (specification, named) = match name {
+            "curl" => {
+                ("A: b: c: C: d: D: e: E: F: H: K: m: o: P: Q: r: t: T: u: U: w: x: X: z: output: data: header: url:", ["o", "output"])
+            }
+            _ => ("O: o: a: P: U: e: i: t: T: output-document: output-file: header:", ["O", "output-document"]),
         };
         let arguments = Arguments::parse(words, specification);
-        let named: &[&str] = if name == "curl" { &["o", "output"] } else { &["O", "output-document"] };
-        let mut files: Vec<Value> = arguments.values(named).cloned().collect();
+        self.write_all(arguments.values(&named), &WriteKind::Create { content: None }, name);
         if name == "curl" && arguments.has(&["O", "remote-name"]) {
-            files.extend(arguments.operands.iter().filter(|url| url.prefix().contains("://")).map(Value::file_name));
+            let files: Vec<Value> = arguments.operands.iter().filter(|url| url.prefix().contains("://")).map(Value::file_name).collect();
+            self.write_all(&files, &WriteKind::Create { content: None }, name);
         }
-        files.iter().try_for_each(|file| self.write(file, WriteKind::Create { content: None }, name))
     }
 
-    fn yq(&mut self, words: &[Value]) -> Result<(), Unreadable> {
+    fn yq(&mut self, words: &[Value]) {
         let arguments = Arguments::parse(words, "o: p: I: s: output-format: input-format: indent: from-file: expression:");
-        if !arguments.has(&["i", "inplace", "in-place"]) {
-            return Ok(());
-        }
         let is_verb = |word: &&Value| matches!(word.prefix(), "eval" | "e" | "eval-all" | "ea");
         let operands: Vec<&Value> = arguments.operands.iter().skip_while(is_verb).collect();
         let has_expression = !arguments.has(&["from-file", "expression"]) && operands.len() > 1;
-        operands.into_iter().skip(usize::from(has_expression)).try_for_each(|file| self.write(file, WriteKind::Edit, "yq -i"))
+        if arguments.has(&["i", "inplace", "in-place"]) {
+            self.write_all(operands.into_iter().skip(usize::from(has_expression)), &WriteKind::Edit, "yq -i");
+        }
     }
 
-    fn patch(&mut self, words: &[Value], input: &Input) -> Result<(), Unreadable> {
+    fn patch(&mut self, words: &[Value], input: Option<&Output>) {
         let arguments = Arguments::parse(words, "p: i: d: o: r: B: F: D: strip: input: directory: output: fuzz: reject-file:");
-        if arguments.has(&["dry-run"]) {
-            return Ok(());
-        }
         self.in_subshell(|shell| {
             arguments.values(&["d", "directory"]).for_each(|folder| shell.state.dir.change("cd", Some(folder)));
             match arguments.values(&["o", "output"]).next().or(arguments.operands.first()) {
+                _ if arguments.has(&["dry-run"]) => {}
                 Some(file) => shell.write(file, WriteKind::Edit, "patch"),
-                None => shell.apply_patch("patch", Some(input)),
+                None => shell.apply_patch("patch", input),
             }
-        })
+        });
     }
 
     /// Changes the files that a patch names, where the line holds it.
-    pub(super) fn apply_patch(&mut self, by: &str, input: Option<&Input>) -> Result<(), Unreadable> {
-        let patch = input.and_then(|input| input.text.as_ref()).map(|patch| patch.text.as_str());
-        let Some(patch) = patch.filter(|patch| !patch.is_empty()) else {
-            self.note(format!("the files of `{by}`"));
-            return Ok(());
+    pub(super) fn apply_patch(&mut self, by: &str, patch: Option<&Output>) {
+        let Some(patch) = patch.map(|patch| &patch.text).filter(|patch| !patch.is_empty()) else {
+            return self.note(format!("the files of `{by}`"));
         };
-        let is_header = |line: &&str| line.starts_with("+++ ");
-        let added: Vec<&str> = patch.lines().filter(|line| !is_header(line)).filter_map(|line| line.strip_prefix('+')).collect();
-        self.insert(&added.join("\n"))?;
-        for name in patch.lines().filter(is_header).filter_map(|line| line.get(4..)?.split('\t').next()) {
-            self.write(&Value::text(name.trim().trim_start_matches("b/")), WriteKind::Edit, by)?;
+        let added: Vec<&str> = patch.lines().filter(|line| !line.starts_with("+++ ")).filter_map(|line| line.strip_prefix('+')).collect();
+        self.insert(&added.join("\n"));
+        for name in patch.lines().filter_map(|line| line.strip_prefix("+++ ")?.split('\t').next()) {
+            self.write(&Value::text(name.trim().trim_start_matches("b/")), WriteKind::Edit, by);
         }
-        Ok(())
     }
 
     fn unpack(&mut self, name: &str, words: &[Value]) {
@@ -309,64 +260,54 @@ impl Interpreter {
         }
     }
 
-    fn find(&mut self, words: &[Value], input: &Input) -> Result<(), Unreadable> {
-        let is_test = |word: &&Value| !word.prefix().starts_with(['-', '(', '!']);
-        let starts: Vec<&Value> = words.iter().skip_while(|word| matches!(word.prefix(), "-H" | "-L" | "-P")).take_while(is_test).collect();
+    fn find(&mut self, words: &[Value], input: Option<&Output>) {
+        let is_test = |word: &Value| word.prefix().starts_with(['-', '(', '!']);
         let is_exec = |word: &Value| matches!(word.prefix(), "-exec" | "-execdir" | "-ok" | "-okdir");
-        let is_filter = |word: &Value| {
-            let word = word.prefix();
-            let takes_all =
-                ["-delete", "-print", "-print0", "-depth", "-type", "-mindepth", "-maxdepth", "-xdev", "-mount", "-H", "-L", "-P"];
-            word.starts_with(['-', '(', '!']) && !takes_all.contains(&word)
-        };
-        let is_filtered = words.iter().take_while(|word| !is_exec(word)).any(is_filter);
+        let takes_all = ["-delete", "-print", "-print0", "-depth", "-type", "-mindepth", "-maxdepth", "-xdev", "-mount"];
+        let tests = words.iter().take_while(|word| !is_exec(word)).filter(|word| is_test(word));
+        let is_filtered = tests.into_iter().any(|test| !takes_all.contains(&test.prefix()));
         let mut is_removing = words.iter().any(|word| word.prefix() == "-delete");
-        for (at, _) in words.iter().enumerate().filter(|(_, word)| is_exec(word)) {
-            let inner = words.iter().skip(at + 1).take_while(|word| !matches!(word.prefix(), ";" | "+"));
-            let inner: Vec<Value> =
-                inner.map(|word| if word.text_lossy().contains("{}") { Value::unknown("{}") } else { word.clone() }).collect();
-            let is_removal = inner.first().is_some_and(|program| program_name(program) == "rm");
+        let mut commands = words.split(is_exec);
+        let start = commands.next().unwrap_or_default();
+        for command in commands {
+            let words = command.iter().take_while(|word| !matches!(word.prefix(), ";" | "+"));
+            let words: Vec<Value> =
+                words.map(|word| if word.text_lossy().contains("{}") { Value::unknown("{}") } else { word.clone() }).collect();
+            let is_removal = words.first().is_some_and(|program| program_name(program) == "rm");
             is_removing |= is_removal;
             if !is_removal {
-                self.run_program(inner, input)?;
+                self.run_program(words, input);
             }
         }
+        let here = [Value::text(".")];
+        let folders = start.split(is_test).next().filter(|folders| !folders.is_empty()).unwrap_or(&here);
         if is_removing && is_filtered {
             self.note("the files that `find` removes".to_owned());
         } else if is_removing {
-            let here = Value::text(".");
-            let starts = if starts.is_empty() { vec![&here] } else { starts };
-            starts.into_iter().try_for_each(|start| self.write(start, WriteKind::RemoveTree, "find"))?;
+            self.write_all(folders, &WriteKind::RemoveTree, "find");
         }
-        Ok(())
     }
 
     /// Code that is given to an interpreter on the line.
-    fn run_code(&mut self, name: &str, words: &[Value], input: &Input) -> Result<(), Unreadable> {
+    fn run_code(&mut self, name: &str, words: &[Value], input: Option<&Output>) {
         let (specification, options): (&str, &[&str]) = match name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
             "python" | "pypy" => ("+ c: m: W: X:", &["c"]),
-            "node" | "nodejs" | "bun" | "deno" => ("+ e: p: r: eval: print: require: input-type:", &["e", "p", "eval", "print"]),
+            "node" | "nodejs" | "bun" => ("+ e: p: r: eval: print: require: input-type:", &["e", "p", "eval", "print"]),
             "perl" | "ruby" => ("+ e: E: I: i:: 0:: M::", &["e", "E"]),
             "php" => ("+ r:", &["r"]),
-            _ => return Ok(()),
+            _ => return,
         };
         let arguments = Arguments::parse(words, specification);
         let mut code: Vec<String> = arguments.values(options).map(Value::text_lossy).collect();
         if arguments.has(&["i"]) {
-            for text in code.iter().flat_map(|code| text::replacements(code)) {
-                self.insert(&text)?;
-            }
-            arguments.operands.iter().try_for_each(|file| self.write(file, WriteKind::Edit, &format!("{name} -i")))?;
+            code.iter().flat_map(|code| text::replacements(code)).for_each(|text| self.insert(&text));
+            self.write_all(&arguments.operands, &WriteKind::Edit, &format!("{name} -i"));
         }
         let is_stdin = code.is_empty() && !arguments.has(&["m"]) && arguments.operands.first().is_none_or(|word| word.prefix() == "-");
-        code.extend(input.text.as_ref().filter(|_| is_stdin).map(|input| input.text.clone()));
-        if name == "deno" && arguments.operands.first().is_some_and(|verb| verb.prefix() == "eval") {
-            code.extend(arguments.operands.get(1).map(Value::text_lossy));
-        }
+        code.extend(input.filter(|_| is_stdin).map(|input| input.text.clone()));
         for (path, is_removed) in code.iter().flat_map(|code| code::code_writes(code)) {
-            self.write(&Value::text(&path), if is_removed { WriteKind::Remove } else { WriteKind::Edit }, name)?;
+            self.write(&Value::text(&path), if is_removed { WriteKind::Remove } else { WriteKind::Edit }, name);
         }
-        Ok(())
     }
 }
 
@@ -385,39 +326,35 @@ fn wrapper_options(name: &str) -> Option<&'static str> {
 
 /// The command behind `sudo`, `env`, `time`, `xargs` and their like.
 fn unwrap(mut words: Vec<Value>) -> Vec<Value> {
-    loop {
-        let Some((program, arguments)) = words.split_first() else { return words };
+    for _ in 0..MAX_WRAPPERS {
+        let Some((program, arguments)) = words.split_first() else { break };
         let name = program_name(program);
-        let Some(specification) = wrapper_options(&name) else { return words };
+        let Some(specification) = wrapper_options(&name) else { break };
         let options = Arguments::parse(arguments, specification);
-        if name == "command" && options.has(&["v", "V"]) {
-            return words;
-        }
         let is_setting = |word: &&Value| matches!(name.as_str(), "env" | "sudo" | "doas") && word.prefix().contains('=');
         let skipped = if name == "timeout" { 1 } else { options.operands.iter().take_while(is_setting).count() };
         let mut inner: Vec<Value> = options.operands.iter().skip(skipped).cloned().collect();
-        if inner.is_empty() {
-            return words;
+        // `command -v program` only asks where it is.
+        if inner.is_empty() || (name == "command" && options.has(&["v", "V"])) {
+            break;
         }
         if name == "xargs" {
             // What comes in takes the place of a word, or follows the last.
-            let place = options.values(&["I"]).next().map(Value::text_lossy).filter(|place| !place.is_empty());
-            let given = Value::unknown("$(xargs)");
-            match place {
-                Some(place) => inner.iter_mut().filter(|word| word.text_lossy().contains(&place)).for_each(|word| *word = given.clone()),
-                None => inner.push(given),
-            }
+            let place = options.values(&["I"]).next().map(Value::text_lossy);
+            let is_place = |word: &&mut Value| place.as_ref().is_some_and(|place| word.text_lossy().contains(place));
+            inner.iter_mut().filter(is_place).for_each(|word| *word = Value::unknown("$(xargs)"));
+            inner.extend(place.is_none().then(|| Value::unknown("$(xargs)")));
         }
         words = inner;
     }
+    words
 }
 
 /// A program's name without its folder; empty where it is not known.
 fn program_name(word: &Value) -> String {
-    word.known().and_then(|path| path.rsplit('/').next().map(str::to_owned)).unwrap_or_else(|| match word.text_lossy().as_str() {
-        test @ ("[" | "[[") => test.to_owned(),
-        _ => String::new(),
-    })
+    let name = word.text_lossy();
+    // `[` looks like the beginning of a pattern.
+    if word.known().is_some() || name.starts_with('[') { name.rsplit('/').next().unwrap_or_default().to_owned() } else { String::new() }
 }
 
 fn names_folder(target: &Value) -> bool {

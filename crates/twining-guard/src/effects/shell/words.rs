@@ -66,11 +66,20 @@ impl Value {
 
     /// The word without its first bytes, which have to be known text.
     pub(super) fn without_prefix(&self, length: usize) -> Self {
-        let mut rest = self.clone();
-        if let Some(Piece::Text(text)) = rest.0.first_mut() {
-            *text = text.get(length..).unwrap_or_default().to_owned();
+        let mut rest = Self::text(self.prefix().get(length..).unwrap_or_default());
+        rest.0.extend(self.0.iter().skip(1).cloned());
+        if rest.prefix().is_empty() && rest.0.len() > 1 {
+            rest.0.remove(0);
         }
         rest
+    }
+
+    /// The name and the value of `name=value`; of `name+=value` only the name is known.
+    pub(super) fn assignment(&self) -> Option<(String, Self)> {
+        let (name, _) = self.prefix().split_once('=')?;
+        let value = self.without_prefix(name.len() + 1);
+        let plain = name.trim_end_matches('+');
+        is_name(plain).then(|| (plain.to_owned(), if plain == name { value } else { Self::unknown(&format!("${plain}")) }))
     }
 
     /// The last name of a path.
@@ -87,7 +96,8 @@ impl Value {
 
     /// A path below this one.
     pub(super) fn join(&self, name: &Self) -> Self {
-        Self([self.0.as_slice(), &[Piece::Text("/".to_owned())], name.0.as_slice()].concat())
+        let slash = if self.text_lossy().ends_with('/') { "" } else { "/" };
+        Self([self.0.as_slice(), &[Piece::Text(slash.to_owned())], name.0.as_slice()].concat())
     }
 
     pub(super) fn push_text(&mut self, text: &str) {
@@ -102,7 +112,7 @@ impl Value {
     }
 }
 
-pub(super) fn is_name(text: &str) -> bool {
+fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.starts_with(|c: char| c.is_ascii_digit()) && text.bytes().all(is_name_byte)
 }
 
@@ -111,7 +121,7 @@ pub(super) fn is_name_byte(byte: u8) -> bool {
 }
 
 impl Parser<'_, '_> {
-    /// Reads a word.
+    /// Takes a word and the spaces after it.
     pub(super) fn word(&mut self) -> Result<Value, Unreadable> {
         let (mut word, start) = (Value::default(), self.at);
         while let Some(byte) = self.peek() {
@@ -131,8 +141,10 @@ impl Parser<'_, '_> {
                 }
                 b'"' => {
                     self.at += 1;
-                    word.push_text("");
                     self.quoted(Some(b'"'), &mut word)?;
+                    if word.0.is_empty() {
+                        word.push_text("");
+                    }
                 }
                 b'$' | b'`' => self.expansion(false, &mut word)?,
                 b'*' | b'?' | b'[' => {
@@ -143,8 +155,12 @@ impl Parser<'_, '_> {
                 _ => word.push_text(self.eat_while(|byte| !b" \t\r\n;&|()<>\\'\"$`*?[{".contains(&byte))),
             }
         }
-        self.shell.step((self.at - start) / 64)?;
-        if self.at == start { Err(Unreadable::NotBash) } else { Ok(word) }
+        self.shell.charge((self.at - start) / 64);
+        if self.at == start {
+            return Err(Unreadable::NotBash);
+        }
+        self.skip_spaces();
+        Ok(word)
     }
 
     /// `{a,b}` and `{1..9}` stand for several words; other braces are text.
@@ -223,7 +239,7 @@ impl Parser<'_, '_> {
             (_, Some(byte)) if is_name_byte(byte) && !byte.is_ascii_digit() => {
                 self.at += 1;
                 let name = self.eat_while(is_name_byte);
-                self.shell.push_variable(name, is_quoted, word)?;
+                self.shell.push_variable(name, is_quoted, word);
             }
             (_, Some(byte)) if b"?#@*!$-0123456789".contains(&byte) => {
                 self.at += 2;
@@ -242,51 +258,33 @@ impl Parser<'_, '_> {
         self.at += 2;
         let name = self.eat_while(is_name_byte);
         if is_name(name) && self.eat("}") {
-            return self.shell.push_variable(name, is_quoted, word);
+            self.shell.push_variable(name, is_quoted, word);
+            return Ok(());
         }
-        let mut depth = 1;
-        while depth > 0 {
-            match self.rest().as_bytes() {
-                [] => return Err(Unreadable::NotBash),
-                [b'\\', ..] => self.escape(&mut Value::default()),
-                [b'$', b'{', ..] => {
-                    self.at += 2;
-                    depth += 1;
-                }
-                [b'}', ..] => {
-                    self.at += 1;
-                    depth -= 1;
-                }
-                _ => self.at += self.rest().chars().next().map_or(1, char::len_utf8),
-            }
-        }
+        self.eat_while(|byte| byte != b'}');
+        self.expect("}")?;
         word.push_unknown(&format!("${{{name}…}}"));
         Ok(())
     }
 }
 
 impl Interpreter {
-    fn push_variable(&mut self, name: &str, is_quoted: bool, word: &mut Value) -> Result<(), Unreadable> {
-        let shown = format!("${name}");
+    fn push_variable(&mut self, name: &str, is_quoted: bool, word: &mut Value) {
+        self.charge(1);
         let place = match name {
             "PWD" => self.state.dir.place(),
             "HOME" => Some("~"),
             "TMPDIR" => Some("/tmp"),
             _ => None,
         };
-        match (self.state.variables.get(name), place) {
-            (Some(value), _) => {
-                let value = value.clone();
-                self.step(value.0.len())?;
-                match value.known() {
-                    Some(text) => word.0.push(if is_quoted { Piece::Text(text) } else { Piece::Fields(text) }),
-                    None => word.0.extend(value.0),
-                }
-            }
-            (None, Some(path)) => word.0.push(Piece::Place { path: path.to_owned(), shown }),
-            (None, None) => word.push_unknown(&shown),
+        match (self.state.variables.get(name).filter(|_| !self.is_exhausted()), place) {
+            (Some(value), _) => match value.known() {
+                Some(text) => word.0.push(if is_quoted { Piece::Text(text) } else { Piece::Fields(text) }),
+                None => word.0.extend(value.0.iter().cloned()),
+            },
+            (None, Some(path)) => word.0.push(Piece::Place { path: path.to_owned(), shown: format!("${name}") }),
+            (None, None) => word.push_unknown(&format!("${name}")),
         }
-        Ok(())
     }
 
     /// What `$(…)` becomes, from its commands and what they print.
