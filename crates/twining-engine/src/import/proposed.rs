@@ -148,7 +148,7 @@ impl Engine {
                     ("origin", quoted(&format!("import:{}", source.as_str()))),
                 ];
                 let guard = NewGuard { fields: ours.into_iter().chain(guard.fields.clone()).collect(), ..guard.clone() };
-                let written = amend::with_guard(&after, &guard).and_then(|(text, _)| match alive(&text, &guard.id) {
+                let written = edit::with_guard(&after, &guard).and_then(|(text, _)| match alive(&text, &guard.id) {
                     Ok(()) => Ok(text),
                     Err(failure) => Err(failure.to_string()),
                 });

@@ -16,7 +16,7 @@ use twining_guard::{Guards, Level};
 use crate::hygiene::Redaction;
 use crate::learning::backtest::Backtest;
 use crate::learning::patterns::{Pattern, ProposalKind};
-use crate::{UserPolicy, guards};
+use crate::UserPolicy;
 
 /// What to make a guard of.
 #[derive(Clone, Debug, Default)]
@@ -101,10 +101,10 @@ pub(crate) fn plan_create(
         None => format!("learned-{}", pattern.id.trim_start_matches("pattern-").chars().take(8).collect::<String>()),
     };
     let mut new = NewGuard { fields: fields(pattern, input)?, id, remark: String::new() };
-    let guard = amend::with_guard(before, &new).map_err(unwritable)?.1;
+    let guard = edit::with_guard(before, &new).map_err(unwritable)?.1;
     let backtest = Backtest::of(&guard, calls, objected);
     new.remark = format!("backtest: {}", backtest.say());
-    let (after, guard) = amend::with_guard(before, &new).map_err(unwritable)?;
+    let (after, guard) = edit::with_guard(before, &new).map_err(unwritable)?;
     alive(&after, &guard.id)?;
     let created = GuardCreated {
         next_step: format!("it warns from now on; a person makes it block: `twining guard promote {}`", guard.id),
@@ -121,7 +121,7 @@ pub(crate) fn plan_create(
 
 /// The policy with the guard in force.
 pub(crate) fn plan_promote(file: &PolicyFile, id: &str) -> Result<(Option<String>, GuardPromoted), Failure> {
-    let (after, guard) = amend::promoted(readable(file)?, id).map_err(|why| Refused::new("guard", "cannot be promoted").because(why))?;
+    let (after, guard) = edit::promoted(readable(file)?, id).map_err(|why| Refused::new("guard", "cannot be promoted").because(why))?;
     alive(&after, id)?;
     Ok((Some(after), GuardPromoted { place: place(&guard), id: guard.id, action: guard.action }))
 }
