@@ -278,6 +278,15 @@ fn hooks_that_are_switched_off_and_servers_that_start_twice_are_told() {
 }
 
 #[test]
+fn hooks_that_are_switched_off_for_every_project_are_told() {
+    let shop = wired("claude");
+    fs::create_dir(shop.path("home/.claude")).expect("makes a folder");
+    fs::write(shop.path("home/.claude/settings.json"), r#"{"disableAllHooks": true}"#).expect("writes");
+    let (finding, words) = said(&examined(&shop, &[]), "hook", "disableAllHooks");
+    assert!(finding == "fail" && words.contains("home/.claude/settings.json"), "{words}");
+}
+
+#[test]
 fn codex_is_asked_whether_it_trusts_the_hooks() {
     let shop = wired("codex");
     let answers = |trust: &str| {

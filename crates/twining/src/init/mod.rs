@@ -11,6 +11,7 @@ pub mod codex_toml;
 pub mod flags;
 mod git;
 mod git_hooks;
+mod hook_managers;
 mod hosts;
 mod jsonc;
 mod piece;
