@@ -18,7 +18,7 @@ use twining_engine::guards::{Guard, Guards, Level, Moment, Standing};
 use crate::desk::Project;
 use crate::hook::{HOSTS, Host};
 use settings::Settings;
-pub use settings::{Wire, matches_tool, split as plain_words, wires};
+pub use settings::{Wire, matches_tool, wires};
 use trial::{Throwaway, run};
 
 /// Calls that are tried through one host.
