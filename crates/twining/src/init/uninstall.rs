@@ -31,19 +31,8 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     if !wish.dry_run && agent.is_none() {
         sheet.notes.extend(sweep::told(&sweep::sweep(&project)));
     }
-    for reach in [Reach::Team, Reach::Stealth] {
-        let ground = ground(&project, reach);
-        for host in Host::ALL {
-            prove_back(&mut sheet, &receipt, &project, &host.pieces(&ground))?;
-        }
-        for piece in every_piece(&ground).into_iter().rev() {
-            take_back(&mut sheet, &receipt, &piece)?;
-        }
-    }
     let git = git_ground(&project, &mut Sheet::new(Path::new("."), None));
-    if let Some(git) = &git {
-        take_back(&mut sheet, &receipt, &protect::codeowners(git, None))?;
-    }
+    take_pieces(&project, &mut sheet, &receipt, git.as_ref())?;
     let guest = worktree.filter(|worktree| !worktree.is_alone(&project, &receipt, git.as_ref()));
     match &guest {
         Some(worktree) => {
@@ -114,6 +103,20 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
         store.keep_receipt(left.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
     }
     Ok(tell(wish, &outcome))
+}
+
+/// Takes out what hosts and code owners were told.
+fn take_pieces(project: &Project, sheet: &mut Sheet, receipt: &Receipt, git: Option<&GitGround>) -> Result<(), Problem> {
+    for reach in [Reach::Team, Reach::Stealth] {
+        let ground = ground(project, reach);
+        for host in Host::ALL {
+            prove_back(sheet, receipt, project, &host.pieces(&ground))?;
+        }
+        for piece in every_piece(&ground).into_iter().rev() {
+            take_back(sheet, receipt, &piece)?;
+        }
+    }
+    git.map_or(Ok(()), |git| take_back(sheet, receipt, &protect::codeowners(git, None)))
 }
 
 /// Takes out what all working trees of the repository share.
