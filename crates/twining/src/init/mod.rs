@@ -154,8 +154,6 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     project.engine.store().prepare().map_err(twining_engine::Failure::from)?;
     project.engine.create_knowledge()?;
     carry_out(&project, &outcome.edits, staged)?;
-    // From now on it is known who changes a record; if not, from the first session on.
-    let _ = project.engine.store().audit();
     Ok(tell(wish, &outcome))
 }
 

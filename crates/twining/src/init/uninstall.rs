@@ -57,10 +57,6 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
         _ => format!("Done. What was recorded stays in {FOLDER}/; `twining uninstall --purge` removes that too."),
     };
     let outcome = Outcome { edits, memory, hosts: Vec::new(), notes: sheet.notes, advice: Vec::new(), close };
-    if nothing && !wish.dry_run && guest.is_none() && agent.is_none() {
-        // Taken away by hand before, perhaps: nobody is asked about that any more.
-        store.forget_marks().map_err(twining_engine::Failure::from)?;
-    }
     if nothing || wish.dry_run {
         return Ok(tell(wish, &outcome));
     }
@@ -87,10 +83,6 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     }
     let is_concerned = |folder: &&PathBuf| guest.is_none() || folder.starts_with(&project.located.checkout);
     apply::remove_empty(&receipt.folders.iter().filter(is_concerned).cloned().collect::<Vec<_>>());
-    if guest.is_none() {
-        // A person took it away: nobody is asked about it later.
-        store.forget_marks().map_err(twining_engine::Failure::from)?;
-    }
     if purged {
         store.purge().map_err(twining_engine::Failure::from)?;
         hook::forget_project(&project.located.place.project);
