@@ -433,35 +433,6 @@ fn a_pipe_where_a_file_belongs_hangs_nobody() {
     }
 }
 
-/// The number of a process that ended.
-fn ended() -> u32 {
-    let mut child = std::process::Command::new("true").spawn().expect("starts");
-    child.wait().expect("ends");
-    child.id()
-}
-
-#[test]
-fn what_an_interrupted_run_left_is_named_and_swept_and_nothing_else_is() {
-    let (gone, alive) = (ended(), std::process::id());
-    let names = [".claude/.settings.json", "..mcp.json", ".git/info/.attributes", ".git/hooks/.pre-commit"];
-    let left: Vec<String> = names.iter().map(|name| format!("{name}.twining-{gone}")).collect();
-    let kept =
-        [format!(".claude/.settings.json.twining-{alive}"), ".claude/.settings.json.twining-old".to_owned(), format!("a.twining-{gone}")];
-    for sweeping in [["doctor", "--fix"].as_slice(), &["init", "--agent", "claude"], &["uninstall", "--yes"]] {
-        let shop = wired("claude");
-        left.iter().chain(&kept).for_each(|name| shop.write(name, "half"));
-        let words = said(&examined(&shop, &[]), "remains", "").1;
-        assert!(left.iter().all(|name| words.contains(name)) && kept.iter().all(|name| !words.contains(name)), "{words}");
-        let before = shop.tree();
-        shop.run(&["init", "--agent", "claude", "--dry-run"]);
-        assert!(left.iter().all(|name| before.contains_key(&format!("shop/{name}")) && shop.file(name).exists()), "only shown");
-        let ran = shop.run(sweeping);
-        assert!(ran.code == 0 && ran.stdout.contains(&left[0]), "{sweeping:?}: {ran:?}");
-        assert!(left.iter().all(|name| !shop.file(name).exists()), "{sweeping:?}");
-        assert!(kept.iter().all(|name| shop.file(name).exists()), "{sweeping:?}");
-    }
-}
-
 #[test]
 fn a_lock_of_git_that_nobody_holds_any_more_is_named() {
     let shop = wired("none");

@@ -9,7 +9,7 @@ use super::receipt::Receipt;
 use super::sheet::Sheet;
 use super::telling::{Outcome, Silence, agreed, tell};
 use super::worktree::Worktree;
-use super::{Host, Reach, Wish, apply, every_piece, git_ground, ground, home, protect, sweep};
+use super::{Host, Reach, Wish, apply, every_piece, git_ground, ground, home, protect};
 use crate::allowed::Allowed;
 use crate::desk::Project;
 use crate::hook;
@@ -28,9 +28,6 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     let receipt = Receipt::read(store.receipt().map_err(twining_engine::Failure::from)?.as_deref());
     let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
     let agent = person::agent_shell();
-    if !wish.dry_run && agent.is_none() {
-        sheet.notes.extend(sweep::told(&sweep::sweep(&project)));
-    }
     let git = git_ground(&project, &mut Sheet::new(Path::new("."), None));
     take_pieces(&project, &mut sheet, &receipt, git.as_ref())?;
     let guest = worktree.filter(|worktree| !worktree.is_alone(&project, &receipt, git.as_ref()));
