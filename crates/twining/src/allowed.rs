@@ -7,14 +7,13 @@
 //! starts with nothing allowed.
 
 use std::fs;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use twining_guard::policy::builtin::PERSON_COMMANDS;
 use twining_model::{Time, Trust, text};
 use twining_store::Store;
-use twining_store::disk::{Dir, hash_of};
+use twining_store::disk::hash_of;
 
 use crate::desk::Project;
 use crate::person;
@@ -25,37 +24,22 @@ use crate::user_policy;
 const FOLDER: &str = "allowed-by-person";
 /// The reason of a person who commits where no terminal asks, such as a graphical client.
 const VARIABLE: &str = "TWINING_ALLOW";
-const MOST_BYTES: usize = 256 * 1024;
-/// Entries of each kind that are kept of one project: the newest.
-const MOST: usize = 200;
 /// Longest reason that is kept, in characters.
 const REASON: usize = 300;
 
-/// A guard that does not hold for a while.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Bypass {
-    /// Which.
-    pub guard: String,
+/// Leave that a person gave: a guard that does not hold for a while, or what the commit
+/// check found and the next commit may have.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Allowance {
+    /// The guard; of a commit, the rule or the path that the check named. A folder ends in `/`.
+    pub subject: String,
+    /// Of a commit: the one it was given on top of, and ends with. Empty before the first.
+    pub head: String,
     /// Until when.
     pub until: String,
     /// Why.
     pub reason: String,
-    /// Who lifted it.
-    pub by: String,
-}
-
-/// A finding of the commit check that the next commit may have.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Allowance {
-    /// The rule or the path that the check named; a folder ends in `/`.
-    pub subject: String,
-    /// The commit it was given on top of: it ends with the next one. Empty before the first.
-    pub head: String,
-    /// Until when at most.
-    pub until: String,
-    /// Why.
-    pub reason: String,
-    /// Who allowed it.
+    /// Who gave it.
     pub by: String,
 }
 
@@ -79,7 +63,7 @@ pub struct Allowed {
     project: String,
     identity: String,
     /// Guards that are lifted.
-    pub bypasses: Vec<Bypass>,
+    pub bypasses: Vec<Allowance>,
     /// Findings that the next commit may have.
     pub commits: Vec<Allowance>,
     /// Commands that may run.
@@ -90,25 +74,20 @@ impl Allowed {
     /// What is allowed here. What cannot be read allows nothing.
     pub fn read(store: &Store) -> Self {
         let none = Self::of(store).unwrap_or_default();
-        let Some(path) = file(store) else { return none };
-        let mut bytes = Vec::new();
-        let is_file = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
-        if !is_file || fs::File::open(&path).and_then(|file| file.take(MOST_BYTES as u64).read_to_end(&mut bytes)).is_err() {
-            return none;
-        }
+        let bytes = file(store).and_then(|path| fs::read(path).ok()).unwrap_or_default();
         let read: Self = serde_json::from_slice(&bytes).unwrap_or_default();
         let ours = !none.identity.is_empty() && (&read.project, &read.identity) == (&none.project, &none.identity);
         if ours { read } else { none }
     }
 
     /// Keeps it.
-    pub fn write(mut self, store: &Store) -> Result<(), Problem> {
-        let path = file(store).ok_or_else(no_folder)?;
-        keep_newest(&mut self.bypasses);
-        keep_newest(&mut self.commits);
-        keep_newest(&mut self.trusted);
-        let bytes = serde_json::to_vec_pretty(&self).map_err(|error| Problem::of_error("OUTPUT", &error))?;
-        replace(&path, &bytes)
+    pub fn write(&self, store: &Store) -> Result<(), Problem> {
+        let path = file(store).ok_or_else(|| Problem::unavailable("NOT_FOUND", "this system does not say where settings go"))?;
+        let bytes = serde_json::to_vec_pretty(self).map_err(|error| Problem::of_error("OUTPUT", &error))?;
+        let temp = path.with_extension(format!("{}.new", std::process::id()));
+        let made = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&temp, bytes));
+        // In one step: half a file would take back what is allowed.
+        made.and_then(|()| fs::rename(&temp, &path)).map_err(|error| Problem::of_error("OUTPUT", &error))
     }
 
     /// Takes all of it back, with its file.
@@ -121,8 +100,8 @@ impl Allowed {
     }
 
     /// The bypass that lifts a guard now. Those that keep this file are never lifted.
-    pub fn bypass(&self, guard: &str, now: Time) -> Option<&Bypass> {
-        let lifts = |bypass: &&Bypass| bypass.guard == guard && is_before(now, &bypass.until);
+    pub fn bypass(&self, guard: &str, now: Time) -> Option<&Allowance> {
+        let lifts = |bypass: &&Allowance| bypass.subject == guard && is_before(now, &bypass.until);
         self.bypasses.iter().rev().find(lifts).filter(|_| guard != PERSON_COMMANDS)
     }
 
@@ -171,36 +150,9 @@ pub fn is_before(now: Time, until: &str) -> bool {
     Time::read(until).is_some_and(|until| now < until)
 }
 
-fn keep_newest<T>(entries: &mut Vec<T>) {
-    entries.drain(..entries.len().saturating_sub(MOST));
-}
-
 fn file(store: &Store) -> Option<PathBuf> {
     let project = store.place().project.display().to_string();
     Some(user_policy::folder()?.join(FOLDER).join(format!("{:016x}.json", hash_of(project.as_bytes()))))
-}
-
-fn no_folder() -> Problem {
-    Problem::unavailable("NOT_FOUND", "this system does not say where settings go")
-}
-
-/// In one step: half a file would take back what is allowed.
-fn replace(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
-        return Err(no_folder());
-    };
-    fs::create_dir_all(folder).map_err(|error| Problem::of_error("OUTPUT", &error))?;
-    let written = || {
-        let dir = Dir::project(folder, None)?;
-        let temp = format!("{name}.{}.new", std::process::id());
-        dir.remove(&temp)?;
-        if let Some(handle) = dir.create_new(&temp)? {
-            handle.write(bytes)?;
-            handle.sync()?;
-        }
-        dir.rename(&temp, &dir, name)
-    };
-    written().map_err(|error| Problem::from(twining_engine::Failure::from(error)))
 }
 
 #[cfg(test)]
@@ -215,18 +167,20 @@ mod tests {
 
     #[test]
     fn a_bypass_ends_and_never_lifts_what_keeps_it() {
-        let bypass = |guard: &str| Bypass { guard: guard.into(), until: UNTIL.into(), reason: "x".into(), by: "ada".into() };
-        let allowed =
-            Allowed { bypasses: vec![bypass(PERSON_COMMANDS), bypass("no-push")], ..Allowed::default() };
+        let bypasses = [PERSON_COMMANDS, "no-push"].map(given).to_vec();
+        let allowed = Allowed { bypasses, ..Allowed::default() };
         assert!(allowed.bypass("no-push", at("2026-11-15T09:59:59Z")).is_some());
         assert!(allowed.bypass("no-push", at(UNTIL)).is_none());
         assert!(allowed.bypass("another", at("2026-11-15T09:00:00Z")).is_none());
         assert!(allowed.bypass(PERSON_COMMANDS, at("2026-11-15T09:00:00Z")).is_none());
     }
 
+    fn given(subject: &str) -> Allowance {
+        Allowance { subject: subject.into(), head: "c0ffee".into(), until: UNTIL.into(), reason: "x".into(), by: "ada".into() }
+    }
+
     fn allowing(subject: &str) -> Allowed {
-        let given = Allowance { subject: subject.into(), head: "c0ffee".into(), until: UNTIL.into(), reason: "x".into(), by: "ada".into() };
-        Allowed { commits: vec![given], ..Allowed::default() }
+        Allowed { commits: vec![given(subject)], ..Allowed::default() }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use twining_guard::Level;
 use twining_guard::policy::builtin::PERSON_COMMANDS;
 use twining_model::{Refused, Time, limits, text};
 
-use crate::allowed::{self, Allowance, Allowed, Bypass, Trusted, is_before};
+use crate::allowed::{self, Allowance, Allowed, Trusted, is_before};
 use crate::desk::Project;
 use crate::out::{self, Style};
 use crate::page::{dim, good, plain, strong, warn};
@@ -33,21 +33,10 @@ pub fn bypass(project: Option<PathBuf>, guard: &str, lasts: Option<&str>, given:
         let named = text::excerpt(guard, 40);
         return Err(Problem::unavailable("NOT_FOUND", format!("there is no guard `{named}`")).with_hint("`twining guard list` shows them"));
     }
-    let now = store.ids().now();
-    let until = Time::from_ms(now.as_ms() + minutes * 60_000);
-    let caller = person::confirm(&format!("`{guard}` will not hold until {until}: {reason}"), guard)?;
-    let mut allowed = Allowed::read(store);
-    allowed.bypasses.retain(|bypass| bypass.guard != guard && is_before(now, &bypass.until));
-    allowed.bypasses.push(Bypass { guard: guard.to_owned(), until: until.to_string(), reason: reason.clone(), by: caller.agent.clone() });
-    // Recorded first: nothing is lifted that nobody can read about.
-    project.engine.approve(&caller, guard, &format!("the guard `{guard}` was lifted until {until}"), &reason)?;
-    allowed.write(store)?;
-    Ok(out::answer(
-        style,
-        || json!({"guard": guard, "until": until, "reason": reason}),
-        |page| page.line([good("lifted"), strong(guard), dim(format!("until {until}"))]),
-        Ending::Done,
-    ))
+    let until = Time::from_ms(store.ids().now().as_ms() + minutes * 60_000).to_string();
+    let what = format!("the guard `{guard}` is lifted until {until}");
+    let given = Allowance { subject: guard.to_owned(), until, reason, ..Allowance::default() };
+    grant(&project, |allowed| &mut allowed.bypasses, guard, &what, given, style)
 }
 
 /// Lets a proposed guard block.
@@ -68,25 +57,33 @@ pub fn promote(project: Option<PathBuf>, guard: &str, style: Style) -> Result<En
 pub fn allow(project: Option<PathBuf>, subject: &str, given: Option<&str>, style: Style) -> Result<Ending, Problem> {
     let reason = reason_of(given)?;
     let project = open(project)?;
+    let subject = subject.trim_start_matches("./").to_owned();
+    let until = Time::from_ms(project.engine.store().ids().now().as_ms() + ALLOWANCE_MS).to_string();
+    let what = format!("`{subject}` is allowed in the next commit");
+    let given = Allowance { subject, until, reason, head: project.history.head().unwrap_or_default(), ..Allowance::default() };
+    grant(&project, |allowed| &mut allowed.commits, "commit-check", &what, given, style)
+}
+
+/// Has a person confirm an allowance, records it under a guard, and keeps it in its list.
+fn grant(
+    project: &Project,
+    list: fn(&mut Allowed) -> &mut Vec<Allowance>,
+    guard: &str,
+    what: &str,
+    given: Allowance,
+    style: Style,
+) -> Result<Ending, Problem> {
     let store = project.engine.store();
-    let now = store.ids().now();
-    let subject = subject.trim_start_matches("./");
-    let until = Time::from_ms(now.as_ms() + ALLOWANCE_MS);
-    let caller = person::confirm(&format!("the next commit may have what the check found of `{subject}`: {reason}"), subject)?;
-    let mut allowed = Allowed::read(store);
-    allowed.commits.retain(|given| given.subject != subject && is_before(now, &given.until));
-    let head = project.history.head().unwrap_or_default();
-    let (by, until) = (caller.agent.clone(), until.to_string());
-    allowed.commits.push(Allowance { subject: subject.to_owned(), head, until: until.clone(), reason: reason.clone(), by });
+    let caller = person::confirm(&format!("{what}: {}", given.reason), &given.subject)?;
     // Recorded first: nothing is let through that nobody can read about.
-    project.engine.approve(&caller, "commit-check", &format!("`{subject}` was allowed in the next commit"), &reason)?;
+    project.engine.approve(&caller, guard, what, &given.reason)?;
+    let answer = json!({"subject": given.subject, "until": given.until, "reason": given.reason});
+    let mut allowed = Allowed::read(store);
+    let list = list(&mut allowed);
+    list.retain(|other| other.subject != given.subject && is_before(store.ids().now(), &other.until));
+    list.push(Allowance { by: caller.agent, ..given });
     allowed.write(store)?;
-    Ok(out::answer(
-        style,
-        || json!({"allowed": subject, "until": until, "reason": reason}),
-        |page| page.line([good("allowed"), strong(subject), dim("in the next commit, within a day")]),
-        Ending::Done,
-    ))
+    Ok(out::answer(style, || answer, |page| page.line([good("done:"), plain(what)]), Ending::Done))
 }
 
 /// Shows the commands that guards verify by, or allows one, or takes that back.
@@ -100,7 +97,7 @@ pub fn trust(project: Option<PathBuf>, guard: Option<&str>, revoke: bool, style:
     if revoke {
         // Less is allowed: that needs nobody's yes.
         allowed.trusted.retain(|trusted| trusted.guard != guard);
-        allowed.clone().write(store)?;
+        allowed.write(store)?;
         return Ok(shown(&commands, &allowed, style));
     }
     let mut named = commands.iter().filter(|(id, _)| *id == guard);
@@ -113,7 +110,7 @@ pub fn trust(project: Option<PathBuf>, guard: Option<&str>, revoke: bool, style:
     let at = store.ids().now().to_string();
     allowed.trusted.push(Trusted { guard: guard.to_owned(), command: (*command).to_owned(), by: caller.agent.clone(), at });
     project.engine.approve(&caller, guard, &format!("the command of `{guard}` was allowed"), command)?;
-    allowed.clone().write(store)?;
+    allowed.write(store)?;
     Ok(shown(&commands, &allowed, style))
 }
 

@@ -11,6 +11,7 @@ pub mod codex_toml;
 pub mod flags;
 mod git;
 mod git_hooks;
+mod hook_managers;
 mod hosts;
 mod jsonc;
 mod piece;
@@ -20,7 +21,6 @@ mod shared;
 mod sheet;
 mod state;
 mod suggest;
-mod sweep;
 mod telling;
 mod uninstall;
 mod worktree;
@@ -37,7 +37,6 @@ pub use self::hosts::{Ground, Host, Reach};
 pub use self::jsonc::Settings;
 use self::piece::Piece;
 pub use self::state::{Server, Wired, git_told, mend, wired};
-pub use self::sweep::{leftovers, sweep};
 pub use self::uninstall::uninstall;
 
 use self::git::GitGround;
@@ -80,13 +79,10 @@ pub struct Wish {
 pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     let project = Project::open(wish.project.clone())?;
     refuse_bare(&project)?;
-    // A folder that was made for such a file would be taken for a host's.
-    let swept = if wish.dry_run { Vec::new() } else { sweep(&project) };
     let ground = ground(&project, wish.reach);
     let hosts = wish.hosts.clone().unwrap_or_else(|| Host::ALL.into_iter().filter(|host| host.is_here(&ground)).collect());
     let mut sheet = Sheet::new(&ground.checkout, ground.home.as_deref());
     let shared = if wish.reach == Reach::Stealth { Shared::of(&project) } else { Shared::default() };
-    sheet.notes.extend(sweep::told(&swept));
     tell_whereabouts(&project, wish, &mut sheet);
     shared.tell(&mut sheet, &hosts);
     // What the team shares works already: beside it, hooks would run twice.
@@ -153,8 +149,6 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     project.engine.store().prepare().map_err(twining_engine::Failure::from)?;
     project.engine.create_knowledge()?;
     carry_out(&project, &outcome.edits, staged)?;
-    // From now on it is known who changes a record; if not, from the first session on.
-    let _ = project.engine.store().audit();
     Ok(tell(wish, &outcome))
 }
 

@@ -9,7 +9,7 @@ use super::receipt::Receipt;
 use super::sheet::Sheet;
 use super::telling::{Outcome, Silence, agreed, tell};
 use super::worktree::Worktree;
-use super::{Host, Reach, Wish, apply, every_piece, git_ground, ground, home, protect, sweep};
+use super::{Host, Reach, Wish, apply, every_piece, git_ground, ground, home, protect};
 use crate::allowed::Allowed;
 use crate::desk::Project;
 use crate::locate::FOLDER;
@@ -27,22 +27,8 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     let receipt = Receipt::read(store.receipt().map_err(twining_engine::Failure::from)?.as_deref());
     let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
     let agent = person::agent_shell();
-    if !wish.dry_run && agent.is_none() {
-        sheet.notes.extend(sweep::told(&sweep::sweep(&project)));
-    }
-    for reach in [Reach::Team, Reach::Stealth] {
-        let ground = ground(&project, reach);
-        for host in Host::ALL {
-            prove_back(&mut sheet, &receipt, &project, &host.pieces(&ground))?;
-        }
-        for piece in every_piece(&ground).into_iter().rev() {
-            take_back(&mut sheet, &receipt, &piece)?;
-        }
-    }
     let git = git_ground(&project, &mut Sheet::new(Path::new("."), None));
-    if let Some(git) = &git {
-        take_back(&mut sheet, &receipt, &protect::codeowners(git, None))?;
-    }
+    take_pieces(&project, &mut sheet, &receipt, git.as_ref())?;
     let guest = worktree.filter(|worktree| !worktree.is_alone(&project, &receipt, git.as_ref()));
     match &guest {
         Some(worktree) => {
@@ -67,10 +53,6 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
         _ => format!("Done. What was recorded stays in {FOLDER}/; `twining uninstall --purge` removes that too."),
     };
     let outcome = Outcome { edits, memory, hosts: Vec::new(), notes: sheet.notes, advice: Vec::new(), close };
-    if nothing && !wish.dry_run && guest.is_none() && agent.is_none() {
-        // Taken away by hand before, perhaps: nobody is asked about that any more.
-        store.forget_marks().map_err(twining_engine::Failure::from)?;
-    }
     if nothing || wish.dry_run {
         return Ok(tell(wish, &outcome));
     }
@@ -97,10 +79,6 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     }
     let is_concerned = |folder: &&PathBuf| guest.is_none() || folder.starts_with(&project.located.checkout);
     apply::remove_empty(&receipt.folders.iter().filter(is_concerned).cloned().collect::<Vec<_>>());
-    if guest.is_none() {
-        // A person took it away: nobody is asked about it later.
-        store.forget_marks().map_err(twining_engine::Failure::from)?;
-    }
     if purged {
         store.purge().map_err(twining_engine::Failure::from)?;
         Allowed::forget(store);
@@ -112,6 +90,20 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
         store.keep_receipt(left.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
     }
     Ok(tell(wish, &outcome))
+}
+
+/// Takes out what hosts and code owners were told.
+fn take_pieces(project: &Project, sheet: &mut Sheet, receipt: &Receipt, git: Option<&GitGround>) -> Result<(), Problem> {
+    for reach in [Reach::Team, Reach::Stealth] {
+        let ground = ground(project, reach);
+        for host in Host::ALL {
+            prove_back(sheet, receipt, project, &host.pieces(&ground))?;
+        }
+        for piece in every_piece(&ground).into_iter().rev() {
+            take_back(sheet, receipt, &piece)?;
+        }
+    }
+    git.map_or(Ok(()), |git| take_back(sheet, receipt, &protect::codeowners(git, None)))
 }
 
 /// Takes out what all working trees of the repository share.

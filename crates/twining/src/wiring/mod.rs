@@ -19,7 +19,7 @@ use twining_guard::{EventKind, Guard, Guards, Level};
 
 use crate::desk::Project;
 use settings::Settings;
-pub use settings::{Wire, matches_tool, split as plain_words, wires};
+pub use settings::{Wire, matches_tool, wires};
 use trial::{Throwaway, run};
 
 /// Calls that are tried through one host.
