@@ -113,25 +113,22 @@ impl Verb for Features {
     }
 }
 
-/// How far a feature is.
-pub fn standing(status: Status) -> Cell {
+/// How far a feature is, in its colour; of a tested one, by which evidence.
+pub fn standing(feature: &Feature) -> Cell {
+    coloured(feature.status, feature.standing())
+}
+
+/// A status in its colour.
+pub fn coloured(status: Status, text: impl AsRef<str>) -> Cell {
     match status {
-        Status::Tested => good(status.as_str()),
-        Status::Blocked => bad(status.as_str()),
-        Status::InProgress | Status::Completed => warn(status.as_str()),
-        Status::Pending => plain(status.as_str()),
+        Status::Tested => good(text),
+        Status::Blocked => bad(text),
+        Status::InProgress | Status::Completed => warn(text),
+        Status::Pending => plain(text),
     }
 }
 
 fn row(feature: &Feature) -> Vec<Cell> {
     let waits = if feature.depends_on.is_empty() { String::new() } else { format!("after {}", feature.depends_on.join(", ")) };
-    let by = feature.verified_by.as_ref().map(|by| format!("({by})")).unwrap_or_default();
-    vec![
-        strong(&feature.id),
-        standing(feature.status),
-        dim(by),
-        dim(format!("p{}", feature.priority)),
-        dim(waits),
-        plain(&feature.description),
-    ]
+    vec![strong(&feature.id), standing(feature), dim(format!("p{}", feature.priority)), dim(waits), plain(&feature.description)]
 }

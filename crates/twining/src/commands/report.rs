@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use twining_engine::{EvidenceInput, Failure, ReportContext, ReportInput, ReportOutcome};
 
-use super::features::standing;
+use super::features::{coloured, standing};
 use super::test_counts::Tests;
 use super::words::{self, OUTCOMES};
 use crate::desk::Desk;
@@ -105,10 +105,8 @@ impl Verb for Report {
     }
 
     fn show(outcome: &ReportOutcome, page: &mut Page) {
-        page.line([strong(&outcome.feature.id), standing(outcome.was), dim("->"), standing(outcome.feature.status)]);
-        if let Some(by) = &outcome.feature.verified_by {
-            page.line([dim("verified by"), plain(by.to_string())]);
-        }
+        let was = coloured(outcome.was, outcome.was.as_str());
+        page.line([strong(&outcome.feature.id), was, dim("->"), standing(&outcome.feature)]);
         if let Some(need) = &outcome.need {
             page.line([warn("need"), plain(need), dim("asks a person to look at it")]);
         }
