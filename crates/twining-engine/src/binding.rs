@@ -6,8 +6,8 @@ use twining_store::{Decisions, StoreError};
 
 use crate::engine::Engine;
 use crate::failure::Failure;
-use twining_guard::{Clause, globs_of, ruled_out};
 use crate::knowledge::BondFact;
+use twining_guard::{Clause, globs_of, ruled_out};
 
 /// Characters of a record's words that a guard repeats.
 const SAID: usize = 200;

@@ -9,11 +9,11 @@ use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::UserPolicy;
-use twining_guard::Guards;
-use twining_guard::policy::Examples;
 use crate::hygiene::clean;
 use crate::learning::{self, *};
 use crate::search::SearchMode;
+use twining_guard::Guards;
+use twining_guard::policy::Examples;
 
 impl Engine {
     /// Stores a trace.

@@ -190,7 +190,8 @@ mod tests {
     fn a_refusal_is_short_whatever_a_rule_says_and_keeps_the_way_forward() {
         let message = finding("x", Level::Block, None).message();
         assert!(message.split_whitespace().count() <= MAX_WORDS - SUFFIX_WORDS, "{message}");
-        for part in ["Blocked: this would change it.", "Why: reason", "Do instead: use `twining decide`.", "If you must: a person lifts it"] {
+        for part in ["Blocked: this would change it.", "Why: reason", "Do instead: use `twining decide`.", "If you must: a person lifts it"]
+        {
             assert!(message.contains(part), "{part} in {message}");
         }
         assert!(!finding("x", Level::Warn, None).message().contains("If you must"));

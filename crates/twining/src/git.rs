@@ -134,14 +134,6 @@ impl Git {
 }
 
 impl Git {
-    /// Every file of the working tree that git tracks or would; none where git knows of no tree.
-    pub fn files(&self) -> Option<Vec<String>> {
-        let printed = self.printed(&["ls-files", "-z", "--cached", "--others", "--exclude-standard"])?;
-        Some(String::from_utf8_lossy(&printed).split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
-    }
-}
-
-impl Git {
     /// Files whose bytes are not as in a commit, from the working tree's own folder:
     /// changed, gone, new, staged or not. What is ignored is not among them.
     pub fn differing_from(&self, commit: &str) -> Option<Vec<String>> {
@@ -170,24 +162,10 @@ impl Git {
         let changed = known.split('\0').filter(|name| !name.is_empty()).map(str::to_owned);
         Some(changed.chain(self.untracked_in(dir).unwrap_or_default()).collect())
     }
-
-    /// Folders of the working tree that are repositories of their own: submodules, and
-    /// others that it does not ignore. One that is not checked out is none.
-    pub fn nested(&self, checkout: &Path) -> Option<Vec<String>> {
-        let (known, new) =
-            (self.printed(&["ls-files", "-z", "--stage"])?, self.printed(&["ls-files", "-z", "--others", "--exclude-standard"])?);
-        let (known, new) = (String::from_utf8_lossy(&known), String::from_utf8_lossy(&new));
-        let links = known.split('\0').filter(|line| line.starts_with("160000 ")).filter_map(|line| Some(line.split_once('\t')?.1));
-        let folders = links.chain(new.split('\0').filter_map(|name| name.strip_suffix('/')));
-        // Without one of its own, git would answer for the repository around it.
-        Some(folders.filter(|folder| checkout.join(folder).join(".git").exists()).map(str::to_owned).collect())
-    }
 }
 
 /// Files of one commit that are looked at.
 const STAGED: usize = 10_000;
-/// Bytes of one of them.
-const STAGED_BYTES: usize = 16 * 1024 * 1024;
 
 impl Git {
     /// What the commit that is being made would change, from the top of the working tree.
@@ -196,21 +174,6 @@ impl Git {
         let printed = self.staging(&words).unwrap_or_default();
         let names = String::from_utf8_lossy(&printed).into_owned();
         names.split('\0').filter(|name| !name.is_empty()).take(STAGED).map(str::to_owned).collect()
-    }
-
-    /// A file as the commit that is being made would record it.
-    pub fn staged_text(&self, path: &str) -> Option<String> {
-        self.staged_bytes(path).and_then(|bytes| in_words(&bytes))
-    }
-
-    /// The same, to the byte.
-    pub fn staged_bytes(&self, path: &str) -> Option<Vec<u8>> {
-        self.staging(&["cat-file", "blob", &format!(":{path}")])
-    }
-
-    /// A file as it was recorded last.
-    pub fn committed_text(&self, path: &str) -> Option<String> {
-        self.committed_bytes(path).and_then(|bytes| in_words(&bytes))
     }
 
     /// The same, to the byte.
@@ -233,10 +196,6 @@ impl Git {
 /// of the working tree, and a project may lie below that.
 fn index_of_commit() -> Option<PathBuf> {
     std::env::var_os("GIT_INDEX_FILE").and_then(|index| std::path::absolute(index).ok())
-}
-
-fn in_words(bytes: &[u8]) -> Option<String> {
-    (bytes.len() <= STAGED_BYTES).then(|| String::from_utf8_lossy(bytes).into_owned())
 }
 
 impl History for Git {

@@ -12,10 +12,10 @@ use twining_store::{PolicyFile, disk::hash_of_key};
 use super::{ImportOutcome, Intent, Source, SourceFile, Unread};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use twining_guard::policy::yaml::{self, Node, Value};
-use twining_guard::policy::edit::{self, NewGuard, quoted};
 use crate::learning::alive;
 use crate::words;
+use twining_guard::policy::edit::{self, NewGuard, quoted};
+use twining_guard::policy::yaml::{self, Node, Value};
 
 /// Guards that one import proposes.
 const MOST: usize = 64;

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use twining_model::{Time, limits, text};
 
-use twining_guard::effects::shell;
-use twining_guard::{Evaluation, Event, EventKind, Files, Level, NotebookCell, Replacement, ToolAction, inside, normal};
 use crate::hygiene::redact;
 use crate::learning::masked;
+use twining_guard::effects::shell;
+use twining_guard::{Evaluation, Event, EventKind, Files, Level, NotebookCell, Replacement, ToolAction, inside, normal};
 
 /// One more replacement than a record has room for, so that it is cut: none is
 /// written in fewer than 32 bytes.
@@ -172,7 +172,9 @@ fn each_text(action: &ToolAction, cut: impl Fn(&str) -> String) -> ToolAction {
         ToolAction::Read(path) => ToolAction::Read(cut(path)),
         ToolAction::ReadPart(path) => ToolAction::ReadPart(cut(path)),
         ToolAction::ReadMany(paths) => ToolAction::ReadMany(paths.iter().map(|path| cut(path)).collect()),
-        ToolAction::Notebook { path, cell } => ToolAction::Notebook { path: cut(path), cell: NotebookCell { source: cut(&cell.source), ..cell.clone() } },
+        ToolAction::Notebook { path, cell } => {
+            ToolAction::Notebook { path: cut(path), cell: NotebookCell { source: cut(&cell.source), ..cell.clone() } }
+        }
         ToolAction::Touches(paths) => ToolAction::Touches(paths.iter().map(|path| cut(path)).collect()),
         ToolAction::Nothing => ToolAction::Nothing,
     }

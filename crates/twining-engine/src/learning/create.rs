@@ -9,14 +9,14 @@ use serde_json::json;
 use twining_model::{Refused, limits, text};
 use twining_store::PolicyFile;
 
+use crate::UserPolicy;
 use crate::failure::Failure;
-use twining_guard::policy::edit::{self, NewGuard, quoted};
-use twining_guard::policy::{Examples, Standing};
-use twining_guard::{Guards, Level};
 use crate::hygiene::Redaction;
 use crate::learning::backtest::Backtest;
 use crate::learning::patterns::{Pattern, ProposalKind};
-use crate::UserPolicy;
+use twining_guard::policy::edit::{self, NewGuard, quoted};
+use twining_guard::policy::{Examples, Standing};
+use twining_guard::{Guards, Level};
 
 /// What to make a guard of.
 #[derive(Clone, Debug, Default)]

@@ -6,10 +6,10 @@ use twining_store::{AgentShelf, FeatureShelf, PolicyFile, Shelf};
 
 use super::status::{StatusReport, StatusWarning, UNREADABLE, UNREADABLE_LISTED, UnreadableFile};
 use crate::governance::turns;
-use twining_guard::policy::Examples;
-use twining_guard::{Guards, UserPolicy};
 use crate::words;
 use crate::workflow;
+use twining_guard::policy::Examples;
+use twining_guard::{Guards, UserPolicy};
 
 /// Turn files that are looked at, the last by name: `status` must not grow with the project.
 const TURNS: usize = 200;

@@ -47,7 +47,9 @@ pub struct Clause {
 impl Clause {
     pub(crate) fn to_guard(&self) -> Result<Guard, String> {
         let (instead, otherwise) = match self.id.strip_prefix("decision-") {
-            Some(decision) => ("write it without that", format!("a person overrides the decision: `twining override {decision} --reason …`")),
+            Some(decision) => {
+                ("write it without that", format!("a person overrides the decision: `twining override {decision} --reason …`"))
+            }
             None => ("write it without that", "propose another edge with twining_knowledge_update, for review".to_owned()),
         };
         Ok(Guard {

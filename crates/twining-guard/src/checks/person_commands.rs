@@ -38,10 +38,14 @@ mod tests {
     #[test]
     fn only_what_lifts_something_is_a_person_s() {
         let is = |line: &str| is_for_a_person(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
-        for line in ["twining guard bypass x --for 1h", "/usr/bin/twining trust no-x", "twining --json guard promote x", "twining uninstall"] {
+        for line in
+            ["twining guard bypass x --for 1h", "/usr/bin/twining trust no-x", "twining --json guard promote x", "twining uninstall"]
+        {
             assert!(is(line), "{line}");
         }
-        for line in ["twining trust", "twining guard list", "twining guard bypass --help", "twining uninstall --dry-run", "echo twining trust x"] {
+        for line in
+            ["twining trust", "twining guard list", "twining guard bypass --help", "twining uninstall --dry-run", "echo twining trust x"]
+        {
             assert!(!is(line), "{line}");
         }
     }

@@ -50,9 +50,8 @@ fn is_of_project(guard: &Guard) -> bool {
 }
 
 fn is_as_strict(old: &Guard, new: &Guard) -> bool {
-    let shape = |guard: &Guard| {
-        format!("{:?}{:?}{:?}{:?}{:?}{:?}", guard.events, guard.tools, guard.paths, guard.except, guard.when, guard.verify)
-    };
+    let shape =
+        |guard: &Guard| format!("{:?}{:?}{:?}{:?}{:?}{:?}", guard.events, guard.tools, guard.paths, guard.except, guard.when, guard.verify);
     new.id == old.id && new.action >= old.action && new.on_error >= old.on_error && shape(new) == shape(old)
 }
 

@@ -99,9 +99,9 @@ fn of_command(words: &[String]) -> Option<(Level, String)> {
         return Some((Level::Block, format!("git would look for hooks elsewhere for this {command}")));
     }
     match command {
-        "config" => hooks_path_set(&words).filter(|folder| leads_away(folder)).map(|folder| {
-            (Level::Block, format!("`git config core.hooksPath {folder}` would leave `.git/hooks/pre-commit` uncalled"))
-        }),
+        "config" => hooks_path_set(&words)
+            .filter(|folder| leads_away(folder))
+            .map(|folder| (Level::Block, format!("`git config core.hooksPath {folder}` would leave `.git/hooks/pre-commit` uncalled"))),
         "commit" if words.iter().take_while(|word| **word != "--").any(|word| skips_hooks(word)) => {
             Some((Level::Warn, "this commit skips `.git/hooks/pre-commit`; the turn's end and CI still look at it".to_owned()))
         }

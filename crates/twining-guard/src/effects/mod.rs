@@ -219,7 +219,10 @@ impl Collector<'_> {
                 }
                 WriteKind::Remove => self.change(path, extent, &write.by, |before| NewContent::Text { before, after: None }),
                 WriteKind::Metadata => {
-                    self.change(path, extent, &write.by, |before| NewContent::Text { after: before.clone().or(Some(String::new())), before });
+                    self.change(path, extent, &write.by, |before| NewContent::Text {
+                        after: before.clone().or(Some(String::new())),
+                        before,
+                    });
                 }
                 WriteKind::Create { content: None } | WriteKind::Append { content: None } | WriteKind::Edit => {
                     self.change(path, extent, &write.by, unknown);

@@ -70,7 +70,6 @@ fn read(event: &str, kind: EventKind, json: &Value) -> HostPayload {
     }
 }
 
-
 fn sample(tool: &str, input: &Value, at: &str) -> Value {
     json!({"conversation_id": "twining-guard-test", "workspace_roots": [at], "cwd": at, "hook_event_name": "preToolUse", "tool_name": tool, "tool_input": input})
 }

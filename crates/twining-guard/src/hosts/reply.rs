@@ -1,6 +1,5 @@
 //! What a hook answers, whichever host asked.
 
-
 use serde_json::Value;
 
 /// What a hook answers, whoever asked.

@@ -232,7 +232,10 @@ fn what_another_server_calls_write_need_not_write_a_file() {
     ] {
         assert_eq!(claude(tool, input).event.action, ToolAction::Nothing, "{tool} writes elsewhere");
     }
-    assert_eq!(claude("mcp__fs__move_file", json!({"source": "a", "destination": "b"})).event.action, ToolAction::Touches(vec!["a".into(), "b".into()]));
+    assert_eq!(
+        claude("mcp__fs__move_file", json!({"source": "a", "destination": "b"})).event.action,
+        ToolAction::Touches(vec!["a".into(), "b".into()])
+    );
     assert_eq!(claude("mcp__x__bash", json!({"script": "ls > a"})).event.action, ToolAction::Shell("ls > a".into()));
     // A call that lacks what it needs fails by itself, and is nothing to judge.
     assert_eq!(claude("Write", json!({"content": "x"})).event.action, ToolAction::Nothing);
@@ -274,7 +277,10 @@ fn a_patch_and_a_line_are_found_however_they_are_handed_over() {
 
     let gemini = |tool: &str, input: Value| heard("gemini", "BeforeTool", &json!({"tool_name": tool, "tool_input": input})).event.action;
     assert_eq!(gemini("read_file", json!({"absolute_path": "/p/a.log"})), ToolAction::Read("/p/a.log".into()));
-    assert_eq!(gemini("read_many_files", json!({"paths": ["a", "logs/*.log"]})), ToolAction::ReadMany(vec!["a".into(), "logs/*.log".into()]));
+    assert_eq!(
+        gemini("read_many_files", json!({"paths": ["a", "logs/*.log"]})),
+        ToolAction::ReadMany(vec!["a".into(), "logs/*.log".into()])
+    );
 }
 
 #[test]

@@ -32,9 +32,8 @@ pub struct HookContext {
 impl HookContext {
     /// Opens the project that an event happens in.
     pub fn open(project: Option<PathBuf>, event: HookEvent) -> Result<Self, String> {
-        let project = Project::open_from(project, &event.cwd).map_err(|problem| {
-            problem.to_json()["message"].as_str().unwrap_or("the project cannot be opened").to_owned()
-        })?;
+        let project = Project::open_from(project, &event.cwd)
+            .map_err(|problem| problem.to_json()["message"].as_str().unwrap_or("the project cannot be opened").to_owned())?;
         project.engine.store().hurry(INDEX_TIMEOUT);
         Ok(Self::of(project, event))
     }

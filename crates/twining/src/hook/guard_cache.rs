@@ -58,11 +58,6 @@ pub fn guards_as_written(project: &Project) -> Guards {
     completed(Guards::load(&user, &policy, Examples::Read), project, &user, &clauses(project))
 }
 
-/// Only what decisions and knowledge rule out.
-pub fn clauses_alone(project: &Project) -> Guards {
-    Guards::of_clauses(&clauses(project))
-}
-
 /// What the person's own policy says about what cannot be read.
 pub fn on_unreadable() -> Level {
     Guards::load(&user_policy::read(), &PolicyFile::Missing, Examples::Skip).on_unreadable

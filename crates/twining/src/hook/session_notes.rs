@@ -10,8 +10,6 @@ use twining_model::Time;
 
 /// Agents of a session that are followed.
 const MAX_AGENTS: usize = 256;
-/// Things that a session is remembered to have been told.
-const MAX_TOLD: usize = 512;
 
 /// Agents that are sent to change files.
 const CODERS: [&str; 7] = ["coding-agent", "coder", "coding", "implementer", "implementation-agent", "player", "twining-worker"];
@@ -95,11 +93,6 @@ impl SessionNotes {
         let is_coder = CODERS.iter().any(|name| kind.rsplit(':').next() == Some(name));
         let known = event.agent_id.as_ref().and_then(|agent| self.agents.get(agent));
         is_coder && known.is_some_and(|agent| agent.changes == 0)
-    }
-
-    /// Remembers that something was told; false if it was before.
-    pub fn tell(&mut self, key: &str) -> bool {
-        self.told.len() < MAX_TOLD && self.told.insert(key.to_owned())
     }
 }
 

@@ -112,7 +112,8 @@ fn not_told_before(context: &HookContext, notices: Vec<Notice>) -> Vec<Notice> {
     let note = store.note(TOLD).ok().flatten();
     let mut told: BTreeSet<String> = note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let known = told.len();
-    let new: Vec<Notice> = notices.into_iter().filter(|notice| notice.weight == Weight::Refuse || told.insert(notice.text.clone())).collect();
+    let new: Vec<Notice> =
+        notices.into_iter().filter(|notice| notice.weight == Weight::Refuse || told.insert(notice.text.clone())).collect();
     if told.len() > known {
         while told.len() > MAX_TOLD {
             told.pop_first();

@@ -44,7 +44,9 @@ pub fn run(command: &str, checkout: &Path) -> CommandVerdict {
         match child.try_wait() {
             Ok(Some(status)) if status.success() => return CommandVerdict::Passed,
             Ok(Some(status)) => {
-                return CommandVerdict::Failed(status.code().map_or_else(|| "it was killed".to_owned(), |code| format!("it ended with {code}")));
+                return CommandVerdict::Failed(
+                    status.code().map_or_else(|| "it was killed".to_owned(), |code| format!("it ended with {code}")),
+                );
             }
             Ok(None) if started.elapsed() < TIMEOUT => {
                 std::thread::sleep(pause);

@@ -130,11 +130,6 @@ pub fn program_of(script: &str, name: &str) -> Option<String> {
     from_shell(line.split_once(&call)?.0.trim())
 }
 
-/// Whether a script calls us before a commit.
-pub fn asks_in(script: &str) -> bool {
-    calls_in(script, HOOKS[0].0)
-}
-
 /// Whether a script, or the settings of a tool, call our hook of this name.
 pub fn calls_in(script: &str, name: &str) -> bool {
     let call = format!("hook --agent git {name}");

@@ -32,7 +32,6 @@ use twining_store::SCAFFOLD;
 
 use self::apply::Staged;
 pub use self::git::projects;
-pub use self::git_hooks::{asks_in, starts as can_be_started};
 pub use self::hosts::{Ground, Host, Reach};
 pub use self::jsonc::Settings;
 use self::piece::Piece;

@@ -63,8 +63,8 @@ pub fn check(project: &Project, guards: &Guards) -> Vec<Wiring> {
 
 /// Whether a hook is called before a tool runs.
 fn gate(host: &str, wire: &Wire) -> bool {
-    let moment = HOSTS.into_iter().find(|known| known.name == host).and_then(|host| host.moment(&wire.event));
-    moment == Some(Moment::PreToolUse) && wire.words.is_ok()
+    let kind = HOSTS.into_iter().find(|known| known.name == host).and_then(|host| host.event_kind(&wire.event));
+    kind == Some(EventKind::PreToolUse) && wire.words.is_ok()
 }
 
 fn try_file(
@@ -93,7 +93,7 @@ fn try_file(
     wiring.events.dedup();
     wiring.problems.extend(wires.iter().filter_map(|wire| wire.words.as_ref().err().map(|why| format!("{}: {why}", wire.event))));
     for wire in wires {
-        if host.moment(&wire.event).is_none() {
+        if host.event_kind(&wire.event).is_none() {
             wiring.problems.push(format!("{} has no event `{}`, so this hook never fires", host.name, wire.event));
         }
     }
@@ -134,7 +134,7 @@ fn try_calls(wiring: &mut Wiring, host: &Host, gates: &[&Wire], guards: &Guards,
         };
         let Ok(words) = &gate.words else { continue };
         wiring.tried += 1;
-        let told = place.prepared(example).and_then(|()| run(words, &(host.ask)(tool, &example.input, &place.root()), place, project));
+        let told = place.prepared(example).and_then(|()| run(words, &(host.sample)(tool, &example.input, &place.root()), place, project));
         let spoke = match &told {
             Ok(said) => said.contains(&format!("[{}]", guard.id)),
             Err(why) => {

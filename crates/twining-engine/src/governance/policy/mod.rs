@@ -16,10 +16,10 @@ mod write;
 use twining_store::PolicyFile;
 
 pub(crate) use defaults::{defaults, strict};
-pub use twining_guard::policy::{Layer, Mistake, Source, UserPolicy};
 pub(crate) use patch::{Cell, HARDEST, ListPatch, ModePatch, Patch};
 pub(crate) use reader::{Dialect, read, word};
 pub(crate) use twining_guard::policy::source::{Sourced, list};
+pub use twining_guard::policy::{Layer, Mistake, Source, UserPolicy};
 pub(crate) use write::to_yaml;
 
 use twining_guard::policy::PROJECT_FILE;

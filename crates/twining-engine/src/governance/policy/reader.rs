@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use twining_model::text;
 
-use twining_guard::policy::mistake::{Mistake, nearest};
 use crate::governance::policy::patch::{Cell, GatePatch, HARDEST, ModePatch, Patch, RolePatch};
+use twining_guard::policy::mistake::{Mistake, nearest};
 use twining_guard::policy::source::{Layer, Sourced};
 use twining_guard::policy::yaml::{self, Key, Node, Value};
 

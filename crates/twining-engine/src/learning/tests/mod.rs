@@ -6,10 +6,10 @@ mod traces;
 
 use twining_model::{Channel, Origin, TraceType, Trust};
 
-use twining_guard::{Event, Evaluation, Level, action};
 use crate::learning::{Call, Seen};
 use crate::testing::Project;
 use crate::{Caller, StoreTraceInput, UserPolicy};
+use twining_guard::{Evaluation, Event, Level, action};
 
 /// An agent in a session of its own.
 fn agent_in(session: &str) -> Caller {

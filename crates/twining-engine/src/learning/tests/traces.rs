@@ -136,7 +136,7 @@ fn a_word_is_found_however_it_is_written() {
 
 #[test]
 fn a_call_of_more_edits_than_a_record_holds_is_kept_by_its_first() {
-    use twining_guard::{ToolAction, Event, Evaluation, Level, Replacement};
+    use twining_guard::{Evaluation, Event, Level, Replacement, ToolAction};
     let kept = |edits: usize| {
         let one = |at: usize| Replacement { old: format!("old {at}"), new: "new".to_owned(), everywhere: false };
         let action = ToolAction::Edit { path: "a.rs".to_owned(), replacements: (0..edits).map(one).collect() };

@@ -47,7 +47,9 @@ fn notices(differences: &[Difference], weight: impl Fn(&Change) -> Weight) -> Ve
     for difference in differences.iter().take(MAX_NAMED) {
         let path = format!(".twining/{}", difference.path);
         let instead = match difference.change {
-            Change::ConflictMarkers => format!("finish the merge: `twining merge-driver` unites both sides when git runs it; `git checkout -m {path}` starts over"),
+            Change::ConflictMarkers => {
+                format!("finish the merge: `twining merge-driver` unites both sides when git runs it; `git checkout -m {path}` starts over")
+            }
             _ => format!("`git diff HEAD -- {path}` shows it, `git restore {path}` brings it back"),
         };
         let text = format!("{difference}. If you did not mean it: {instead}.");

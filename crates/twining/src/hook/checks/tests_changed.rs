@@ -20,8 +20,14 @@ pub fn check(comparison: &Comparison<'_>) -> Vec<Notice> {
 /// The changes themselves.
 pub fn changes(comparison: &Comparison<'_>) -> TestChanges {
     let is_ours = |path: &&String| comparison.stage == Stage::Commit || (comparison.is_of_turn)(path);
-    let paths: Vec<String> =
-        comparison.changed.iter().filter(|path| is_test_file(path)).filter(is_ours).take(MAX_FILES).cloned().collect();
+    let paths: Vec<String> = comparison
+        .changed
+        .iter()
+        .filter(|path| is_test_file(path) || path.ends_with(".rs"))
+        .filter(is_ours)
+        .take(MAX_FILES)
+        .cloned()
+        .collect();
     comparison.prefetch(&paths);
     let mut all = TestChanges::default();
     for path in &paths {
