@@ -87,13 +87,6 @@ impl Git {
         Some(Shape { top: lines.next()?, common: lines.next()?, hooks: lines.next()? })
     }
 
-    /// Whether a commit is HEAD or an ancestor of it.
-    pub fn is_ancestor(&self, commit: &str) -> bool {
-        let is_hash = commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let asked = || self.command().args(["merge-base", "--is-ancestor", commit, "HEAD"]).stdout(Stdio::null()).status();
-        is_hash && asked().is_ok_and(|status| status.success())
-    }
-
     /// The name git signs commits with here.
     pub fn user_name(&self) -> Option<String> {
         let name = String::from_utf8(self.printed(&["config", "user.name"])?).ok()?;

@@ -116,7 +116,7 @@ fn ci_decides_where_the_project_asks_for_it() {
     let report =
         |head: &str| json!({"head": head, "findings": [], "evidence": [{"feature": "F1", "source": "ci", "tests": 3}]}).to_string();
     write(&project, "ci.json", &report("0123456789abcdef0123456789abcdef01234567"));
-    assert_eq!(passed(&project, &["--ci-report", "ci.json"]).code, 1, "a commit of nobody's");
+    assert_eq!(passed(&project, &["--ci-report", "ci.json"]).code, 2, "a commit of nobody's");
     write(&project, "ci.json", &report(head.trim()));
     let taken = passed(&project, &["--ci-report", "ci.json"]);
     assert_eq!(taken.code, 0, "{taken:?}");

@@ -1,16 +1,25 @@
 //! `report`: what was done to a feature, and what shows it.
 
+use std::path::Path;
+
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use twining_engine::{EvidenceInput, Failure, ReportContext, ReportInput, ReportOutcome};
+use twining_guard::checks::tests_changed::{TestChanges, compare_file, is_test_file};
+use twining_model::limits;
+use twining_store::disk;
 
 use super::features::{coloured, standing};
 use super::test_counts::Tests;
 use super::words::{self, OUTCOMES};
 use crate::desk::Desk;
+use crate::git::Git;
 use crate::page::{Page, dim, plain, strong, warn};
 use crate::verbs::{Effect, Group, Verb};
+
+/// Test files that are compared with their versions before.
+const MAX_TEST_FILES: usize = 500;
 
 /// The verb.
 pub struct Report;
@@ -98,8 +107,10 @@ impl Verb for Report {
             finished_at,
             ci_report,
         };
-        let is_ancestor = |commit: &str| desk.history.is_ancestor(commit);
-        let context = ReportContext { is_ancestor: Some(&is_ancestor), ..ReportContext::default() };
+        let is_hash = |commit: &str| commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_ancestor = |commit: &str| is_hash(commit) && desk.history.is_before(commit, "HEAD");
+        let tests_changed = tests_changed(desk.history, desk.checkout);
+        let context = ReportContext { tests_changed: tests_changed.as_deref(), is_ancestor: Some(&is_ancestor) };
         let input = ReportInput { feature, role, outcome, summary, files, evidence, agent_id };
         desk.engine.report(&desk.caller, desk.checkout, &input, &context)
     }
@@ -113,4 +124,18 @@ impl Verb for Report {
         outcome.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
         page.line([dim("next"), plain(&outcome.next.say), dim(&outcome.next.why)]);
     }
+}
+
+/// How tests changed since the base of the work: where the branch left what it follows, else HEAD.
+fn tests_changed(history: &Git, checkout: &Path) -> Option<String> {
+    let base = history.merge_base_with_upstream().or_else(|| history.head())?;
+    let paths: Vec<String> = history.differing_from(&base)?.into_iter().filter(|path| is_test_file(path)).take(MAX_TEST_FILES).collect();
+    let before = history.texts(&paths.iter().map(|path| format!("{base}:./{path}")).collect::<Vec<_>>());
+    let mut changes = TestChanges::default();
+    for (path, before) in paths.iter().zip(before) {
+        let after = disk::read_inside(checkout, path, limits::EVIDENCE_BYTES).ok().flatten();
+        let after = after.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        changes.merge(compare_file(path, before.as_deref(), after.as_deref()));
+    }
+    changes.summary()
 }
