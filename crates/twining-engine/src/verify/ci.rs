@@ -1,6 +1,6 @@
 //! The run: every rule over one pull request, and what came of it.
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Serialize;
 
 use super::finding::{CiFinding, Severity};
@@ -76,7 +76,7 @@ impl CiReport {
     }
 }
 
-/// Verifies a pull request. Fails on a pattern of authors that is no glob.
+/// Verifies a pull request. Fails on a pattern of authors that cannot be read.
 pub fn verify(request: &PullRequest<'_>, options: &CiOptions) -> Result<CiReport, String> {
     let agents = patterns(&options.agent_authors)?;
     let mut skipped = Vec::new();
@@ -112,14 +112,17 @@ pub fn verify(request: &PullRequest<'_>, options: &CiOptions) -> Result<CiReport
     })
 }
 
-/// The authors that are agents; none where nobody said.
+/// The authors that are agents; none where nobody said. Only `*` and `?` are signs:
+/// the name of many an agent ends with `[bot]`.
 fn patterns(given: &[String]) -> Result<Option<GlobSet>, String> {
     if given.is_empty() {
         return Ok(None);
     }
     let mut set = GlobSetBuilder::new();
     for pattern in given {
-        set.add(Glob::new(pattern).map_err(|error| format!("`{pattern}` is no pattern: {}", error.kind()))?);
+        let plain: String = pattern.chars().map(|c| if "[]{}".contains(c) { format!("[{c}]") } else { c.to_string() }).collect();
+        let glob = GlobBuilder::new(&plain).case_insensitive(true).backslash_escape(false).build();
+        set.add(glob.map_err(|error| format!("`{pattern}` is no pattern: {}", error.kind()))?);
     }
     set.build().map(Some).map_err(|error| error.to_string())
 }

@@ -61,14 +61,18 @@ fn a_pull_request_does_not_bring_its_own_rules() {
 #[test]
 fn an_edge_of_the_knowledge_graph_rules_out_as_well() {
     let team = Team::new();
-    let graph = r#"digraph { api [type="domain" description="the API" path="src/api"]; orm [type="pattern" description="the ORM" path="src/orm"]; api -> orm [relation="must_not_use"]; }"#;
-    team.write(".twining/knowledge.dot", graph);
+    let node = |id: &str| format!("{id} [type=component level=architecture status=current description=d path=\"src/{id}\"];");
+    let graph = format!("digraph {{ {} {} api -> orm [relation=must_not_use]; }}", node("api"), node("orm"));
+    team.write(".twining/knowledge.dot", &graph);
     team.commit(ADA, "knowledge");
     team.git(&team.work(), &["push", "-q", "origin", "main"]);
     team.request(&[], |team| team.write("src/api/a.ts", "import { db } from '../orm';\n")).found(&["clauses error src/api/a.ts:1"]);
     team.request(&[], |team| team.write("src/web/a.ts", "import { db } from '../orm';\n")).is_clean();
-    team.request(&[], |team| team.write(".twining/knowledge.dot", "digraph { api -> "))
-        .found(&["records error .twining/knowledge.dot:1", "records warning .twining/knowledge.dot"]);
+    team.request(&[], |team| team.write(".twining/knowledge.dot", "digraph { api -> ")).found(&[
+        "records error .twining/knowledge.dot:1",
+        "records error .twining/knowledge.dot:1",
+        "records warning .twining/knowledge.dot",
+    ]);
 }
 
 #[test]
@@ -218,7 +222,7 @@ fn a_milder_policy_needs_approval() {
         assert_eq!((approved.code, approved.told()), (0, vec!["policy note .twining/policy.yml".to_owned()]));
     }
     let stricter = format!(
-        "{POLICY}  - id: no-tags\n    on: {{ tool: Bash, command: \"git tag\" }}\n    action: block\n    say: tags are for people\n"
+        "{POLICY}  - id: no-tags\n    tools: [Bash]\n    when: {{command: [git tag]}}\n    action: block\n    say: tags are for people\n"
     );
     team.request(&[], |team| team.write(".twining/policy.yml", &stricter)).is_clean();
 }
@@ -238,7 +242,7 @@ fn milder_wiring_needs_approval() {
 fn a_record_in_a_person_s_name_is_in_a_person_s_commit() {
     let team = Team::new();
     let line = r#"{"id":"01M7EB3QY8BCK1T7V2TH9HG8T9","timestamp":"2026-11-15T09:00:00.000Z","entry_type":"finding","summary":"agreed","origin":{"via":"cli","trust":"human"}}"#;
-    let agents = ["--agent-author", "*[[]bot[]]*", "*@agents.example.org>"];
+    let agents = ["--agent-author", "*[bot]*", "*@agents.example.org>"];
     let forge = |team: &Team| team.write(".twining/blackboard.jsonl", &format!("{}{line}\n", team.read(".twining/blackboard.jsonl")));
     team.request(&agents, forge).found(&["authors error .twining/blackboard.jsonl:4"]);
     let unsaid = team.verify(&[]);
@@ -303,7 +307,6 @@ fn wrong_usage_ends_with_two() {
     assert_eq!(team.verify_at(&team.work(), "nowhere", "pr", &[]).code, 2);
     assert_eq!(team.verify_at(team.path(), "main", "pr", &[]).code, 2, "no repository");
     assert_eq!(team.verify(&["--junit", "nowhere.xml"]).code, 2);
-    assert_eq!(team.verify(&["--agent-author", "[z-a]"]).code, 2);
     assert_eq!(team.verify(&["--approve", "everything"]).code, 2);
     let without_base = team.command(crate::team::PROGRAM, &team.work()).args(["verify", "--ci"]).output().expect("starts");
     assert_eq!(without_base.status.code(), Some(2));

@@ -19,7 +19,8 @@ gates:
         coverage_threshold: 0.85
 guards:
   - id: no-push
-    on: { tool: Bash, command: \"git push\" }
+    tools: [Bash]
+    when: {command: [git push]}
     action: block
     say: pushing is for people
 ";

@@ -57,7 +57,7 @@ fn weakened(before: &str, after: &str) -> Option<String> {
 }
 
 /// Thresholds and settings of the policy that went down.
-fn lowered(before: &str, after: &str) -> Vec<String> {
+pub(in crate::verify) fn lowered(before: &str, after: &str) -> Vec<String> {
     let (was, is) = (settings(before), settings(after));
     let lower = was.iter().filter_map(|(key, old)| {
         let new = is.get(key);
