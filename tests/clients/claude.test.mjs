@@ -9,12 +9,12 @@ const TESTED = JSON.stringify({ features: [{ id: "F1", description: "log out", t
 
 /** The hooks as a person writes them into `.claude/settings.json`. */
 function settings() {
-  const hook = (event, more) => ({ type: "command", command: "twining", args: ["hook", "--agent", "claude", event], timeout: 10, ...more });
+  const hook = (event) => ({ type: "command", command: "twining", args: ["hook", "--agent", "claude", event], timeout: 10 });
   const matcher = "Write|Edit|MultiEdit|NotebookEdit|Bash|Read|mcp__.*";
   return {
     hooks: {
       SessionStart: [{ hooks: [hook("SessionStart")] }],
-      PreToolUse: [{ matcher, hooks: [hook("PreToolUse", { onFailure: "block" })] }],
+      PreToolUse: [{ matcher, hooks: [hook("PreToolUse")] }],
       PostToolUse: [{ matcher, hooks: [hook("PostToolUse")] }],
       SubagentStop: [{ hooks: [hook("SubagentStop")] }],
       Stop: [{ hooks: [hook("Stop")] }],
@@ -81,10 +81,10 @@ test("a subagent's feature list is not written either", () =>
     assert.match(heard, /\[tested-needs-evidence\]/);
   }));
 
-test("tests that Claude Code ran are evidence, and those a script makes up are not", () =>
+test("tests that Claude Code ran are evidence", () =>
   onStage(async (stage) => {
     stage.write(".claude/settings.json", settings());
-    stage.writeTestsAndForgery("claude");
+    stage.writeTests();
     const list = (tested) => JSON.stringify({ features: [{ id: "F1", status: "completed", tested, files: ["a.test.mjs"] }] });
     stage.write("feature-list.json", list(false));
     const claims = use("Write", { file_path: stage.path("feature-list.json"), content: list(true) });
@@ -92,14 +92,12 @@ test("tests that Claude Code ran are evidence, and those a script makes up are n
       stage,
       ({ turn }) => [
         use("Read", { file_path: stage.path("feature-list.json") }),
-        use("Bash", { command: "sh forge.sh", description: "forge" }),
         claims,
         use("Bash", { command: "node --test a.test.mjs", description: "test" }),
         claims,
       ][turn],
       ["--allowedTools", "Bash"],
     );
-    assert.match(heard, /by no host it knows/, "the script is found out");
     assert.deepEqual(denied, ["Write"], heard);
     assert.equal(stage.read("feature-list.json"), list(true));
   }));
@@ -143,19 +141,21 @@ test("the plugin brings the brief, the tools and the guards", () =>
     assert.match(await stage.ran("twining", ["recent"]), /kept in a cookie/, "the tool wrote to the memory");
   }));
 
-for (const [what, program] of Object.entries({ "is not there": null, "fails": "#!/bin/sh\nexit 1\n" })) {
-  test(`where the program ${what}, the plugin lets nothing be written`, () =>
-    onStage(async (stage) => {
-      stage.replaceTwining(program);
-      const { denied, heard } = await session(
-        stage,
-        ({ turn }) => [use("Write", { file_path: stage.path("notes.txt"), content: "slipped through" })][turn],
-        ["--plugin-dir", `${repository}/plugin`],
-      );
-      assert.equal(stage.read("notes.txt"), null, heard);
-      assert.deepEqual(denied, ["Write"]);
-    }));
-}
+test("a colleague without the program reads and writes, plugin or not", () =>
+  onStage(async (stage) => {
+    stage.replaceTwining(null);
+    stage.write(".claude/settings.json", settings());
+    const { denied, heard } = await session(
+      stage,
+      ({ turn }) => [
+        use("Read", { file_path: stage.path("feature-list.json") }),
+        use("Write", { file_path: stage.path("notes.txt"), content: "written" }),
+      ][turn],
+      ["--plugin-dir", `${repository}/plugin`],
+    );
+    assert.equal(stage.read("notes.txt"), "written", heard);
+    assert.deepEqual(denied, []);
+  }));
 
 test("claude mcp list says connected", () =>
   onStage(async (stage) => {

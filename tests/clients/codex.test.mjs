@@ -100,16 +100,15 @@ test("a subagent's patch is not applied either", () =>
     assert.match(heard, /\[tested-needs-evidence\]/);
   }));
 
-test("tests that Codex ran are evidence, and those a script makes up are not", () =>
+test("tests that Codex ran are evidence", () =>
   onStage(async (stage) => {
     stage.write(".codex/hooks.json", hooks());
-    stage.writeTestsAndForgery("codex");
+    stage.writeTests();
     const list = (tested) => `{"features":[{"id":"F1","status":"completed","tested":${tested},"files":["a.test.mjs"]}]}`;
     stage.write("feature-list.json", `${list(false)}\n`);
     const claims = patch(`*** Begin Patch\n*** Update File: feature-list.json\n@@\n-${list(false)}\n+${list(true)}\n*** End Patch\n`);
     const runs = (cmd) => script(`text(await tools.exec_command({ cmd: ${quoted(cmd)} }));`);
-    const { heard } = await session(stage, ({ turn }) => [runs("sh forge.sh"), claims, runs("node --test a.test.mjs"), claims][turn] ?? say("done"));
-    assert.match(heard, /by no host it knows/, "the script is found out");
+    const { heard } = await session(stage, ({ turn }) => [claims, runs("node --test a.test.mjs"), claims][turn] ?? say("done"));
     assert.equal(heard.match(/\[tested-needs-evidence\]/) !== null, true, heard);
     assert.equal(stage.read("feature-list.json"), `${list(true)}\n`, heard);
   }));

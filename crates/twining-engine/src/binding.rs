@@ -6,8 +6,8 @@ use twining_store::{Decisions, StoreError};
 
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::guards::{Clause, globs_of, ruled_out};
 use crate::knowledge::BondFact;
+use twining_guard::{Clause, globs_of, ruled_out};
 
 /// Characters of a record's words that a guard repeats.
 const SAID: usize = 200;
@@ -107,7 +107,7 @@ fn of_decision(decision: &Decision, must_not_use: Vec<String>) -> Option<Clause>
         id: format!("decision-{}", decision.id),
         paths: globs_of(&decision.scope),
         must_not_use,
-        say: said(&decision.summary),
+        say: said(&with_reason(&decision.summary, &decision.rationale)),
         is_contested: is_contested(decision),
     })
 }
@@ -130,6 +130,12 @@ pub(crate) fn clause_of_bond(bond: &BondFact) -> Option<Clause> {
 
 fn split(paths: &str) -> impl Iterator<Item = &str> {
     paths.split(',').map(str::trim).filter(|path| !path.is_empty())
+}
+
+/// What was decided, and why.
+fn with_reason(summary: &str, rationale: &str) -> String {
+    let (summary, rationale) = (summary.trim().trim_end_matches('.'), rationale.trim());
+    if rationale.is_empty() { summary.to_owned() } else { format!("{summary}, because {rationale}") }
 }
 
 fn said(words: &str) -> String {

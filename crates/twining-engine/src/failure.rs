@@ -66,7 +66,10 @@ pub enum Failure {
         next_step: String,
     },
     /// Nothing shows that a feature works.
-    #[error("`{feature}` was not shown to work: {missing}")]
+    #[error(
+        "Blocked: `{feature}` would become tested. Why: {missing}. Do instead: {next_step}. If you must: a person decides; \
+         `workflow.tested_needs` in .twining/config.yml says what counts."
+    )]
     NoEvidence {
         /// Which feature.
         feature: String,
@@ -121,12 +124,12 @@ impl Failure {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Refused(_) => None,
+            Self::Refused(_) | Self::NoEvidence { .. } => None,
             Self::NotFound { hint, .. } => Some(hint.clone()),
             Self::Unreadable { file, .. } => Some(format!("mend `.twining/{file}` by hand; git may have left conflict markers in it")),
             Self::Ambiguous { .. } => Some("give the id of the one you mean".to_owned()),
             Self::AmbiguousCommit { .. } => Some("give more digits of the hash".to_owned()),
-            Self::OutOfStep { next_step, .. } | Self::NoEvidence { next_step, .. } => Some(next_step.clone()),
+            Self::OutOfStep { next_step, .. } => Some(next_step.clone()),
             Self::UnreadableList { path, .. } => {
                 Some(format!("mend `{path}` by hand, or bring back its last version with git; nothing is written over it"))
             }

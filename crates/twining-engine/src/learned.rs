@@ -9,10 +9,11 @@ use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::UserPolicy;
-use crate::guards::{Guards, NoClauses, Trial};
 use crate::hygiene::clean;
 use crate::learning::{self, *};
 use crate::search::SearchMode;
+use twining_guard::Guards;
+use twining_guard::policy::Examples;
 
 impl Engine {
     /// Stores a trace.
@@ -119,7 +120,7 @@ impl Engine {
 
     fn guards(&self, user: &UserPolicy) -> Guards {
         let file = self.store().policy().unwrap_or_else(|error| PolicyFile::Unusable(error.to_string()));
-        Guards::load(user, &file, &NoClauses, Trial::Tried)
+        Guards::load(user, &file, Examples::Read)
     }
 
     fn gather_traces(&self, draft: &PatternsDraft) -> Result<Gathering, Failure> {

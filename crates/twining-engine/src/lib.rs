@@ -9,7 +9,6 @@ mod answer;
 mod binding;
 pub mod blackboard;
 mod caller;
-mod capturing;
 mod committing;
 pub mod context;
 pub mod decisions;
@@ -17,7 +16,6 @@ mod engine;
 mod failure;
 pub mod governance;
 pub mod graph;
-pub mod guards;
 pub mod hygiene;
 pub mod import;
 pub mod knowledge;
@@ -25,7 +23,6 @@ mod learned;
 pub mod learning;
 pub mod lifecycle;
 mod prompting;
-mod proving;
 pub mod search;
 #[cfg(test)]
 mod testing;
@@ -33,7 +30,6 @@ mod together;
 pub mod verify;
 mod words;
 pub mod workflow;
-mod working;
 
 pub use agents::{
     AcknowledgeInput, AgentFound, AgentShown, AgentsInput, AgentsOutcome, ClaimInput, ClaimOutcome, DelegateInput, Delegated,
@@ -43,7 +39,6 @@ pub use blackboard::{
     DismissInput, DismissOutcome, EntryHit, PostInput, Posted, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome,
 };
 pub use caller::{Caller, Stamp};
-pub use capturing::Captured;
 pub use context::{
     AssembleInput, AssembledContext, ChangedDecision, ContextClaim, ContextDecision, ContextEntity, ContextEntry, ContextHandoff,
     EndedDecision, NewEntry, Omitted, SummarizeInput, Summary, WhatChangedInput, WhatChangedOutcome,
@@ -77,9 +72,8 @@ pub use lifecycle::{
     ArchiveInput, ArchiveOutcome, Check, CheckItem, CheckStatus, Drained, ExportFile, ExportInput, ExportOutcome, Extent, History,
     StatusReport, StatusWarning, UnreadableFile, VerifyInput, VerifyOutcome,
 };
-pub use proving::Proofs;
 pub use search::{Embedder, Embedding, LoadModel, ModelState, SearchMode, Study, Why};
 pub use workflow::{
-    Action, EvidenceInput, Feature, FeaturesInput, FeaturesOutcome, NextBrief, NextInput, NextOutcome, ReportInput, ReportOutcome,
+    Action, Captured, EvidenceInput, Feature, FeaturesInput, FeaturesOutcome, NextBrief, NextInput, NextOutcome, Proofs, ReportContext,
+    ReportInput, ReportOutcome, VerifiedBy, file_states,
 };
-pub use working::file_states;

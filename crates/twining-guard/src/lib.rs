@@ -1,8 +1,27 @@
 //! Guards: what an agent is about to do, and whether the team has ruled it out.
 //!
-//! A host's call becomes a neutral event; what it would change is worked out in
-//! memory; checks compare that with the policy, with decisions and with claims; the
-//! strictest verdict holds. Pure: no disk, no clock, no process, no environment.
+//! A host's call becomes a neutral [`Event`]; what it would change is worked out in
+//! memory ([`Effects`]); every guard compares that with what it watches, and the
+//! strictest answer holds ([`Evaluation`]). Guards are data: nothing in a policy is
+//! executed. Pure: no disk, no clock, no process, no environment.
 
 pub mod checks;
 pub mod effects;
+mod evaluate;
+mod event;
+mod facts;
+pub mod hosts;
+pub mod paths;
+pub mod policy;
+mod tool_call;
+mod verdict;
+
+pub use checks::claims::{ClaimOrigin, Claimant, ClaimsOfOthers};
+pub use checks::forbidden_use::{Clause, ForbiddenUse, ruled_out};
+pub use effects::{Effects, Files};
+pub use event::{Event, EventKind, NotebookCell, Replacement, ToolAction};
+pub use facts::{Claim, Claims, Evidence, Facts, NoClaims, NoEvidence, Proof};
+pub use paths::{globs_of, inside, normal};
+pub use policy::{Guard, Guards, UserPolicy};
+pub use tool_call::action;
+pub use verdict::{Evaluation, Finding, Level, MAX_WORDS, Verify};

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use twining_model::limits;
+use twining_model::{EvidenceSource, limits};
 
 use crate::error::StoreError;
 use crate::layout::{CONFIG, Layout};
@@ -108,6 +108,9 @@ pub struct Workflow {
     pub auto: bool,
     /// After how many failed tests a feature waits for a person.
     pub max_test_failures: u32,
+    /// The weakest evidence by which a feature becomes tested; unset, `seen` where a
+    /// host's hook reports tool results, else `told`.
+    pub tested_needs: Option<EvidenceSource>,
 }
 
 /// When an agent counts as there, and how long it may hold a part of the project.
@@ -170,7 +173,7 @@ impl Default for Timeouts {
 
 impl Default for Workflow {
     fn default() -> Self {
-        Self { auto: false, max_test_failures: 2 }
+        Self { auto: false, max_test_failures: 2, tested_needs: None }
     }
 }
 
@@ -373,6 +376,14 @@ mod tests {
         for field in fields.into_iter().filter(|field| *field != "notes") {
             assert!(SETTINGS.contains(&field), "add `{field}` to SETTINGS");
         }
+    }
+
+    #[test]
+    fn an_unknown_grade_of_evidence_has_its_default_and_is_named() {
+        assert_eq!(Config::parse(b"workflow: {tested_needs: ci}\n").workflow.tested_needs, Some(EvidenceSource::Ci));
+        let config = Config::parse(b"workflow: {tested_needs: trusted, auto: true}\n");
+        assert_eq!((config.workflow.tested_needs, config.workflow.auto), (None, true));
+        assert!(config.notes.iter().any(|note| note.contains("`workflow.tested_needs`")), "{:?}", config.notes);
     }
 
     #[test]

@@ -96,6 +96,9 @@ impl StoreError {
             Self::Index(rusqlite::Error::SqliteFailure(failure, _)) if failure.code == rusqlite::ErrorCode::DiskFull => Some(
                 "the disk is full, and reading needs a little of it for the index; the files are whole, make room and try again".to_owned(),
             ),
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => Some(
+                "a sandbox keeps this shell out of the memory: use the MCP tool of the same name; reading works all the same".to_owned(),
+            ),
             error if error.is_forbidden() => Some("check who owns the `.twining` folder; reading works all the same".to_owned()),
             Self::Locked { holder: Some(pid), waited_ms, .. } => {
                 Some(format!("process {pid} has held it for {waited_ms} ms or more; if it hangs, end it: the lock goes with it"))

@@ -1,23 +1,12 @@
 //! The policy file: read whole within its limit, and changed whole under the lock.
 //! What it says is not this crate's business.
 
-use twining_model::limits;
+use twining_model::{PolicyFile, limits};
 
 use crate::disk::Dir;
 use crate::error::StoreError;
 use crate::layout::{FOLDER, POLICY};
 use crate::store::Store;
-
-/// What stands in `policy.yml`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PolicyFile {
-    /// There is none.
-    Missing,
-    /// Its text.
-    Text(String),
-    /// It is there and cannot be used, for this reason.
-    Unusable(String),
-}
 
 impl Store {
     /// Reads the project's policy. A file that cannot be used is no reason to

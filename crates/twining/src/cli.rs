@@ -202,13 +202,13 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                 Arg::new("what")
                     .required(true)
                     .value_name("WHAT")
-                    .value_parser(["list", "test", "explain", "bypass", "promote", "accept"])
-                    .help("explain reads a hook's JSON from stdin; bypass, promote and accept are a person's, at a terminal; accept takes protected files as they are"),
+                    .value_parser(["list", "test", "explain", "bypass", "promote", "allow"])
+                    .help("explain reads a hook's JSON from stdin; bypass, promote and allow are a person's, at a terminal; allow lets what the commit check found through in the next commit"),
             )
-            .arg(Arg::new("guard").value_name("GUARD").required_if_eq_any([("what", "bypass"), ("what", "promote")]).help("Which guard to lift or promote; of list and test, all where none is named"))
+            .arg(Arg::new("guard").value_name("GUARD").required_if_eq_any([("what", "bypass"), ("what", "promote"), ("what", "allow")]).help("Which guard to lift or promote; the rule or path to allow; of list and test, all where none is named"))
             .arg(Arg::new("for").long("for").value_name("TIME").help("How long a bypass lasts: 10m, 2h; at most a day"))
-            .arg(Arg::new("reason").long("reason").value_name("TEXT").help("Why it is lifted; recorded"))
-            .after_help("Examples:\n  twining guard explain < event.json\n  twining guard bypass no-push --for 10m --reason \"hotfix, agreed with Ada\""),
+            .arg(Arg::new("reason").long("reason").value_name("TEXT").help("Why it is lifted or allowed; recorded"))
+            .after_help("Examples:\n  twining guard explain < event.json\n  twining guard bypass no-push --for 10m --reason \"hotfix, agreed with Ada\"\n  twining guard allow src/legacy.ts --reason \"moves out next week\"\n  TWINING_ALLOW=\"moves out next week\" git commit"),
         "trust" => command
             .arg(Arg::new("guard").value_name("GUARD").help("Whose command; without it, every one and whether it is allowed"))
             .arg(Arg::new("revoke").long("revoke").action(ArgAction::SetTrue).help("Take it back"))
@@ -290,10 +290,10 @@ fn hook(given: &ArgMatches) -> ExitCode {
     let (agent, project) = (given.get_one::<String>("agent").map(String::as_str), given.get_one::<PathBuf>("project").cloned());
     let event = given.get_one::<String>("event").map_or("", String::as_str);
     if agent == Some("git") {
-        return hook::git::run(project, event);
+        return hook::git_hooks::run(project, event);
     }
-    let Some(host) = hook::Host::named(agent) else {
-        let known = hook::HOSTS.map(|host| host.name).join(", ");
+    let Some(host) = twining_guard::hosts::Host::named(agent) else {
+        let known = twining_guard::hosts::HOSTS.map(|host| host.name).join(", ");
         return out::problem(Style::Words, &Problem::misuse(format!("--agent names a host: {known} or git"))).into();
     };
     hook::run(project, host, event)
@@ -336,7 +336,7 @@ fn run(matches: &ArgMatches) -> Ending {
             match what {
                 "bypass" => lift::bypass(project, named, word("for"), word("reason"), style),
                 "promote" => lift::promote(project, named, style),
-                "accept" => lift::accept(project, style),
+                "allow" => lift::allow(project, named, word("reason"), style),
                 _ => guard::run(project, what, named, style),
             }
         }
@@ -390,7 +390,7 @@ fn run_verb(
         None => Given::Words(matches),
     };
     let project = Project::open(project)?;
-    let (caller, authority) = caller_at_cli(&project, agent);
+    let (caller, authority) = caller_at_cli(agent);
     let caller = caller.fit().map_err(|refused| Problem::refused(&refused))?;
     let drained = project.engine.drain_queues_with(&caller, &project.history);
     // If this fails too, it is for the same reason, and that is told once.

@@ -121,8 +121,8 @@ pub fn find(given: Option<PathBuf>) -> Result<Located, Problem> {
 
 /// The caller at a command line. A person is one who types at a terminal; what
 /// an agent pipes in, or types in a shell that comes from its host, is an agent's word.
-pub fn caller_at_cli(project: &Project, agent: Option<String>) -> (Caller, Authority) {
-    let is_person = std::io::stdin().is_terminal() && crate::person::agents_hand(project).is_none();
+pub fn caller_at_cli(agent: Option<String>) -> (Caller, Authority) {
+    let is_person = std::io::stdin().is_terminal() && crate::person::agent_shell().is_none();
     let (trust, authority) = if is_person { (Trust::Human, Authority::Confirmed) } else { (Trust::Agent, Authority::Claimed) };
     let origin = Origin { client: None, session: session_of_host(), via: Channel::Cli, trust };
     (Caller { agent: agent_name(agent), origin }, authority)

@@ -87,6 +87,19 @@ impl Git {
         Some(Shape { top: lines.next()?, common: lines.next()?, hooks: lines.next()? })
     }
 
+    /// Whether a commit is HEAD or an ancestor of it.
+    pub fn is_ancestor(&self, commit: &str) -> bool {
+        let is_hash = commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let asked = || self.command().args(["merge-base", "--is-ancestor", commit, "HEAD"]).stdout(Stdio::null()).status();
+        is_hash && asked().is_ok_and(|status| status.success())
+    }
+
+    /// The name git signs commits with here.
+    pub fn user_name(&self) -> Option<String> {
+        let name = String::from_utf8(self.printed(&["config", "user.name"])?).ok()?;
+        Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+    }
+
     /// Which of these files git tracks, relative to the working tree.
     pub fn tracked_of(&self, files: &[String]) -> BTreeSet<String> {
         let listed = self.command().args(["ls-files", "-z", "--"]).args(files).stdout(Stdio::piped()).output();
@@ -121,14 +134,6 @@ impl Git {
 }
 
 impl Git {
-    /// Every file of the working tree that git tracks or would; none where git knows of no tree.
-    pub fn files(&self) -> Option<Vec<String>> {
-        let printed = self.printed(&["ls-files", "-z", "--cached", "--others", "--exclude-standard"])?;
-        Some(String::from_utf8_lossy(&printed).split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
-    }
-}
-
-impl Git {
     /// Files whose bytes are not as in a commit, from the working tree's own folder:
     /// changed, gone, new, staged or not. What is ignored is not among them.
     pub fn differing_from(&self, commit: &str) -> Option<Vec<String>> {
@@ -150,23 +155,17 @@ impl Git {
         Some(names(&known).into_iter().chain(names(&new)).filter(|name| !name.is_empty()).collect())
     }
 
-    /// Folders of the working tree that are repositories of their own: submodules, and
-    /// others that it does not ignore. One that is not checked out is none.
-    pub fn nested(&self, checkout: &Path) -> Option<Vec<String>> {
-        let (known, new) =
-            (self.printed(&["ls-files", "-z", "--stage"])?, self.printed(&["ls-files", "-z", "--others", "--exclude-standard"])?);
-        let (known, new) = (String::from_utf8_lossy(&known), String::from_utf8_lossy(&new));
-        let links = known.split('\0').filter(|line| line.starts_with("160000 ")).filter_map(|line| Some(line.split_once('\t')?.1));
-        let folders = links.chain(new.split('\0').filter_map(|name| name.strip_suffix('/')));
-        // Without one of its own, git would answer for the repository around it.
-        Some(folders.filter(|folder| checkout.join(folder).join(".git").exists()).map(str::to_owned).collect())
+    /// Files under `dir` that git ignores not and that are not as in HEAD.
+    pub fn uncommitted_in(&self, dir: &str) -> Option<Vec<String>> {
+        let known = self.printed_unfiltered(&["diff-index", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "HEAD", "--", dir])?;
+        let known = String::from_utf8_lossy(&known).into_owned();
+        let changed = known.split('\0').filter(|name| !name.is_empty()).map(str::to_owned);
+        Some(changed.chain(self.untracked_in(dir).unwrap_or_default()).collect())
     }
 }
 
 /// Files of one commit that are looked at.
 const STAGED: usize = 10_000;
-/// Bytes of one of them.
-const STAGED_BYTES: usize = 16 * 1024 * 1024;
 
 impl Git {
     /// What the commit that is being made would change, from the top of the working tree.
@@ -175,21 +174,6 @@ impl Git {
         let printed = self.staging(&words).unwrap_or_default();
         let names = String::from_utf8_lossy(&printed).into_owned();
         names.split('\0').filter(|name| !name.is_empty()).take(STAGED).map(str::to_owned).collect()
-    }
-
-    /// A file as the commit that is being made would record it.
-    pub fn staged_text(&self, path: &str) -> Option<String> {
-        self.staged_bytes(path).and_then(|bytes| in_words(&bytes))
-    }
-
-    /// The same, to the byte.
-    pub fn staged_bytes(&self, path: &str) -> Option<Vec<u8>> {
-        self.staging(&["cat-file", "blob", &format!(":{path}")])
-    }
-
-    /// A file as it was recorded last.
-    pub fn committed_text(&self, path: &str) -> Option<String> {
-        self.committed_bytes(path).and_then(|bytes| in_words(&bytes))
     }
 
     /// The same, to the byte.
@@ -212,10 +196,6 @@ impl Git {
 /// of the working tree, and a project may lie below that.
 fn index_of_commit() -> Option<PathBuf> {
     std::env::var_os("GIT_INDEX_FILE").and_then(|index| std::path::absolute(index).ok())
-}
-
-fn in_words(bytes: &[u8]) -> Option<String> {
-    (bytes.len() <= STAGED_BYTES).then(|| String::from_utf8_lossy(bytes).into_owned())
 }
 
 impl History for Git {
@@ -299,6 +279,13 @@ impl Git {
     fn hash(&self, words: &[&str]) -> Option<String> {
         let hash = String::from_utf8(self.printed(words)?).ok()?.trim().to_owned();
         (hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(hash)
+    }
+}
+
+impl Git {
+    /// Where this branch left what it follows; none where it follows nothing.
+    pub fn merge_base_with_upstream(&self) -> Option<String> {
+        self.hash(&["merge-base", "HEAD", "@{upstream}"])
     }
 }
 

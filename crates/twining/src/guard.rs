@@ -4,11 +4,12 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use twining_engine::guards::{Level, Standing};
+use twining_guard::Level;
+use twining_guard::policy::Standing;
 use twining_model::text;
 
 use crate::desk::Project;
-use crate::hook::{self, Scene};
+use crate::hook::{self, HookContext};
 use crate::out::{self, Style};
 use crate::page::{bad, dim, good, plain, strong, warn};
 use crate::problem::{Ending, Problem};
@@ -86,24 +87,20 @@ fn level(level: Level) -> crate::page::Cell {
 }
 
 fn explain(project: Project, style: Style) -> Result<Ending, Problem> {
-    let heard = hook::listen_to_any().map_err(Problem::misuse)?;
+    let event = hook::read_any_event().map_err(Problem::misuse)?;
     let guards = hook::guards(&project);
-    let scene = Scene::of(project, heard);
-    let judged = hook::foreseen(&scene.project, scene.explain(&guards));
-    let judged = match &scene.heard.odd {
-        Some(why) => judged.unheard(why),
-        None => judged,
-    };
+    let context = HookContext::of(project, event);
+    let evaluation = hook::foreseen(&context.project, context.explain(&guards));
     Ok(out::answer(
         style,
-        || json!(judged),
+        || json!(evaluation),
         |page| {
-            let verdict = if judged.verdict == Level::Off { good("allowed") } else { level(judged.verdict) };
+            let verdict = if evaluation.verdict == Level::Off { good("allowed") } else { level(evaluation.verdict) };
             page.line([strong("verdict"), verdict]);
-            let rows = judged
+            let rows = evaluation
                 .findings
                 .iter()
-                .map(|finding| vec![strong(&finding.guard), level(finding.verdict), dim(&finding.source), plain(&finding.why)]);
+                .map(|finding| vec![strong(&finding.guard), level(finding.verdict), dim(&finding.source), plain(&finding.effect)]);
             page.table(0, &rows.collect::<Vec<_>>());
         },
         Ending::Done,

@@ -1,29 +1,29 @@
 //! What only a person does to a guard: lift it for a while, promote it, allow the
-//! command it verifies by, and accept what was changed behind its back.
+//! command it verifies by, and let what it found through in a commit.
 
 use std::path::PathBuf;
 
 use serde_json::json;
-use twining_engine::guards::{KEEPERS, Level};
+use twining_guard::Level;
+use twining_guard::policy::builtin::PERSON_COMMANDS;
 use twining_model::{Refused, Time, limits, text};
-use twining_store::Lost;
 
-use crate::allowed::{Allowed, Bypass, Trusted};
+use crate::allowed::{self, Allowance, Allowed, Trusted, is_before};
 use crate::desk::Project;
-use crate::hook;
 use crate::out::{self, Style};
 use crate::page::{dim, good, plain, strong, warn};
 use crate::person;
 use crate::problem::{Ending, Problem};
 use crate::user_policy;
 
+/// How long a finding may wait for its commit.
+const ALLOWANCE_MS: i64 = 24 * 60 * 60 * 1000;
+
 /// Lifts a guard for a while.
-pub fn bypass(project: Option<PathBuf>, guard: &str, lasts: Option<&str>, reason: Option<&str>, style: Style) -> Result<Ending, Problem> {
-    let refused = |field: &'static str, rule: &'static str| Problem::refused(&Refused::new(field, rule));
-    let minutes = minutes(lasts.ok_or_else(|| refused("--for", "is required, such as `--for 10m`"))?)?;
-    let reason = reason.filter(|reason| !reason.trim().is_empty()).ok_or_else(|| refused("--reason", "is required"))?;
-    let reason = text::excerpt(&reason.split_whitespace().collect::<Vec<_>>().join(" "), 300);
-    if KEEPERS.contains(&guard) {
+pub fn bypass(project: Option<PathBuf>, guard: &str, lasts: Option<&str>, given: Option<&str>, style: Style) -> Result<Ending, Problem> {
+    let lasts = lasts.ok_or_else(|| Problem::refused(&Refused::new("--for", "is required, such as `--for 10m`")))?;
+    let (minutes, reason) = (minutes(lasts)?, reason_of(given)?);
+    if guard == PERSON_COMMANDS {
         return Err(Problem::unavailable("NEVER_LIFTED", format!("`{guard}` keeps what lifts the others, and is never lifted itself")));
     }
     let project = open(project)?;
@@ -33,27 +33,17 @@ pub fn bypass(project: Option<PathBuf>, guard: &str, lasts: Option<&str>, reason
         let named = text::excerpt(guard, 40);
         return Err(Problem::unavailable("NOT_FOUND", format!("there is no guard `{named}`")).with_hint("`twining guard list` shows them"));
     }
-    let until = Time::from_ms(store.ids().now().as_ms() + minutes * 60_000);
-    let caller = person::confirmed(&project, &format!("`{guard}` will not hold until {until}: {reason}"), guard)?;
-    let mut allowed = Allowed::read(store);
-    allowed.bypasses.retain(|bypass| bypass.guard != guard && Time::read(&bypass.until).is_some_and(|until| store.ids().now() < until));
-    allowed.bypasses.push(Bypass { guard: guard.to_owned(), until: until.to_string(), reason: reason.clone(), by: caller.agent.clone() });
-    // Recorded first: nothing is lifted that nobody can read about.
-    project.engine.approve(&caller, guard, &format!("the guard `{guard}` was lifted until {until}"), &reason)?;
-    allowed.write(store)?;
-    Ok(out::answer(
-        style,
-        || json!({"guard": guard, "until": until, "reason": reason}),
-        |page| page.line([good("lifted"), strong(guard), dim(format!("until {until}"))]),
-        Ending::Done,
-    ))
+    let until = Time::from_ms(store.ids().now().as_ms() + minutes * 60_000).to_string();
+    let what = format!("the guard `{guard}` is lifted until {until}");
+    let given = Allowance { subject: guard.to_owned(), until, reason, ..Allowance::default() };
+    grant(&project, |allowed| &mut allowed.bypasses, guard, &what, given, style)
 }
 
 /// Lets a proposed guard block.
 pub fn promote(project: Option<PathBuf>, guard: &str, style: Style) -> Result<Ending, Problem> {
     let project = open(project)?;
     let backtest = project.engine.backtest(&user_policy::read(), guard)?;
-    let caller = person::confirmed(&project, &format!("`{guard}` will block from now on; it {}", backtest.say()), guard)?;
+    let caller = person::confirm(&format!("`{guard}` will block from now on; it {}", backtest.say()), guard)?;
     let promoted = project.engine.promote_guard(&caller, guard)?;
     Ok(out::answer(
         style,
@@ -63,48 +53,37 @@ pub fn promote(project: Option<PathBuf>, guard: &str, style: Style) -> Result<En
     ))
 }
 
-/// Takes the records as they are, whoever changed them.
-pub fn accept(project: Option<PathBuf>, style: Style) -> Result<Ending, Problem> {
-    let failed = |error| Problem::from(twining_engine::Failure::from(error));
-    let project = Project::open(project)?;
-    let store = project.engine.store();
-    let audit = store.audit().map_err(failed)?;
-    if let Some(gone @ (Lost::Folder | Lost::Local)) = audit.lost {
-        person::confirmed(&project, &hook::told_lost(gone), "accept")?;
-        // No record is left to note it in, and none is made for that.
-        store.forget_marks().map_err(failed)?;
-        return Ok(accepted(1, style));
-    }
-    if !store.exists().map_err(failed)? {
-        return Err(no_memory());
-    }
-    let (found, lost) = (audit.differences, audit.lost);
-    let mut lists = hook::slipped_lists(&project);
-    lists.extend(hook::slipped_rules(&project));
-    if !(found.is_empty() && lists.is_empty() && lost.is_none()) {
-        let lost = lost.map(hook::told_lost);
-        let told: Vec<String> = lost.into_iter().chain(hook::told_by_hand(&found)).chain(lists.clone()).collect();
-        let told = told.join("\n");
-        let caller = person::confirmed(&project, &told, "accept")?;
-        // Recorded first: nothing is accepted that nobody can read about.
-        project.engine.approve(&caller, "protect-twining-state", "changes by another hand were accepted", &text::excerpt(&told, 300))?;
-        store.accept_records().map_err(failed)?;
-        hook::accept_lists(&project);
-        hook::take_rules(&project);
-    }
-    Ok(accepted(found.len() + lists.len() + usize::from(lost.is_some()), style))
+/// Lets a finding of the commit check through, in the next commit.
+pub fn allow(project: Option<PathBuf>, subject: &str, given: Option<&str>, style: Style) -> Result<Ending, Problem> {
+    let reason = reason_of(given)?;
+    let project = open(project)?;
+    let subject = subject.trim_start_matches("./").to_owned();
+    let until = Time::from_ms(project.engine.store().ids().now().as_ms() + ALLOWANCE_MS).to_string();
+    let what = format!("`{subject}` is allowed in the next commit");
+    let given = Allowance { subject, until, reason, head: project.history.head().unwrap_or_default(), ..Allowance::default() };
+    grant(&project, |allowed| &mut allowed.commits, "commit-check", &what, given, style)
 }
 
-fn accepted(many: usize, style: Style) -> Ending {
-    out::answer(
-        style,
-        || json!({ "accepted": many }),
-        |page| match many {
-            0 => page.line([dim("nothing was changed by another hand")]),
-            many => page.line([good("accepted"), plain(format!("{many} changes"))]),
-        },
-        Ending::Done,
-    )
+/// Has a person confirm an allowance, records it under a guard, and keeps it in its list.
+fn grant(
+    project: &Project,
+    list: fn(&mut Allowed) -> &mut Vec<Allowance>,
+    guard: &str,
+    what: &str,
+    given: Allowance,
+    style: Style,
+) -> Result<Ending, Problem> {
+    let store = project.engine.store();
+    let caller = person::confirm(&format!("{what}: {}", given.reason), &given.subject)?;
+    // Recorded first: nothing is let through that nobody can read about.
+    project.engine.approve(&caller, guard, what, &given.reason)?;
+    let answer = json!({"subject": given.subject, "until": given.until, "reason": given.reason});
+    let mut allowed = Allowed::read(store);
+    let list = list(&mut allowed);
+    list.retain(|other| other.subject != given.subject && is_before(store.ids().now(), &other.until));
+    list.push(Allowance { by: caller.agent, ..given });
+    allowed.write(store)?;
+    Ok(out::answer(style, || answer, |page| page.line([good("done:"), plain(what)]), Ending::Done))
 }
 
 /// Shows the commands that guards verify by, or allows one, or takes that back.
@@ -118,7 +97,7 @@ pub fn trust(project: Option<PathBuf>, guard: Option<&str>, revoke: bool, style:
     if revoke {
         // Less is allowed: that needs nobody's yes.
         allowed.trusted.retain(|trusted| trusted.guard != guard);
-        allowed.clone().write(store)?;
+        allowed.write(store)?;
         return Ok(shown(&commands, &allowed, style));
     }
     let mut named = commands.iter().filter(|(id, _)| *id == guard);
@@ -126,12 +105,12 @@ pub fn trust(project: Option<PathBuf>, guard: Option<&str>, revoke: bool, style:
         let why = format!("there is no one guard `{}` that verifies by a command", text::excerpt(guard, 40));
         return Err(Problem::unavailable("NOT_FOUND", why).with_hint("`twining trust` shows them"));
     };
-    let caller = person::confirmed(&project, &format!("`{guard}` will run this on your machine before tools do:\n  {command}"), guard)?;
+    let caller = person::confirm(&format!("`{guard}` will run this on your machine before tools do:\n  {command}"), guard)?;
     allowed.trusted.retain(|trusted| trusted.guard != guard);
     let at = store.ids().now().to_string();
     allowed.trusted.push(Trusted { guard: guard.to_owned(), command: (*command).to_owned(), by: caller.agent.clone(), at });
     project.engine.approve(&caller, guard, &format!("the command of `{guard}` was allowed"), command)?;
-    allowed.clone().write(store)?;
+    allowed.write(store)?;
     Ok(shown(&commands, &allowed, style))
 }
 
@@ -155,12 +134,13 @@ fn open(project: Option<PathBuf>) -> Result<Project, Problem> {
     let project = Project::open(project)?;
     match project.engine.store().exists() {
         Ok(true) => Ok(project),
-        _ => Err(no_memory()),
+        _ => Err(Problem::unavailable("NOT_FOUND", "there is no .twining here").with_hint("`twining seed` begins one")),
     }
 }
 
-fn no_memory() -> Problem {
-    Problem::unavailable("NOT_FOUND", "there is no .twining here").with_hint("`twining seed` begins one")
+fn reason_of(given: Option<&str>) -> Result<String, Problem> {
+    let reason = given.map(allowed::reason).filter(|reason| !reason.is_empty());
+    reason.ok_or_else(|| Problem::refused(&Refused::new("--reason", "is required")))
 }
 
 /// `10m`, `2h`, `90` minutes; at most a day.

@@ -4,7 +4,6 @@
 //! the command line ([`cli`]) and MCP ([`mcp`]).
 
 mod allowed;
-mod ancestry;
 mod cli;
 mod commands;
 mod completions;
@@ -17,7 +16,6 @@ mod git;
 mod guard;
 mod help;
 mod hook;
-mod hosts;
 mod import;
 mod init;
 mod installed;
@@ -32,6 +30,7 @@ mod model;
 mod moved;
 mod out;
 mod page;
+mod parent_processes;
 mod person;
 mod problem;
 mod progress;

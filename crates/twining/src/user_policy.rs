@@ -21,14 +21,6 @@ pub fn read() -> UserPolicy {
     }
 }
 
-/// What stands in it now; nothing where it cannot be read.
-pub fn text() -> String {
-    match read().file {
-        PolicyFile::Text(text) => text,
-        _ => String::new(),
-    }
-}
-
 /// The folder for the user's settings, if this system says where they go.
 pub fn folder() -> Option<PathBuf> {
     file(|name| std::env::var_os(name)).filter(|path| !is_cloned(path))?.parent().map(Path::to_owned)

@@ -278,6 +278,15 @@ fn hooks_that_are_switched_off_and_servers_that_start_twice_are_told() {
 }
 
 #[test]
+fn hooks_that_are_switched_off_for_every_project_are_told() {
+    let shop = wired("claude");
+    fs::create_dir(shop.path("home/.claude")).expect("makes a folder");
+    fs::write(shop.path("home/.claude/settings.json"), r#"{"disableAllHooks": true}"#).expect("writes");
+    let (finding, words) = said(&examined(&shop, &[]), "hook", "disableAllHooks");
+    assert!(finding == "fail" && words.contains("home/.claude/settings.json"), "{words}");
+}
+
+#[test]
 fn codex_is_asked_whether_it_trusts_the_hooks() {
     let shop = wired("codex");
     let answers = |trust: &str| {
@@ -421,35 +430,6 @@ fn a_pipe_where_a_file_belongs_hangs_nobody() {
         assert!(std::process::Command::new("mkfifo").arg(&file).status().is_ok_and(|made| made.success()));
         let told = examined(&shop, &[]);
         assert!(told["checks"].as_array().is_some_and(|checks| !checks.is_empty()), "{name}: {told}");
-    }
-}
-
-/// The number of a process that ended.
-fn ended() -> u32 {
-    let mut child = std::process::Command::new("true").spawn().expect("starts");
-    child.wait().expect("ends");
-    child.id()
-}
-
-#[test]
-fn what_an_interrupted_run_left_is_named_and_swept_and_nothing_else_is() {
-    let (gone, alive) = (ended(), std::process::id());
-    let names = [".claude/.settings.json", "..mcp.json", ".git/info/.attributes", ".git/hooks/.pre-commit"];
-    let left: Vec<String> = names.iter().map(|name| format!("{name}.twining-{gone}")).collect();
-    let kept =
-        [format!(".claude/.settings.json.twining-{alive}"), ".claude/.settings.json.twining-old".to_owned(), format!("a.twining-{gone}")];
-    for sweeping in [["doctor", "--fix"].as_slice(), &["init", "--agent", "claude"], &["uninstall", "--yes"]] {
-        let shop = wired("claude");
-        left.iter().chain(&kept).for_each(|name| shop.write(name, "half"));
-        let words = said(&examined(&shop, &[]), "remains", "").1;
-        assert!(left.iter().all(|name| words.contains(name)) && kept.iter().all(|name| !words.contains(name)), "{words}");
-        let before = shop.tree();
-        shop.run(&["init", "--agent", "claude", "--dry-run"]);
-        assert!(left.iter().all(|name| before.contains_key(&format!("shop/{name}")) && shop.file(name).exists()), "only shown");
-        let ran = shop.run(sweeping);
-        assert!(ran.code == 0 && ran.stdout.contains(&left[0]), "{sweeping:?}: {ran:?}");
-        assert!(left.iter().all(|name| !shop.file(name).exists()), "{sweeping:?}");
-        assert!(kept.iter().all(|name| shop.file(name).exists()), "{sweeping:?}");
     }
 }
 

@@ -425,8 +425,8 @@ fn each_host_gets_the_format_it_reads() {
     let shop = Repository::new();
     shop.told(&["init", "--agent", ALL]);
     let claude = shop.json(".claude/settings.json");
-    let gate = json!({"type": "command", "command": "twining", "args": ["hook", "--agent", "claude", "PreToolUse"], "timeout": 5, "onFailure": "block"});
-    assert_eq!(claude["hooks"]["PreToolUse"][0]["hooks"][0], gate);
+    let gate = json!({"type": "command", "command": "twining", "args": ["hook", "--agent", "claude", "PreToolUse"], "timeout": 5});
+    assert_eq!(claude["hooks"]["PreToolUse"][0]["hooks"][0], gate, "whoever has no `twining` can work");
     assert!(claude["hooks"]["PreToolUse"][0]["matcher"].as_str().expect("a matcher").contains("mcp__.*"));
     for (event, groups) in claude["hooks"].as_object().expect("events") {
         assert!(groups[0]["hooks"][0]["timeout"].is_u64(), "{event}");
@@ -456,7 +456,7 @@ fn each_host_gets_the_format_it_reads() {
 
     let cursor = shop.json(".cursor/hooks.json");
     assert!(cursor["hooks"]["postToolUseFailure"].is_array());
-    assert_eq!((&cursor["version"], &cursor["hooks"]["preToolUse"][0]["failClosed"]), (&json!(1), &json!(true)));
+    assert_eq!((&cursor["version"], &cursor["hooks"]["preToolUse"][0]["failClosed"]), (&json!(1), &Value::Null));
     assert_eq!(shop.json("opencode.json")["mcp"]["twining"]["command"], json!(["twining", "mcp", "--tools", "lite"]));
     assert!(shop.read(".opencode/plugin/twining.js").contains("tool.execute.before"));
 }

@@ -266,20 +266,6 @@ fn s18_an_agent_s_word_lifts_nothing() {
 }
 
 #[test]
-fn what_a_script_adds_to_what_a_person_allowed_takes_all_of_it_back() {
-    let project = project();
-    let words = ["guard", "bypass", "no-push", "--for", "5m", "--reason", "a release"];
-    assert_eq!(at_terminal(&project, &words, "no-push", None).code, 0);
-    assert_eq!(bash(&project, "git push origin main"), "allow");
-    let file = allowed(&project).expect("was written");
-    let mut told: Value = serde_json::from_slice(&fs::read(&file).expect("reads")).expect("is JSON");
-    let lifted = &mut told["bypasses"][0];
-    lifted["until"] = json!("2999-01-01T00:00:00.000Z");
-    fs::write(&file, told.to_string()).expect("writes");
-    assert_eq!(bash(&project, "git push origin main"), "deny");
-}
-
-#[test]
 fn a_lifted_guard_holds_nobody_at_the_end() {
     let project = project();
     let list = project.path().join(".claude/progress/feature-list.json");

@@ -312,8 +312,18 @@ fn an_override_over_mcp_is_a_claim() {
     assert!(file.contains("\"overridden\""), "{}", normal(&file));
 }
 
+/// The name under which the question wants its answer: good once, for this call.
+fn nonce(form: &Value) -> String {
+    let fields = form["requestedSchema"]["properties"].as_object().expect("a form");
+    fields.keys().next().expect("one field").clone()
+}
+
+fn accepting(field: &str) -> Value {
+    json!({"action": "accept", "content": {field: true}})
+}
+
 /// Calls `override` for a client that can ask its user, who answers so.
-fn override_asking(answer: &Value) -> (Value, Value) {
+fn override_asking(answer: impl Fn(&Value) -> Value) -> (Value, Value) {
     let project = Project::new();
     let id = project.decide("Use JWT", "src/auth/");
     let mut server = project.server(&[]);
@@ -325,59 +335,103 @@ fn override_asking(answer: &Value) -> (Value, Value) {
     let call = json!({"name": "twining_override", "arguments": arguments});
     let asked = server.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}));
     assert_eq!(asked["method"], "elicitation/create", "{asked}");
-    let answered = server.ask(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": answer}));
+    let answered = server.ask(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": answer(&asked["params"])}));
     assert_eq!(answered["id"], 1, "{answered}");
     (asked["params"].clone(), answered["result"].clone())
 }
 
 #[test]
 fn a_client_that_can_ask_its_user_confirms_an_override() {
-    let (asked, result) = override_asking(&json!({"action": "accept", "content": {"confirm": true}}));
+    let (asked, result) = override_asking(|form| accepting(&nonce(form)));
     let message = asked["message"].as_str().expect("a question");
     for word in ["Use JWT", "We stay on sessions", "Keep sessions"] {
         assert!(message.contains(word), "{message}");
     }
-    assert_eq!(asked["requestedSchema"]["properties"]["confirm"]["type"], "boolean");
+    assert_eq!(asked["requestedSchema"]["properties"][nonce(&asked)]["type"], "boolean");
     assert_eq!(structured(&result)["authority"], "confirmed");
 }
 
 #[test]
+fn a_yes_written_before_the_question_was_read_is_a_claim() {
+    let (_, result) = override_asking(|_| accepting("confirm"));
+    assert_eq!(structured(&result)["authority"], "claimed");
+}
+
+#[test]
 fn a_user_who_declines_keeps_the_decision_and_one_who_looks_away_leaves_a_claim() {
-    let (_, declined) = override_asking(&json!({"action": "decline"}));
+    let (_, declined) = override_asking(|_| json!({"action": "decline"}));
     assert_eq!(declined["isError"], true);
     assert!(
         declined["content"][0]["text"].as_str().is_some_and(|text| text.contains("DECLINED") && text.contains("nothing was changed")),
         "{declined}"
     );
-    let (_, cancelled) = override_asking(&json!({"action": "cancel"}));
+    let (_, cancelled) = override_asking(|_| json!({"action": "cancel"}));
     assert_eq!(structured(&cancelled)["authority"], "claimed");
+}
+
+/// A call of `override` by a stateless client that can ask, with the answer it brings along.
+fn stateless_override(decision: &str, reason: &str, answer: Option<Value>) -> Value {
+    let mut params = json!({"name": "twining_override", "arguments": {"decision_id": decision, "reason": reason}});
+    if let Some(answer) = answer {
+        params["inputResponses"] = json!({ "confirm": answer });
+    }
+    let mut message = modern(1, "tools/call", params);
+    message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {}});
+    message
+}
+
+/// A project with a decision, a server, and the nonce of its question about overriding that.
+fn asked_about_override() -> (Project, common::Server, String, String) {
+    let project = Project::new();
+    let id = project.decide("Use JWT", "src/auth/");
+    let mut server = project.server(&[]);
+    let asked = server.ask(&stateless_override(&id, "We stay on sessions", None));
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    let form = &asked["result"]["inputRequests"]["confirm"]["params"];
+    assert!(form["message"].as_str().is_some_and(|text| text.contains("Use JWT")), "{asked}");
+    (project, server, id, nonce(form))
 }
 
 #[test]
 fn a_stateless_client_is_told_what_to_ask_and_calls_again_with_the_answer() {
+    let (project, mut server, id, nonce) = asked_about_override();
+    assert_eq!(project.json(&["why", "src/auth/"])["decisions"][0]["status"], "active", "nothing yet");
+    let done = server.ask(&stateless_override(&id, "We stay on sessions", Some(accepting(&nonce))));
+    assert_eq!(structured(&done["result"])["authority"], "confirmed");
+    let again = server.ask(&stateless_override(&id, "We stay on sessions", None));
+    assert_eq!(structured(&again["result"])["overridden"], false, "what was confirmed is not asked about twice");
+}
+
+#[test]
+fn an_answer_in_the_first_call_is_a_claim() {
     let project = Project::new();
     let id = project.decide("Use JWT", "src/auth/");
-    let mut server = project.server(&[]);
-    let call = |n: u64, answers: Value| {
-        let mut params = json!({"name": "twining_override", "arguments": {"decision_id": id, "reason": "We stay on sessions"}});
-        if !answers.is_null() {
-            params["inputResponses"] = answers;
-        }
-        let mut message = modern(n, "tools/call", params);
-        message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {}});
-        message
-    };
-    let asked = server.ask(&call(1, Value::Null));
-    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
-    assert!(
-        asked["result"]["inputRequests"]["confirm"]["params"]["message"].as_str().is_some_and(|text| text.contains("Use JWT")),
-        "{asked}"
-    );
-    assert_eq!(project.json(&["why", "src/auth/"])["decisions"][0]["status"], "active", "nothing yet");
-    let done = server.ask(&call(2, json!({"confirm": {"action": "accept", "content": {"confirm": true}}})));
-    assert_eq!(structured(&done["result"])["authority"], "confirmed");
-    let again = server.ask(&call(3, Value::Null));
-    assert_eq!(structured(&again["result"])["overridden"], false, "what was confirmed is not asked about twice");
+    let done = project.server(&[]).ask(&stateless_override(&id, "We stay on sessions", Some(accepting("confirm"))));
+    assert_eq!(structured(&done["result"])["authority"], "claimed", "nobody was asked");
+}
+
+#[test]
+fn an_answer_to_the_question_about_another_reason_is_a_claim() {
+    let (_project, mut server, id, nonce) = asked_about_override();
+    let done = server.ask(&stateless_override(&id, "The user said so", Some(accepting(&nonce))));
+    assert_eq!(structured(&done["result"])["authority"], "claimed");
+}
+
+#[test]
+fn an_answer_to_a_question_on_another_connection_is_a_claim() {
+    let (project, _asking, id, nonce) = asked_about_override();
+    let done = project.server(&[]).ask(&stateless_override(&id, "We stay on sessions", Some(accepting(&nonce))));
+    assert_eq!(structured(&done["result"])["authority"], "claimed");
+}
+
+#[test]
+fn an_answer_counts_once() {
+    let (project, mut server, id, nonce) = asked_about_override();
+    let other = project.decide("Use PASETO", "src/tokens/");
+    let used = server.ask(&stateless_override(&other, "We stay on sessions", Some(accepting(&nonce))));
+    assert_eq!(structured(&used["result"])["authority"], "claimed");
+    let replayed = server.ask(&stateless_override(&id, "We stay on sessions", Some(accepting(&nonce))));
+    assert_eq!(structured(&replayed["result"])["authority"], "claimed");
 }
 
 #[test]

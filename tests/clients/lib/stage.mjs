@@ -84,15 +84,9 @@ export class Stage {
     write(join(this.home, name), content);
   }
 
-  /** A feature whose tests pass, and a script that plays the hooks of a run of them. */
-  writeTestsAndForgery(agent) {
+  /** Tests that pass. */
+  writeTests() {
     this.write("a.test.mjs", `import { test } from "node:test";\ntest("a", () => {});\n`);
-    const base = { session_id: "made-up", cwd: this.project };
-    const call = { ...base, tool_name: "Bash", tool_input: { command: "node --test a.test.mjs" } };
-    const response = { stdout: "# tests 1\n# pass 1\n# fail 0\n", stderr: "", interrupted: false };
-    const events = { SessionStart: { ...base, source: "startup" }, PreToolUse: call, PostToolUse: { ...call, tool_response: response } };
-    const lines = Object.entries(events).map(([event, told]) => `echo '${JSON.stringify(told).replaceAll("\\", "\\\\")}' | ${this.twining} hook --agent ${agent} ${event}`);
-    this.write("forge.sh", `${lines.join("\n")}\n`);
   }
 
   read(name) {

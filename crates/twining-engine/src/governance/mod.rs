@@ -14,7 +14,6 @@ pub mod reports;
 pub mod roles;
 mod seed;
 pub mod turns;
-pub(crate) mod yaml;
 
 pub use gates::{
     CheckGatesInput, Evidence, GateProfile, GateResult, GatesChecked, GatesInput, GatesOutcome, Percent, Standing, TestCounts,

@@ -158,6 +158,7 @@ impl Texts for crate::workflow::EvidenceInput {
         self.output.texts(field, tell);
         self.reports.texts(field, tell);
         self.data.texts(field, tell);
+        self.ci_report.texts(field, tell);
     }
 }
 
@@ -180,7 +181,7 @@ told! {
         lessons_from_turn, what_to_try_next, agent_id,
     }
     crate::ReportInput { feature, role, summary, files, evidence, agent_id }
-    crate::FeaturesInput { id, description, files, acceptance_criteria, depends_on, reason, agent_id }
+    crate::FeaturesInput { id, description, files, tests, acceptance_criteria, depends_on, reason, agent_id }
     crate::KnowledgeUpdateInput { operations, story_id }
     crate::learning::CreateGuardInput { id, say, next_step, commands, paths, adds, tools, agent_id }
     crate::RegisterInput { capabilities, role, description, agent_id }

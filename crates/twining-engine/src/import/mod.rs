@@ -31,8 +31,8 @@ pub use folder::FolderText;
 pub(crate) use madr::comment;
 pub use store::{ImportCounts, ImportOutcome, Intent};
 
-use crate::guards::amend::NewGuard;
 use crate::words;
+use twining_guard::policy::edit::NewGuard;
 
 /// Where records come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -113,10 +113,8 @@ impl Engine {
                 list = FeatureList::parse(&here.with_feature(&feature.id, &fields));
             }
             let list = list.map_err(|why| Failure::UnreadableList { path: shelf.path.clone(), why })?;
-            let begun = list.features.iter().filter(|feature| feature.status != Status::Pending && theirs.get(&feature.id).is_some());
-            let lines = if counts.new > 0 { vec![workflow::moved_line(self.store().ids().now(), begun)] } else { Vec::new() };
             let list = (counts.new > 0).then(|| list.text().to_owned());
-            Ok::<_, Failure>((FeatureChange { list, lines, ..FeatureChange::default() }, counts))
+            Ok::<_, Failure>((FeatureChange { list, ..FeatureChange::default() }, counts))
         };
         outcome.features = match intent {
             Intent::Import => self.store().transact_features(plan)?,

@@ -12,10 +12,10 @@ use twining_store::{PolicyFile, disk::hash_of_key};
 use super::{ImportOutcome, Intent, Source, SourceFile, Unread};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::governance::yaml::{self, Node, Value};
-use crate::guards::amend::{self, NewGuard, quoted};
 use crate::learning::alive;
 use crate::words;
+use twining_guard::policy::edit::{self, NewGuard, quoted};
+use twining_guard::policy::yaml::{self, Node, Value};
 
 /// Guards that one import proposes.
 const MOST: usize = 64;
@@ -148,7 +148,7 @@ impl Engine {
                     ("origin", quoted(&format!("import:{}", source.as_str()))),
                 ];
                 let guard = NewGuard { fields: ours.into_iter().chain(guard.fields.clone()).collect(), ..guard.clone() };
-                let written = amend::with_guard(&after, &guard).and_then(|(text, _)| match alive(&text, &guard.id) {
+                let written = edit::with_guard(&after, &guard).and_then(|(text, _)| match alive(&text, &guard.id) {
                     Ok(()) => Ok(text),
                     Err(failure) => Err(failure.to_string()),
                 });

@@ -8,8 +8,8 @@ use serde::Serialize;
 use twining_model::text;
 
 use crate::answer::is_zero;
-use crate::guards::{Facts, Guard, Guards, Level, NoClaims, NoEvidence};
 use crate::learning::call::{Call, gist};
+use twining_guard::{Facts, Guard, Guards, Level, NoClaims, NoEvidence};
 
 /// Calls shown of each kind.
 const SHOWN: usize = 5;
@@ -47,7 +47,8 @@ impl Backtest {
             test.cut += u64::from(call.cut);
             test.since.get_or_insert_with(|| call.at.clone());
             let event = call.event();
-            let verdict = alone.judge(&event, &Facts { root: &call.root, files: &call, evidence: &NoEvidence, claims: &NoClaims }).verdict;
+            let verdict =
+                alone.evaluate(&event, &Facts { root: &call.root, files: &call, evidence: &NoEvidence, claims: &NoClaims }).verdict;
             if verdict == Level::Off {
                 continue;
             }

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 use twining_model::{Time, limits, text};
 
-use crate::guards::{Action, Cell, Event, Files, Judgement, Level, Moment, Replacement, inside, normal};
 use crate::hygiene::redact;
 use crate::learning::masked;
+use twining_guard::effects::shell;
+use twining_guard::{Evaluation, Event, EventKind, Files, Level, NotebookCell, Replacement, ToolAction, inside, normal};
 
 /// One more replacement than a record has room for, so that it is cut: none is
 /// written in fewer than 32 bytes.
@@ -35,7 +36,7 @@ pub struct Call {
     pub tool: String,
     /// What it was asked to do.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub action: Option<Action>,
+    pub action: Option<ToolAction>,
     /// What was answered: `off`, `warn`, `ask` or `block`.
     pub verdict: String,
     /// The guards that spoke.
@@ -49,7 +50,7 @@ pub struct Call {
 impl Call {
     /// The record of a judged event.
     #[must_use]
-    pub fn of(id: String, at: Time, session: &str, root: &str, event: &Event, judgement: &Judgement) -> Self {
+    pub fn of(id: String, at: Time, session: &str, root: &str, event: &Event, judgement: &Evaluation) -> Self {
         let short = |text: &str| text::excerpt(text, 200);
         Self {
             id,
@@ -62,7 +63,7 @@ impl Call {
             tool: short(&event.tool),
             action: Some(without_secrets(&event.action)),
             verdict: judgement.verdict.as_str().to_owned(),
-            guards: judgement.spoken().take(8).map(|finding| finding.guard.clone()).collect(),
+            guards: judgement.spoken().into_iter().take(8).map(|finding| finding.guard.clone()).collect(),
             cut: false,
         }
     }
@@ -82,7 +83,7 @@ impl Call {
             call.cut = true;
             call.action = self.action.as_ref().map(|action| shortened(action, limits::CALL_BYTES / 8));
             written(&call).or_else(|| {
-                call.action = Some(Action::Nothing);
+                call.action = Some(ToolAction::Nothing);
                 written(&call)
             })
         })
@@ -105,7 +106,7 @@ impl Call {
     pub fn is_deed(&self) -> bool {
         let changes = matches!(
             self.action,
-            Some(Action::Write { .. } | Action::Edit { .. } | Action::Patch(_) | Action::Shell(_) | Action::Touches(_))
+            Some(ToolAction::Write { .. } | ToolAction::Edit { .. } | ToolAction::Patch(_) | ToolAction::Shell(_) | ToolAction::Touches(_))
         );
         changes && self.verdict != Level::Block.as_str()
     }
@@ -114,9 +115,9 @@ impl Call {
     #[must_use]
     pub fn event(&self) -> Event {
         Event {
-            moment: Moment::PreToolUse,
+            kind: EventKind::PreToolUse,
             tool: self.tool.clone(),
-            action: self.action.clone().unwrap_or(Action::Nothing),
+            action: self.action.clone().unwrap_or(ToolAction::Nothing),
             cwd: self.cwd.clone(),
             agent_id: self.agent_id.clone(),
             agent_type: self.agent_type.clone(),
@@ -128,22 +129,18 @@ impl Call {
 /// edit replaces was there.
 impl Files for Call {
     fn read(&self, path: &str) -> Result<Option<String>, String> {
-        let Some(Action::Edit { path: edited, replacements }) = &self.action else { return Ok(None) };
+        let Some(ToolAction::Edit { path: edited, replacements }) = &self.action else { return Ok(None) };
         let old: Vec<&str> = replacements.iter().map(|one| one.old.as_str()).collect();
         Ok((normal(&self.cwd, edited) == path).then(|| old.join("\n")))
     }
-
-    fn real(&self, path: &str) -> String {
-        path.to_owned()
-    }
 }
 
-fn shortened(action: &Action, most: usize) -> Action {
+fn shortened(action: &ToolAction, most: usize) -> ToolAction {
     let first = match action {
-        Action::Edit { path, replacements } => {
-            Action::Edit { path: path.clone(), replacements: replacements.iter().take(1).cloned().collect() }
+        ToolAction::Edit { path, replacements } => {
+            ToolAction::Edit { path: path.clone(), replacements: replacements.iter().take(1).cloned().collect() }
         }
-        Action::Touches(paths) => Action::Touches(paths.iter().take(4).cloned().collect()),
+        ToolAction::Touches(paths) => ToolAction::Touches(paths.iter().take(4).cloned().collect()),
         other => other.clone(),
     };
     each_text(&first, |text| text.chars().take(most / 4).collect())
@@ -151,7 +148,7 @@ fn shortened(action: &Action, most: usize) -> Action {
 
 /// A recorded call may hold what an agent typed: a token in a header, a password in
 /// a file. More of a text than a record holds is not kept anyway.
-fn without_secrets(action: &Action) -> Action {
+fn without_secrets(action: &ToolAction) -> ToolAction {
     each_text(action, |text| {
         let end = text.floor_char_boundary(limits::CALL_BYTES.saturating_mul(2));
         let (clean, kinds) = redact(&text[..end]);
@@ -159,10 +156,10 @@ fn without_secrets(action: &Action) -> Action {
     })
 }
 
-fn each_text(action: &Action, cut: impl Fn(&str) -> String) -> Action {
+fn each_text(action: &ToolAction, cut: impl Fn(&str) -> String) -> ToolAction {
     match action {
-        Action::Write { path, content } => Action::Write { path: cut(path), content: cut(content) },
-        Action::Edit { path, replacements } => Action::Edit {
+        ToolAction::Write { path, content } => ToolAction::Write { path: cut(path), content: cut(content) },
+        ToolAction::Edit { path, replacements } => ToolAction::Edit {
             path: cut(path),
             replacements: replacements
                 .iter()
@@ -170,14 +167,16 @@ fn each_text(action: &Action, cut: impl Fn(&str) -> String) -> Action {
                 .map(|one| Replacement { old: cut(&one.old), new: cut(&one.new), everywhere: one.everywhere })
                 .collect(),
         },
-        Action::Patch(patch) => Action::Patch(cut(patch)),
-        Action::Shell(line) => Action::Shell(cut(line)),
-        Action::Read(path) => Action::Read(cut(path)),
-        Action::ReadPart(path) => Action::ReadPart(cut(path)),
-        Action::ReadMany(paths) => Action::ReadMany(paths.iter().map(|path| cut(path)).collect()),
-        Action::Cell { path, cell } => Action::Cell { path: cut(path), cell: Cell { source: cut(&cell.source), ..cell.clone() } },
-        Action::Touches(paths) => Action::Touches(paths.iter().map(|path| cut(path)).collect()),
-        Action::Nothing => Action::Nothing,
+        ToolAction::Patch(patch) => ToolAction::Patch(cut(patch)),
+        ToolAction::Shell(line) => ToolAction::Shell(cut(line)),
+        ToolAction::Read(path) => ToolAction::Read(cut(path)),
+        ToolAction::ReadPart(path) => ToolAction::ReadPart(cut(path)),
+        ToolAction::ReadMany(paths) => ToolAction::ReadMany(paths.iter().map(|path| cut(path)).collect()),
+        ToolAction::Notebook { path, cell } => {
+            ToolAction::Notebook { path: cut(path), cell: NotebookCell { source: cut(&cell.source), ..cell.clone() } }
+        }
+        ToolAction::Touches(paths) => ToolAction::Touches(paths.iter().map(|path| cut(path)).collect()),
+        ToolAction::Nothing => ToolAction::Nothing,
     }
 }
 
@@ -188,15 +187,15 @@ fn each_text(action: &Action, cut: impl Fn(&str) -> String) -> Action {
 pub fn gist(event: &Event, root: &str) -> String {
     let place = |path: &str| inside(root, &normal(&event.cwd, path));
     let told = match &event.action {
-        Action::Nothing => String::new(),
-        Action::Write { path, .. }
-        | Action::Edit { path, .. }
-        | Action::Cell { path, .. }
-        | Action::Read(path)
-        | Action::ReadPart(path) => place(path),
-        Action::Touches(paths) | Action::ReadMany(paths) => paths.first().map(|path| place(path)).unwrap_or_default(),
-        Action::Patch(_) => "a patch".to_owned(),
-        Action::Shell(line) => commands(line),
+        ToolAction::Nothing => String::new(),
+        ToolAction::Write { path, .. }
+        | ToolAction::Edit { path, .. }
+        | ToolAction::Notebook { path, .. }
+        | ToolAction::Read(path)
+        | ToolAction::ReadPart(path) => place(path),
+        ToolAction::Touches(paths) | ToolAction::ReadMany(paths) => paths.first().map(|path| place(path)).unwrap_or_default(),
+        ToolAction::Patch(_) => "a patch".to_owned(),
+        ToolAction::Shell(line) => commands(line),
     };
     let told = if told.is_empty() { event.tool.clone() } else { format!("{}: {told}", event.tool) };
     text::excerpt(&masked(&told), 160)
@@ -209,10 +208,10 @@ fn commands(line: &str) -> String {
     if line.len() > MOST_LINE {
         return "a long line".to_owned();
     }
-    let Ok(effects) = crate::guards::shell_runs(line) else { return "a line that cannot be read".to_owned() };
+    let Ok(read) = shell::read(line) else { return "a line that cannot be read".to_owned() };
     let mut told: Vec<String> = Vec::new();
-    for run in effects {
-        let Some((program, rest)) = run.split_first() else { continue };
+    for command in read.commands {
+        let Some((program, rest)) = command.words.split_first() else { continue };
         let program = program.rsplit('/').next().unwrap_or(program);
         if ["cd", "echo", "true", "export", "set"].contains(&program) {
             continue;

@@ -9,13 +9,14 @@ use serde_json::json;
 use twining_model::{Refused, limits, text};
 use twining_store::PolicyFile;
 
+use crate::UserPolicy;
 use crate::failure::Failure;
-use crate::guards::amend::{self, NewGuard, quoted};
-use crate::guards::{Guards, Level, Standing, Trial};
 use crate::hygiene::Redaction;
 use crate::learning::backtest::Backtest;
 use crate::learning::patterns::{Pattern, ProposalKind};
-use crate::{UserPolicy, guards};
+use twining_guard::policy::edit::{self, NewGuard, quoted};
+use twining_guard::policy::{Examples, Standing};
+use twining_guard::{Guards, Level};
 
 /// What to make a guard of.
 #[derive(Clone, Debug, Default)]
@@ -100,10 +101,10 @@ pub(crate) fn plan_create(
         None => format!("learned-{}", pattern.id.trim_start_matches("pattern-").chars().take(8).collect::<String>()),
     };
     let mut new = NewGuard { fields: fields(pattern, input)?, id, remark: String::new() };
-    let guard = amend::with_guard(before, &new).map_err(unwritable)?.1;
+    let guard = edit::with_guard(before, &new).map_err(unwritable)?.1;
     let backtest = Backtest::of(&guard, calls, objected);
     new.remark = format!("backtest: {}", backtest.say());
-    let (after, guard) = amend::with_guard(before, &new).map_err(unwritable)?;
+    let (after, guard) = edit::with_guard(before, &new).map_err(unwritable)?;
     alive(&after, &guard.id)?;
     let created = GuardCreated {
         next_step: format!("it warns from now on; a person makes it block: `twining guard promote {}`", guard.id),
@@ -120,7 +121,7 @@ pub(crate) fn plan_create(
 
 /// The policy with the guard in force.
 pub(crate) fn plan_promote(file: &PolicyFile, id: &str) -> Result<(Option<String>, GuardPromoted), Failure> {
-    let (after, guard) = amend::promoted(readable(file)?, id).map_err(|why| Refused::new("guard", "cannot be promoted").because(why))?;
+    let (after, guard) = edit::promoted(readable(file)?, id).map_err(|why| Refused::new("guard", "cannot be promoted").because(why))?;
     alive(&after, id)?;
     Ok((Some(after), GuardPromoted { place: place(&guard), id: guard.id, action: guard.action }))
 }
@@ -139,7 +140,7 @@ fn unwritable(why: String) -> Refused {
 
 /// Refuses a guard that nobody would be asked by.
 pub(crate) fn alive(policy: &str, id: &str) -> Result<(), Failure> {
-    let all = Guards::load(&UserPolicy::default(), &PolicyFile::Text(policy.to_owned()), &guards::NoClauses, Trial::Tried);
+    let all = Guards::load(&UserPolicy::default(), &PolicyFile::Text(policy.to_owned()), Examples::Read);
     match all.guards.iter().find(|guard| guard.id == id).map(|guard| &guard.standing) {
         Some(Standing::Alive) => Ok(()),
         Some(Standing::Dead(why)) => Err(Refused::new("guard", "would be dead").because(why).into()),
@@ -147,7 +148,7 @@ pub(crate) fn alive(policy: &str, id: &str) -> Result<(), Failure> {
     }
 }
 
-fn place(guard: &guards::Guard) -> String {
+fn place(guard: &twining_guard::Guard) -> String {
     format!(".twining/policy.yml:{}", guard.source.line.unwrap_or(1))
 }
 
@@ -164,8 +165,8 @@ fn fields(pattern: &Pattern, input: &CreateGuardInput) -> Result<Vec<(&'static s
             let told = "the pattern names neither a command nor a path; give commands, paths or adds";
             return Err(Refused::new("commands", "must say what the guard is about").because(told).into());
         }
-        match crate::guards::action(tool, &json!({"command": derived, "file_path": derived})) {
-            guards::Action::Shell(_) => {
+        match twining_guard::action(tool, &json!({"command": derived, "file_path": derived})) {
+            twining_guard::ToolAction::Shell(_) => {
                 example = Some(format!("{{blocks: [{}]}}", quoted(derived)));
                 commands = vec![derived.to_owned()];
             }

@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use crate::Mistake;
 use crate::answer::is_false;
-use crate::guards::{Guards, Level, Standing};
+use twining_guard::policy::Standing;
+use twining_guard::{Guards, Level};
 
 /// A guard as it stands.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

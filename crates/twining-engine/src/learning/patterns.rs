@@ -9,8 +9,8 @@ use twining_model::{Channel, Refused, Time, Trace, TraceType, Trust, limits};
 use twining_store::{TraceSeen, disk};
 
 use crate::answer::{is_false, within_answer};
-use crate::guards::{Guard, Level};
 use crate::words;
+use twining_guard::{Guard, Level};
 
 /// How often something happens before it is worth a rule.
 const THRESHOLD: usize = 3;

@@ -6,9 +6,10 @@ use twining_store::{AgentShelf, FeatureShelf, PolicyFile, Shelf};
 
 use super::status::{StatusReport, StatusWarning, UNREADABLE, UNREADABLE_LISTED, UnreadableFile};
 use crate::governance::turns;
-use crate::guards;
 use crate::words;
 use crate::workflow;
+use twining_guard::policy::Examples;
+use twining_guard::{Guards, UserPolicy};
 
 /// Turn files that are looked at, the last by name: `status` must not grow with the project.
 const TURNS: usize = 200;
@@ -27,8 +28,8 @@ pub(crate) fn turns(shelf: &Shelf) -> Vec<UnreadableFile> {
 /// A policy whose guards cannot be read. Mistakes beside them are told where the
 /// policy is asked for: the rest of it holds.
 pub(crate) fn policy(file: &PolicyFile) -> Option<UnreadableFile> {
-    let mistake = guards::unread(file)?;
-    let why = format!("{}; until it is mended agents change nothing else", text::excerpt(&mistake.message, 160));
+    let mistake = Guards::load(&UserPolicy::default(), file, Examples::Skip).unread?;
+    let why = format!("{}; until it is mended its guards do not hold", text::excerpt(&mistake.message, 160));
     Some(UnreadableFile { file: "policy.yml".to_owned(), line: Some(mistake.line), why })
 }
 

@@ -11,11 +11,11 @@ use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::hygiene::Redaction;
 use crate::words;
+use crate::workflow::evidence::VerifiedBy;
 use crate::workflow::feature::{Feature, Fields, Status};
 use crate::workflow::list::FeatureList;
 use crate::workflow::machine::{Event, event_towards};
-use crate::workflow::report::{Moved, move_feature, told_of};
-use crate::workflow::run::{dropped_line, moved_line};
+use crate::workflow::report::{Moved, attempt, move_feature};
 use crate::workflow::{list_on, order};
 
 /// What to do with the list, in the caller's words.
@@ -33,6 +33,8 @@ pub struct FeaturesInput {
     pub tested: Option<bool>,
     /// Its files and folders.
     pub files: Vec<String>,
+    /// Its tests: paths or test ids.
+    pub tests: Vec<String>,
     /// What must hold for it to work.
     pub acceptance_criteria: Vec<String>,
     /// A number, lower first, or `critical`, `high`, `medium`, `low`.
@@ -155,9 +157,10 @@ fn fields(input: &FeaturesInput, root: &Root) -> Result<Vec<(&'static str, Value
     }
     let paths = input.files.iter().map(|file| Scope::parse("files", file, root).map(|file| file.to_string()));
     let files = text::list("files", &paths.collect::<Result<Vec<_>, _>>()?, limits::LIST, limits::ELEMENT_BYTES)?;
+    let tests = text::list("tests", &input.tests, limits::LIST, limits::ELEMENT_BYTES)?;
     let criteria = text::list("acceptance_criteria", &input.acceptance_criteria, limits::LIST, limits::ELEMENT_BYTES)?;
     let depends_on = text::list("depends_on", &input.depends_on, limits::LIST, limits::ELEMENT_BYTES)?;
-    for (key, items) in [("files", files), ("acceptance_criteria", criteria), ("depends_on", depends_on)] {
+    for (key, items) in [("files", files), ("tests", tests), ("acceptance_criteria", criteria), ("depends_on", depends_on)] {
         if !items.is_empty() {
             fields.push((key, items.into()));
         }
@@ -216,7 +219,7 @@ pub(crate) fn plan_features(
     shelf: &FeatureShelf,
     draft: &FeaturesDraft,
     max_test_failures: u32,
-    passes: impl FnOnce(&Feature) -> Result<Value, Failure>,
+    passes: impl FnOnce(&Feature) -> Result<VerifiedBy, Failure>,
     stamp: &Stamp<'_>,
 ) -> Result<(FeatureChange, FeaturesOutcome), Failure> {
     let list = list_on(shelf)?.unwrap_or_default();
@@ -248,11 +251,11 @@ pub(crate) fn plan_features(
                 }
                 let evidence = if event == Event::Passed { Some(passes(feature)?) } else { None };
                 // A step is one however it is told: what counts after a report counts after this.
-                let run = evidence.as_ref().and_then(|told| Some(told.get("run")?.as_str()?.to_owned()));
-                lines.push(told_of(id, event, "other", reason, run, stamp).to_line());
-                let Moved { fields: moved, entries: said, .. } = move_feature(feature, event, reason, evidence, max_test_failures, stamp)?;
-                fields.extend(moved);
-                entries = said;
+                let run = evidence.as_ref().map(|by| by.run.clone());
+                lines.push(attempt(id, event, "other", reason, run, stamp).to_line());
+                let moved: Moved = move_feature(feature, event, reason, evidence.as_ref(), max_test_failures, stamp)?;
+                fields.extend(moved.fields);
+                entries = moved.entries;
             }
             if fields.is_empty() {
                 return Err(Refused::new("arguments", "change nothing").because("give the fields that are to be different").into());
@@ -270,15 +273,6 @@ pub(crate) fn plan_features(
     }
     if after.features.len() > limits::FEATURES {
         return Err(Refused::new("features", format!("may be at most {}", limits::FEATURES)).into());
-    }
-    if list.get(id).is_none_or(|was| was.status != feature.status) {
-        change.lines.push(moved_line(stamp.at, std::iter::once(&feature)));
-    }
-    // A run of before is still one of the files that were its own.
-    let was = list.get(id).map(|was| was.files.as_slice()).unwrap_or_default();
-    let dropped: Vec<String> = was.iter().filter(|file| !feature.files.contains(file)).cloned().collect();
-    if !dropped.is_empty() {
-        change.lines.push(dropped_line(stamp.at, id, dropped));
     }
     // The same text again is no change, and needs no write.
     if after.get(id) == list.get(id) && change.entries.is_empty() {

@@ -7,11 +7,12 @@
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use twining_model::{limits, text};
 
 use crate::words;
+use crate::workflow::evidence::VerifiedBy;
 use crate::workflow::spans::{self, Span};
 
 /// How far a feature is.
@@ -75,6 +76,9 @@ pub struct Feature {
     /// Its files and folders.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+    /// Its tests: paths or test ids. A run must cover one of them; none listed, any run does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<String>,
     /// What must hold for it to work.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub acceptance_criteria: Vec<String>,
@@ -91,6 +95,9 @@ pub struct Feature {
     /// The entry on the board that asks a person to look at it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub need: Option<String>,
+    /// The run by which it became tested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified_by: Option<VerifiedBy>,
     /// How hard it is, where the list says so.
     #[serde(skip)]
     pub complexity: Option<i64>,
@@ -113,55 +120,20 @@ pub(crate) struct Surroundings {
 /// Where nobody says how urgent a feature is: the middle of critical to low.
 const MIDDLE: i64 = 2;
 
-const DESCRIPTION: &[&str] = &["description", "name", "title", "feature", "summary"];
-pub(super) const ID: &[&str] = &["id", "feature_id", "featureId", "key"];
-const STATUS: &[&str] = &["status", "state"];
-const FLAG: &[&str] = &[TESTED, PASSES];
-const FILES: &[&str] = &["files", "file", "files_modified", "affected_files"];
-const CRITERIA: &[&str] = &["acceptance_criteria", "acceptance", "acceptanceCriteria", "criteria", "steps"];
-const DEPENDS_ON: &[&str] = &["depends_on", "dependencies", "dependsOn", "requires"];
-const RETRIES: &[&str] = &["retries", "retry_count", "retry"];
+pub(super) const DESCRIPTION: &[&str] = &["description", "name", "title", "feature", "summary"];
+const ID: &[&str] = &["id", "feature_id", "featureId", "key"];
+pub(super) const STATUS: &[&str] = &["status", "state"];
+pub(super) const FLAG: &[&str] = &[TESTED, PASSES];
+pub(super) const FILES: &[&str] = &["files", "file", "files_modified", "affected_files"];
+pub(super) const TESTS: &[&str] = &["tests", "test_files"];
+pub(super) const CRITERIA: &[&str] = &["acceptance_criteria", "acceptance", "acceptanceCriteria", "criteria", "steps"];
+pub(super) const DEPENDS_ON: &[&str] = &["depends_on", "dependencies", "dependsOn", "requires"];
+pub(super) const RETRIES: &[&str] = &["retries", "retry_count", "retry"];
 
 /// Whether a key is read.
 fn is_read(key: &str) -> bool {
-    matches!(
-        key,
-        "acceptance"
-            | "acceptanceCriteria"
-            | "acceptance_criteria"
-            | "affected_files"
-            | "category"
-            | "complexity"
-            | "criteria"
-            | "dependencies"
-            | "dependsOn"
-            | "depends_on"
-            | "description"
-            | "feature"
-            | "featureId"
-            | "feature_id"
-            | "file"
-            | "files"
-            | "files_modified"
-            | "id"
-            | "key"
-            | "name"
-            | "need"
-            | "passes"
-            | "priority"
-            | "requires"
-            | "retries"
-            | "retry"
-            | "retry_count"
-            | "state"
-            | "status"
-            | "steps"
-            | "summary"
-            | "task_type"
-            | "tested"
-            | "title"
-            | "type"
-    )
+    let single = ["need", "priority", "category", "complexity", "task_type", "type", "verified_by"];
+    [DESCRIPTION, ID, STATUS, FLAG, FILES, TESTS, CRITERIA, DEPENDS_ON, RETRIES, &single].iter().any(|keys| keys.contains(&key))
 }
 
 /// What an object says, as far as it is read; of two fields with one name the last counts.
@@ -187,9 +159,17 @@ impl<'t> FromIterator<(&'t str, Value)> for Fields<'t> {
 }
 
 impl Feature {
-    /// Whether both are equally far, with the same attempts behind them.
-    pub(crate) fn stands_as(&self, other: &Self) -> bool {
-        (self.status, self.tested, self.retries, &self.need) == (other.status, other.tested, other.retries, &other.need)
+    /// Paths whose change makes a run stale: its files, and the files its tests are in.
+    pub(crate) fn watched(&self) -> impl Iterator<Item = &str> {
+        let tests = self.tests.iter().map(|test| test.split("::").next().unwrap_or(test)).filter(|path| path.contains(['/', '.']));
+        self.files.iter().map(String::as_str).chain(tests)
+    }
+
+    /// How far it is, and by what evidence: `tested (seen: 12 passed, …)`.
+    #[must_use]
+    pub fn standing(&self) -> String {
+        let status = self.status.as_str();
+        self.verified_by.as_ref().map_or_else(|| status.to_owned(), |by| format!("{status} ({by})"))
     }
 
     /// Reads a feature, and tells what about it is odd, each as the end of a
@@ -222,11 +202,14 @@ impl Feature {
             status,
             tested,
             files: first_list(fields, FILES),
+            tests: first_list(fields, TESTS),
             acceptance_criteria: first_list(fields, CRITERIA),
             priority,
             depends_on: first_list(fields, DEPENDS_ON),
             retries: first(fields, RETRIES, Value::as_u64).map_or(0, clamped),
             need: fields.get("need").and_then(said),
+            // What is no such object says nothing of a run.
+            verified_by: fields.get("verified_by").and_then(|by| VerifiedBy::deserialize(by).ok()).filter(|_| tested),
             group: around.group.or_else(|| fields.get("category").and_then(said)),
             complexity: fields.get("complexity").and_then(Value::as_i64),
             task_type: fields.get("task_type").or_else(|| fields.get("type")).and_then(said),

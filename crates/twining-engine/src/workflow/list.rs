@@ -16,7 +16,7 @@ use crate::workflow::spans::{self, Kind, Span};
 /// How deep groups may be nested.
 const DEPTH: usize = 6;
 /// Keys that hold features, whatever stands around them.
-pub(super) const LISTS: [&str; 3] = ["features", "feature_list", "featureList"];
+const LISTS: [&str; 3] = ["features", "feature_list", "featureList"];
 /// Keys that speak about the list and hold none of it.
 const ABOUT: [&str; 9] = ["metadata", "meta", "summary", "stats", "statistics", "config", "settings", "project", "progress"];
 /// Keys by which an object in a map is known to be a feature.
@@ -161,7 +161,8 @@ fn object_at(text: &str, start: usize) -> Option<Span> {
 /// it would be a second opinion.
 fn own_key<'k>(text: &str, at: &Span, key: &'k str) -> &'k str {
     let others: &[&'static str] = match key {
-        "tested" => &[PASSES],
+        TESTED => &[PASSES],
+        "tests" => &["test_files"],
         "retries" => &["retry_count", "retry"],
         "depends_on" => &["dependencies", "dependsOn", "requires"],
         "acceptance_criteria" => &["acceptance", "acceptanceCriteria", "criteria", "steps"],
@@ -219,7 +220,7 @@ impl Walk<'_> {
                 _ if ABOUT.contains(&&*key) => {}
                 Kind::Array if LISTS.contains(&&*key) => self.take_array(&at, group, None, depth),
                 Kind::Object if LISTS.contains(&&*key) => self.take_map(&at, group, depth),
-                Kind::Array if bucket(&key).is_some() => self.take_array(&at, group, bucket(&key), depth),
+                Kind::Array if bucket_status(&key).is_some() => self.take_array(&at, group, bucket_status(&key), depth),
                 Kind::Object if depth > 0 => self.scan(&at, Some(&key), depth - 1),
                 Kind::Array if depth > 0 => {
                     for element in spans::elements(self.text, &at) {
@@ -259,7 +260,7 @@ impl Walk<'_> {
                     self.found.push((at, Surroundings { key: Some(key.into_owned()), bucket: None, group: group.map(str::to_owned) }));
                 }
                 Kind::Object if depth > 0 => self.scan(&at, Some(&key), depth - 1),
-                Kind::Array if depth > 0 => self.take_array(&at, Some(&key), bucket(&key), depth - 1),
+                Kind::Array if depth > 0 => self.take_array(&at, Some(&key), bucket_status(&key), depth - 1),
                 _ => {}
             }
         }
@@ -290,7 +291,7 @@ impl Walk<'_> {
 }
 
 /// The status a bucket is named after.
-pub(super) fn bucket(key: &str) -> Option<Status> {
+pub(super) fn bucket_status(key: &str) -> Option<Status> {
     Status::read(key.strip_suffix("_features").unwrap_or(key))
 }
 

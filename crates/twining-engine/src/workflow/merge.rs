@@ -7,42 +7,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
-use twining_model::text;
+use twining_model::{EvidenceSource, text};
 use twining_store::merge::tree::{Node, damage};
 use twining_store::merge::{CLASHES, Joining, Merged, ThreeWay, Unmerged, Versions, untangle};
 
-use crate::workflow::feature::{Feature, PASSES, Status, TESTED};
-use crate::workflow::list::FeatureList;
+use crate::workflow::feature::{CRITERIA, DEPENDS_ON, DESCRIPTION, FILES, FLAG, Feature, PASSES, RETRIES, STATUS, Status, TESTED, TESTS};
+use crate::workflow::list::{FeatureList, bucket_status};
 use crate::workflow::spans::{self, Kind, Span};
 
 /// What stands for a feature while the list around it is merged; no JSON begins so.
 const MARK: char = '@';
 /// Members that say how far a feature is, or what it is: whoever changed one of
 /// them has a say in whether it is tested.
-const WEIGHTY: [&str; 22] = [
-    "status",
-    "state",
-    TESTED,
-    PASSES,
-    "files",
-    "description",
-    "name",
-    "title",
-    "acceptance_criteria",
-    "acceptance",
-    "acceptanceCriteria",
-    "criteria",
-    "steps",
-    "depends_on",
-    "dependencies",
-    "dependsOn",
-    "requires",
-    "retries",
-    "retry_count",
-    "retry",
-    "evidence",
-    "test_evidence",
-];
+const WEIGHTY: [&[&str]; 9] = [STATUS, FLAG, FILES, TESTS, DESCRIPTION, CRITERIA, DEPENDS_ON, RETRIES, &["evidence", "test_evidence"]];
 
 /// Merges feature lists of any shape.
 pub fn merge_features(versions: &Versions<'_>) -> Result<Merged, Unmerged> {
@@ -184,6 +161,11 @@ fn lesser(path: &[&str], _: Option<&Node>, one: &Node, other: &Node) -> Option<N
             });
             pick(left? >= right?)
         }
+        ["verified_by", "source"] => {
+            let [left, right] =
+                [one, other].map(|node| node.as_text().and_then(|word| serde_json::from_value::<EvidenceSource>(word.into()).ok()));
+            pick(left? <= right?)
+        }
         [TESTED | PASSES] => Some(Node::Leaf("false".to_owned())),
         _ => None,
     }
@@ -193,7 +175,7 @@ fn lesser(path: &[&str], _: Option<&Node>, one: &Node, other: &Node) -> Option<N
 /// worked on since is not tested.
 fn no_further(mut merged: Node, base: Option<&Node>, sides: [(&Node, Option<&Feature>); 2]) -> Node {
     let is_tested = |feature: Option<&Feature>| feature.is_some_and(|feature| feature.tested || feature.status == Status::Tested);
-    let worked_on = |node: &Node| WEIGHTY.iter().any(|field| node.get(field) != base.and_then(|base| base.get(field)));
+    let worked_on = |node: &Node| WEIGHTY.iter().copied().flatten().any(|field| node.get(field) != base.and_then(|base| base.get(field)));
     if !sides.iter().any(|(node, feature)| !is_tested(*feature) && worked_on(node)) {
         return merged;
     }
@@ -225,12 +207,8 @@ fn each_mark(node: &Node, bucket: Option<Status>, found: &mut dyn FnMut(&str, Op
             }
         }
         Node::Array(elements) => elements.iter().for_each(|element| each_mark(element, bucket, found)),
-        Node::Object(members) => members.iter().for_each(|(key, value)| each_mark(value, named_after(key), found)),
+        Node::Object(members) => members.iter().for_each(|(key, value)| each_mark(value, bucket_status(key), found)),
     }
-}
-
-fn named_after(key: &str) -> Option<Status> {
-    Status::read(key.strip_suffix("_features").unwrap_or(key))
 }
 
 /// Puts the features back. One that both sides moved has two places, and keeps
@@ -256,7 +234,7 @@ fn fill(
     };
     match node {
         Node::Array(elements) => elements.retain(|element| belongs(element, bucket)),
-        Node::Object(members) => members.retain(|(key, value)| belongs(value, named_after(key))),
+        Node::Object(members) => members.retain(|(key, value)| belongs(value, bucket_status(key))),
         Node::Leaf(_) => {}
     }
     let mut put = |value: &mut Node, bucket: Option<Status>| match mark_of(value).map(str::to_owned) {
@@ -271,7 +249,7 @@ fn fill(
         Node::Array(elements) => elements.iter_mut().for_each(|element| put(element, bucket)),
         Node::Object(members) => members.iter_mut().for_each(|(key, value)| {
             if key != CLASHES {
-                put(value, named_after(key));
+                put(value, bucket_status(key));
             }
         }),
         Node::Leaf(_) => {}

@@ -3,52 +3,39 @@
 //!
 //! A pure function at its heart: [`next()`] tells from the list what to do,
 //! [`advance`] takes one step, [`judge_evidence`] says whether a feature was shown
-//! to work. There is no state beside the list that could disagree with it. Runs
+//! to work. There is no state beside the list that could disagree with it. Test runs
 //! are remembered for this working tree only; nothing here runs anything.
 
+mod api;
 mod edit;
 mod evidence;
-mod failing;
-mod failures;
 mod feature;
-mod hollow;
+mod files;
 mod list;
 mod machine;
 mod merge;
 mod next;
 mod order;
-mod outline;
-mod output;
 mod prompt;
 mod report;
-mod run;
-mod single;
 mod spans;
-mod suite;
 #[cfg(test)]
 mod tests;
 
+pub use api::Proofs;
 pub use edit::{FeatureCounts, FeaturesInput, FeaturesOutcome};
-pub(crate) use edit::{FeaturesDraft, plan_features, read_features};
-pub use evidence::{Verdict, judge_evidence, paths_at_stake};
-pub use failing::failing_in;
+pub use evidence::{
+    AttemptReport, Captured, EvidenceVerdict, FileState, FileStates, RunLog, Selection, TestRun, VerifiedBy, counts_in, judge_evidence,
+};
 pub use feature::{Feature, Status};
-pub use hollow::{Says, says};
+pub use files::file_states;
 pub use list::FeatureList;
 pub use machine::{Effect, Event, OutOfStep, Standing, advance, event_towards};
 pub(crate) use merge::LIST;
 pub use merge::merge_features;
 pub use next::{Action, Next, next};
-pub(crate) use outline::{Held, Outline};
-pub use output::counts_in;
 pub use prompt::{NextBrief, NextInput, NextOutcome};
-pub(crate) use prompt::{Worker, task_text};
-pub use report::{EvidenceInput, ReportInput, ReportOutcome};
-pub(crate) use report::{ReportDraft, accept, plan_report};
-pub(crate) use run::moved_line;
-pub use run::{AttemptReport, FileSeen, FileState, FileStates, OutputSeen, Remembered, Run, RunSource};
-pub(crate) use single::{Single, is_nowhere_else, look_up};
-pub use suite::{PACKAGE_SCRIPT, Suite};
+pub use report::{EvidenceInput, ReportContext, ReportInput, ReportOutcome};
 
 use twining_store::{FeatureFile, FeatureShelf};
 

@@ -7,9 +7,9 @@ use twining_model::text;
 
 use crate::words;
 use crate::workflow::edit::FeatureCounts;
+use crate::workflow::evidence::RunLog;
 use crate::workflow::feature::Feature;
 use crate::workflow::next::{Action, Next};
-use crate::workflow::run::Remembered;
 
 /// Characters of one stored line.
 const LINE: usize = 300;
@@ -115,7 +115,7 @@ impl Worker {
 
 /// What a worker is told of the step itself. Stored text stands on one visible
 /// line each, so that none of it can pass for a heading of ours.
-pub(crate) fn task_text(worker: Worker, next: &Next<'_>, remembered: &Remembered) -> String {
+pub(crate) fn task_text(worker: Worker, next: &Next<'_>, log: &RunLog) -> String {
     let Some(feature) = next.feature else { return INITIALIZE.to_owned() };
     let id = line(&feature.id);
     let mut text = match next.action {
@@ -126,7 +126,8 @@ pub(crate) fn task_text(worker: Worker, next: &Next<'_>, remembered: &Remembered
     text.push_str(&format!("\n{}\n", line(&feature.description)));
     list(&mut text, "Acceptance criteria", &feature.acceptance_criteria);
     list(&mut text, "Files", &feature.files);
-    let failed = remembered.last_report(&feature.id, |report| report.outcome == "failed");
+    list(&mut text, "Tests", &feature.tests);
+    let failed = log.last_report(&feature.id, |report| report.outcome == "failed");
     if let Some(report) = failed.filter(|_| next.action == Action::Resume) {
         text.push_str(&format!("\n## What broke last time\n\n{}\n", line(&report.summary)));
     }

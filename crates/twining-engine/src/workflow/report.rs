@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-use twining_model::{Entry, EntryType, Refused, Root, Scope, Time, limits, text};
+use twining_model::{Entry, EntryType, EvidenceSource, Refused, Root, Scope, Time, limits, text};
 use twining_store::{FeatureChange, FeatureShelf};
 
 use crate::blackboard::note;
@@ -14,7 +14,7 @@ use crate::governance::TestCounts;
 use crate::hygiene::Redaction;
 use crate::words;
 use crate::workflow::edit::no_feature;
-use crate::workflow::evidence::{Verdict, judge_given, paths_at_stake};
+use crate::workflow::evidence::{AttemptReport, Case, EvidenceVerdict, FileStates, RunLog, TestRun, VerifiedBy, judge};
 use crate::workflow::feature::{Feature, Status};
 use crate::workflow::list::FeatureList;
 use crate::workflow::list_on;
@@ -22,7 +22,6 @@ use crate::workflow::machine::{Effect, Event, Standing, advance};
 use crate::workflow::next::next;
 use crate::workflow::order;
 use crate::workflow::prompt::NextBrief;
-use crate::workflow::run::{AttemptReport, FileStates, Remembered, Run, moved_line};
 
 /// A run, in the caller's words.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +44,8 @@ pub struct EvidenceInput {
     pub data: Vec<String>,
     /// When it ended; now by default.
     pub finished_at: Option<String>,
+    /// The JSON of `twining verify --ci --json`, inside the working tree.
+    pub ci_report: Option<String>,
 }
 
 /// What was done, in the caller's words.
@@ -64,6 +65,15 @@ pub struct ReportInput {
     pub evidence: EvidenceInput,
     /// Who reports; the caller by default.
     pub agent_id: Option<String>,
+}
+
+/// What the caller knows beside the report.
+#[derive(Clone, Copy, Default)]
+pub struct ReportContext<'c> {
+    /// How tests changed since the base of the work, in a few words.
+    pub tests_changed: Option<&'c str>,
+    /// Whether a commit is HEAD or an ancestor of it.
+    pub is_ancestor: Option<&'c dyn Fn(&str) -> bool>,
 }
 
 /// What came of a report.
@@ -96,11 +106,9 @@ pub(crate) struct ReportDraft {
     role: Role,
     event: Event,
     summary: String,
-    pub(crate) files: Vec<String>,
+    files: Vec<String>,
     pub(crate) command: Option<String>,
-    pub(crate) exit_code: Option<i64>,
     pub(crate) claimed: Option<TestCounts>,
-    pub(crate) output: Option<String>,
     pub(crate) finished_at: Option<Time>,
 }
 
@@ -128,6 +136,27 @@ impl Role {
             Self::Other => "other",
         }
     }
+
+    /// Who writes a feature does not judge it, and the other way round.
+    fn may_report(self, event: Event, feature: &str, word: &str) -> Result<(), Failure> {
+        let out_of_step = |why: String, next_step: &str| Err(Failure::OutOfStep { why, next_step: next_step.to_owned() });
+        match (event, self) {
+            (Event::Passed | Event::Failed, Self::Coder) => out_of_step(
+                format!("whoever wrote `{feature}` does not judge it"),
+                "report it as completed; then have it tested and reported in the role tester",
+            ),
+            (Event::Started | Event::Completed, Self::Tester) => out_of_step(
+                format!("a tester does not write `{feature}`"),
+                "report passed or failed; the role coder reports started and completed",
+            ),
+            (Event::Passed | Event::Failed | Event::Started | Event::Completed, Self::Other) => {
+                let roles = "must be coder (or player, developer, implementer) or tester (or coach, reviewer, verifier, qa)";
+                let why = format!("`{}` is neither; any role may report blocked and reopened", text::excerpt(word, 40));
+                Err(Refused::new("role", roles).because(why).into())
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl ReportDraft {
@@ -139,53 +168,22 @@ impl ReportDraft {
         if matches!(event, Event::GaveUp | Event::Reopened | Event::Failed) && summary.trim().is_empty() {
             return Err(Refused::new("summary", "must say why").because("whoever works on it next begins there").into());
         }
-        match (event, role) {
-            (Event::Passed | Event::Failed, Role::Coder) => {
-                return Err(Failure::OutOfStep {
-                    why: format!("whoever wrote `{feature}` does not judge it"),
-                    next_step: "report it as completed; then have it tested and reported in the role tester".to_owned(),
-                });
-            }
-            (Event::Started | Event::Completed, Role::Tester) => {
-                return Err(Failure::OutOfStep {
-                    why: format!("a tester does not write `{feature}`"),
-                    next_step: "report passed or failed; the role coder reports started and completed".to_owned(),
-                });
-            }
-            (Event::Passed | Event::Failed | Event::Started | Event::Completed, Role::Other) => {
-                return Err(Refused::new(
-                    "role",
-                    "must be coder (or player, developer, implementer) or tester (or coach, reviewer, verifier, qa)",
-                )
-                .because(format!("`{}` is neither; any role may report blocked and reopened", text::excerpt(&input.role, 40)))
-                .into());
-            }
-            _ => {}
-        }
+        role.may_report(event, &feature, &input.role)?;
         let finished_at = evidence.finished_at.as_deref().map(|at| Time::parse("finished_at", at)).transpose()?;
         if let Some(at) = finished_at.filter(|at| at.as_ms() > now.as_ms().saturating_add(limits::CLOCK_SKEW_MS)) {
             return Err(Refused::new("finished_at", "must not lie ahead").because(at).into());
         }
         let files = input.files.iter().map(|file| Scope::parse("files", file, root).map(|file| file.to_string()));
         let command = evidence.command.as_deref().map(|command| text::required("command", command)).transpose()?;
-        let output =
-            evidence.output.as_deref().map(|output| text::bounded("output", output, limits::RECORD_BYTES).map(|()| output.to_owned()));
-        let (output, claimed) = (output.transpose()?, claimed(evidence)?);
-        if command.is_none() && (evidence.exit_code.is_some() || claimed.is_some() || output.is_some() || !evidence.reports.is_empty()) {
+        evidence.output.as_deref().map_or(Ok(()), |output| text::bounded("output", output, limits::RECORD_BYTES))?;
+        let claimed = claimed(evidence)?;
+        if command.is_none()
+            && (evidence.exit_code.is_some() || claimed.is_some() || evidence.output.is_some() || !evidence.reports.is_empty())
+        {
             return Err(Refused::new("evidence", "must name the command that was run").into());
         }
-        Ok(Self {
-            feature,
-            role,
-            event,
-            summary,
-            files: text::list("files", &files.collect::<Result<Vec<_>, _>>()?, limits::LIST, limits::ELEMENT_BYTES)?,
-            command,
-            exit_code: evidence.exit_code,
-            claimed,
-            output,
-            finished_at,
-        })
+        let files = text::list("files", &files.collect::<Result<Vec<_>, _>>()?, limits::LIST, limits::ELEMENT_BYTES)?;
+        Ok(Self { feature, role, event, summary, files, command, claimed, finished_at })
     }
 }
 
@@ -227,11 +225,18 @@ fn claimed(evidence: &EvidenceInput) -> Result<Option<TestCounts>, Refused> {
     Ok(Some(TestCounts { run, passed, failed }))
 }
 
-/// A feature's fields and what is said on the board after a step.
+/// What the project's settings say of a step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StepRules {
+    pub(crate) max_test_failures: u32,
+    pub(crate) tested_needs: EvidenceSource,
+}
+
+/// A feature's fields and what is posted after a step.
 pub(crate) struct Moved {
     pub(crate) fields: Vec<(&'static str, Value)>,
     pub(crate) entries: Vec<Entry>,
-    pub(crate) need: Option<String>,
+    need: Option<String>,
 }
 
 /// Takes a step and puts it into fields; those that stay as they are are left alone.
@@ -239,7 +244,7 @@ pub(crate) fn move_feature(
     feature: &Feature,
     event: Event,
     reason: &str,
-    evidence: Option<Value>,
+    verified_by: Option<&VerifiedBy>,
     max_test_failures: u32,
     stamp: &Stamp<'_>,
 ) -> Result<Moved, Failure> {
@@ -256,12 +261,13 @@ pub(crate) fn move_feature(
     if to.retries != at.retries {
         moved.fields.push(("retries", json!(to.retries)));
     }
-    if let Some(evidence) = evidence {
-        moved.fields.push(("verified_by", evidence));
+    if let Some(by) = verified_by {
+        moved.fields.push(("verified_by", json!(by)));
     }
     let scope = feature.files.first().map_or("project", String::as_str);
+    let id = text::excerpt(&feature.id, 60);
     if effects.contains(&Effect::PostNeed) {
-        let summary = format!("Feature {} is blocked: {}", text::excerpt(&feature.id, 60), words::fold(reason));
+        let summary = format!("Feature {id} is blocked: {}", words::fold(reason));
         let failed = words::count(u64::from(to.retries), "failed test", "failed tests");
         let detail = format!("{}\n\nAfter {failed}. Reopen it with twining_report, outcome reopened.\n\n{reason}", feature.description);
         let entry = Entry {
@@ -274,88 +280,83 @@ pub(crate) fn move_feature(
         moved.entries.push(entry);
     }
     if let Some(need) = feature.need.as_ref().filter(|_| event == Event::Reopened) {
-        let summary = format!("Feature {} is open again: {}", text::excerpt(&feature.id, 60), words::fold(reason));
+        let summary = format!("Feature {id} is open again: {}", words::fold(reason));
         moved.entries.push(Entry { relates_to: vec![need.clone()], ..note(stamp, EntryType::Status, scope, &summary) });
         moved.fields.push(("need", Value::Null));
     }
     Ok(moved)
 }
 
-/// Judges the evidence for a feature, with the run that came with it; what the list will say of it.
-pub(crate) fn accept(
-    feature: &Feature,
-    remembered: &Remembered,
-    files: &FileStates,
-    given: Option<&str>,
-) -> Result<(String, Value), Failure> {
-    match judge_given(feature, remembered, files, given) {
-        Verdict::Accepted { run } => {
-            let found = remembered.runs.iter().rev().find(|known| known.id == run);
-            let told = found.map(|run| {
-                let mut told = json!({ "run": run.id, "at": run.at, "command": words::shorten(&run.command, limits::SUMMARY_CHARS) });
-                if let Some(tests) = run.tests {
-                    told["tests"] = json!(tests);
-                }
-                told
-            });
-            Ok((run, told.unwrap_or_default()))
+/// Judges the evidence for a feature; what its list will say of the run.
+pub(crate) fn accept(case: &Case<'_>) -> Result<VerifiedBy, Failure> {
+    match judge(case) {
+        EvidenceVerdict::Accepted { run, note } => {
+            let run = case.log.runs.iter().rev().find(|known| known.id == run).cloned().unwrap_or_default();
+            let command = words::shorten(&run.command, limits::SUMMARY_CHARS);
+            Ok(VerifiedBy { source: run.source, run: run.id, command, tests: run.tests, at: Some(run.at), note })
         }
-        Verdict::Missing { what, next_step } => Err(Failure::NoEvidence { feature: feature.id.clone(), missing: what, next_step }),
+        EvidenceVerdict::Missing { what, next_step } => {
+            Err(Failure::NoEvidence { feature: case.feature.id.clone(), missing: what, next_step })
+        }
     }
 }
 
-/// Plans a report: the step, what is remembered of it, and what is said.
+/// A report and everything it is decided by.
+pub(crate) struct ReportPlan<'p> {
+    pub(crate) draft: &'p ReportDraft,
+    pub(crate) run: Option<TestRun>,
+    pub(crate) rules: StepRules,
+    pub(crate) context: &'p ReportContext<'p>,
+    pub(crate) stamp: &'p Stamp<'p>,
+}
+
+/// Plans a report: the step, what is remembered of it, and what is posted. `states`
+/// tells how files are now.
 pub(crate) fn plan_report(
     shelf: &FeatureShelf,
-    draft: &ReportDraft,
-    run: Option<Run>,
+    plan: ReportPlan<'_>,
     states: impl FnOnce(&[String]) -> Result<FileStates, Failure>,
-    max_test_failures: u32,
-    stamp: &Stamp<'_>,
 ) -> Result<(FeatureChange, ReportOutcome), Failure> {
+    let ReportPlan { draft, run, rules, context, stamp } = plan;
     let list = list_on(shelf)?.ok_or_else(|| no_feature(&draft.feature))?;
     let before = list.get(&draft.feature).ok_or_else(|| no_feature(&draft.feature))?;
     if matches!(draft.event, Event::Completed | Event::Passed) {
-        let by_id = list.features.iter().map(|feature| (feature.id.as_str(), feature)).collect();
-        // What is in no list cannot be waited for; `next` tells of it.
-        let waits: Vec<&str> = order::held_by(before, &by_id).into_iter().filter(|id| by_id.contains_key(id)).collect();
-        if !waits.is_empty() {
-            let why = format!("`{}` depends on it", before.id);
-            return Err(Refused::new("feature", format!("must wait until {} is tested", words::some_names(waits.into_iter())))
-                .because(why)
-                .into());
-        }
+        must_not_wait(&list, before)?;
     }
     let mut feature = before.clone();
     let new_files = draft.files.iter().filter(|file| !before.files.contains(file));
     feature.files.extend(new_files.take(limits::LIST.saturating_sub(before.files.len())).cloned());
 
-    let judged = run.is_some() || draft.event == Event::Passed;
-    let mut remembered = Remembered::read(&shelf.runs);
-    let files = if judged { states(&paths_at_stake(&feature, &remembered))? } else { FileStates::new() };
+    let mut log = RunLog::read(&shelf.runs);
+    let watched: Vec<String> = feature.watched().map(str::to_owned).collect();
+    let files = if run.is_some() || draft.event == Event::Passed { states(&watched)? } else { FileStates::new() };
     let mut change = FeatureChange::default();
-    let given = run.as_ref().map(|run| run.id.clone());
-    if let Some(run) = run {
-        let own = |path: &String| feature.files.contains(path);
-        let tree = files.iter().filter(|(path, _)| own(path)).map(|(path, state)| (path.clone(), state.clone())).collect();
-        let run = Run { tree, listed: [(feature.id.clone(), feature.files.clone())].into(), ..run };
+    let run = run.map(|run| TestRun { tree: files.clone(), ..run });
+    if let Some(run) = &run {
         change.lines.push(run.to_line());
-        remembered.runs.push(run);
+        log.runs.push(run.clone());
     }
-    let evidence = if draft.event == Event::Passed { Some(accept(&feature, &remembered, &files, given.as_deref())?) } else { None };
-    let (run, told) = evidence.unzip();
-    let mut moved = move_feature(&feature, draft.event, &draft.summary, told, max_test_failures, stamp)?;
+    let verified_by = if draft.event == Event::Passed {
+        let needs = rules.tested_needs;
+        let case = Case { feature: &feature, log: &log, files: &files, needs, given: run.as_ref(), command: draft.command.as_deref() };
+        let by = accept(&case)?;
+        let notes: Vec<&str> = by.note.as_deref().into_iter().chain(context.tests_changed).collect();
+        Some(VerifiedBy { note: (!notes.is_empty()).then(|| notes.join("; ")), ..by })
+    } else {
+        None
+    };
+    let mut moved = move_feature(&feature, draft.event, &draft.summary, verified_by.as_ref(), rules.max_test_failures, stamp)?;
     if feature.files != before.files {
         moved.fields.push(("files", json!(feature.files)));
     }
-    change.lines.push(told_of(&feature.id, draft.event, draft.role.as_str(), &draft.summary, run.clone(), stamp).to_line());
+    let run = verified_by.as_ref().map(|by| by.run.clone());
+    change.lines.push(attempt(&feature.id, draft.event, draft.role.as_str(), &draft.summary, run.clone(), stamp).to_line());
     change.entries = moved.entries;
     change.list = if moved.fields.is_empty() { None } else { list.with_fields(&feature.id, &moved.fields) };
     let read = |text: &str| FeatureList::parse(text).map_err(|why| Failure::UnreadableList { path: shelf.path.clone(), why });
     let changed = change.list.as_deref().map(read).transpose()?;
     let after = changed.as_ref().unwrap_or(&list);
-    change.lines.extend(after.get(&feature.id).map(|feature| moved_line(stamp.at, std::iter::once(feature))));
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = verified_by.into_iter().filter_map(|by| by.note).collect();
     if draft.event == Event::Completed && feature.files.is_empty() {
         notes.push("no changed files are named; the tests then only have to be newer than this report".to_owned());
     }
@@ -371,8 +372,20 @@ pub(crate) fn plan_report(
     Ok((change, outcome))
 }
 
+/// Refuses a step of a feature that depends on one that is not tested.
+fn must_not_wait(list: &FeatureList, feature: &Feature) -> Result<(), Failure> {
+    let by_id = list.features.iter().map(|feature| (feature.id.as_str(), feature)).collect();
+    // What is in no list cannot be waited for; `next` tells of it.
+    let waits: Vec<&str> = order::held_by(feature, &by_id).into_iter().filter(|id| by_id.contains_key(id)).collect();
+    if waits.is_empty() {
+        return Ok(());
+    }
+    let why = format!("`{}` depends on it", feature.id);
+    Err(Refused::new("feature", format!("must wait until {} is tested", words::some_names(waits.into_iter()))).because(why).into())
+}
+
 /// What is remembered of a step.
-pub(crate) fn told_of(feature: &str, event: Event, role: &str, summary: &str, run: Option<String>, stamp: &Stamp<'_>) -> AttemptReport {
+pub(crate) fn attempt(feature: &str, event: Event, role: &str, summary: &str, run: Option<String>, stamp: &Stamp<'_>) -> AttemptReport {
     AttemptReport {
         at: stamp.at,
         feature: feature.to_owned(),

@@ -1,3 +1,13 @@
 //! Checks: each compares one kind of thing before and after a change.
 
+pub mod claims;
+pub mod feature_list;
+pub mod forbidden_use;
+mod imports;
+mod lexer;
+pub(crate) mod person_commands;
+pub mod policy_weakened;
+pub(crate) mod records;
+mod tested_flags;
 pub mod tests_changed;
+pub mod wiring;

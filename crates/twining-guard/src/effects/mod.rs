@@ -1,3 +1,236 @@
 //! What a tool call would change, worked out in memory.
+//!
+//! Files are only read, through [`Files`]. What cannot be worked out is listed in
+//! [`Effects::unread`] and judged by nobody: predicting all that a shell could do
+//! is not the aim, predicting plain edits and plain command lines is.
 
+mod edit;
+mod notebook;
+mod patch;
 pub mod shell;
+
+use std::sync::Arc;
+
+use crate::event::{Event, ToolAction};
+use crate::paths::{inside, normal};
+use shell::{SimpleCommand, WriteKind};
+
+/// Files one call may change that are looked at.
+const MAX_CHANGES: usize = 4_096;
+
+/// The files as they are now.
+pub trait Files {
+    /// The text at an absolute path; none if there is no file; else why not.
+    fn read(&self, path: &str) -> Result<Option<String>, String>;
+    /// The path with its links followed, as far as it exists.
+    fn real_path(&self, path: &str) -> String {
+        path.to_owned()
+    }
+    /// Absolute paths of the files in the folder of this one.
+    fn siblings(&self, _path: &str) -> Vec<String> {
+        Vec::new()
+    }
+    /// How many records of the project's memory are in no commit yet.
+    fn uncommitted_records(&self) -> usize {
+        0
+    }
+}
+
+/// What becomes of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NewContent {
+    /// This; nothing if it is removed.
+    Text {
+        /// What it holds now, if it is there.
+        before: Option<String>,
+        /// What it will hold, unless it is removed.
+        after: Option<String>,
+    },
+    /// Nobody knows, for this reason.
+    Unknown(String),
+}
+
+/// How much of the tree a change is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// One file.
+    File,
+    /// Everything at and below a folder, which is removed.
+    Tree,
+    /// Everything at and below a folder that is in no commit.
+    Uncommitted,
+}
+
+/// A file that would change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileChange {
+    /// From the project's root; absolute if it lies elsewhere.
+    pub path: String,
+    /// How much is meant.
+    pub extent: Extent,
+    /// What becomes of it. Shared: one file may go by two names.
+    pub content: Arc<NewContent>,
+    /// The tool or program that does it.
+    pub by: String,
+}
+
+impl FileChange {
+    /// Whether anything becomes different.
+    #[must_use]
+    pub fn changes_something(&self) -> bool {
+        self.extent != Extent::File || !matches!(&*self.content, NewContent::Text { before, after } if before == after)
+    }
+}
+
+/// All that an event would do.
+#[derive(Clone, Debug, Default)]
+pub struct Effects {
+    /// Files that would change.
+    pub changes: Vec<FileChange>,
+    /// Files that would be read.
+    pub reads: Vec<String>,
+    /// Commands that would run.
+    pub commands: Vec<SimpleCommand>,
+    /// Text on a command line that may come into the files it writes.
+    pub inserted: Vec<String>,
+    /// What could not be worked out.
+    pub unread: Vec<String>,
+}
+
+impl Effects {
+    /// Works out what an event would do in the project at `root`.
+    #[must_use]
+    pub fn of(event: &Event, root: &str, files: &dyn Files) -> Self {
+        let mut found = Collector { effects: Self::default(), event, root, files };
+        match &event.action {
+            ToolAction::Nothing => {}
+            ToolAction::Read(path) | ToolAction::ReadPart(path) => found.reads(path),
+            ToolAction::ReadMany(paths) => paths.iter().take(MAX_CHANGES).for_each(|path| found.reads(path)),
+            ToolAction::Write { path, content } => {
+                let after = Some(content.clone());
+                found.change(path, Extent::File, &event.tool, |before| NewContent::Text { before, after });
+            }
+            ToolAction::Edit { path, replacements } => found.change(path, Extent::File, &event.tool, |before| {
+                match edit::edited(before.as_deref().unwrap_or_default(), replacements) {
+                    Ok(after) => NewContent::Text { after: after.or_else(|| before.clone()), before },
+                    Err(edit::TooManyEdits) => NewContent::Unknown(format!("{} edits in one call", replacements.len())),
+                }
+            }),
+            ToolAction::Notebook { path, cell } => {
+                found.effects.inserted.push(cell.source.clone());
+                found.change(path, Extent::File, &event.tool, |before| match notebook::edited(before.as_deref(), cell) {
+                    Some(after) => NewContent::Text { before, after: Some(after) },
+                    None => NewContent::Unknown("the cell is not found".to_owned()),
+                });
+            }
+            ToolAction::Touches(paths) => {
+                for path in paths {
+                    let why = format!("`{}` does not say what it writes", event.tool);
+                    found.change(path, Extent::File, &event.tool, |_| NewContent::Unknown(why));
+                }
+            }
+            ToolAction::Patch(text) => found.patch(text),
+            ToolAction::Shell(line) => found.shell(line),
+        }
+        found.effects
+    }
+}
+
+struct Collector<'a> {
+    effects: Effects,
+    event: &'a Event,
+    root: &'a str,
+    files: &'a dyn Files,
+}
+
+impl Collector<'_> {
+    /// A path as it is spelt and as it really is, from the project's root.
+    fn spellings(&self, path: &str) -> (String, Vec<String>) {
+        let path = normal(&self.event.cwd, path);
+        let mut spellings = vec![inside(self.root, &path), inside(self.root, &self.files.real_path(&path))];
+        spellings.dedup();
+        (path, spellings)
+    }
+
+    fn reads(&mut self, path: &str) {
+        let (_, spellings) = self.spellings(path);
+        self.effects.reads.extend(spellings);
+    }
+
+    fn change(&mut self, path: &str, extent: Extent, by: &str, content: impl FnOnce(Option<String>) -> NewContent) {
+        let (path, spellings) = self.spellings(path);
+        let content = Arc::new(match extent {
+            Extent::File => self.files.read(&path).map_or_else(NewContent::Unknown, content),
+            Extent::Tree | Extent::Uncommitted => content(None),
+        });
+        self.push(spellings, extent, by, &content);
+    }
+
+    fn push(&mut self, spellings: Vec<String>, extent: Extent, by: &str, content: &Arc<NewContent>) {
+        if self.effects.changes.len() >= MAX_CHANGES {
+            if self.effects.unread.is_empty() {
+                self.effects.unread.push(format!("more than {MAX_CHANGES} files change at once"));
+            }
+            return;
+        }
+        let change = |path| FileChange { path, extent, content: content.clone(), by: by.to_owned() };
+        self.effects.changes.extend(spellings.into_iter().map(change));
+    }
+
+    fn patch(&mut self, text: &str) {
+        let (cwd, files) = (&self.event.cwd, self.files);
+        for (path, content) in patch::apply(text, &|path| files.read(&normal(cwd, path))) {
+            let (_, spellings) = self.spellings(&path);
+            self.push(spellings, Extent::File, &self.event.tool, &Arc::new(content));
+        }
+    }
+
+    fn shell(&mut self, line: &str) {
+        let read = match shell::read(line) {
+            Ok(read) => read,
+            Err(why) => return self.effects.unread.push(why.to_string()),
+        };
+        for write in &read.writes {
+            let (path, extent) = match write.path.split_once(['*', '?']) {
+                // What the shell fills in lies in the folder before it.
+                Some((before, _)) => (before.rsplit_once('/').map_or("", |(folder, _)| folder), Extent::Tree),
+                None => (write.path.as_str(), Extent::File),
+            };
+            let unknown = |_| NewContent::Unknown(format!("`{}` writes it", write.by));
+            let (cwd, files) = (&self.event.cwd, self.files);
+            match &write.kind {
+                _ if extent == Extent::Tree && path.is_empty() => self.effects.unread.push(format!("`{}`", write.path)),
+                WriteKind::RemoveTree => self.change(path, Extent::Tree, &write.by, |_| NewContent::Text { before: None, after: None }),
+                WriteKind::Discard => self.change(path, Extent::Uncommitted, &write.by, unknown),
+                _ if extent == Extent::Tree => self.change(path, extent, &write.by, unknown),
+                WriteKind::Create { content: Some(after) } => {
+                    self.change(path, extent, &write.by, |before| NewContent::Text { before, after: Some(after.clone()) });
+                }
+                WriteKind::Append { content: Some(added) } => self.change(path, extent, &write.by, |before| {
+                    let after = format!("{}{added}", before.as_deref().unwrap_or_default());
+                    NewContent::Text { before, after: Some(after) }
+                }),
+                WriteKind::Copy { from } | WriteKind::Move { from } => {
+                    let source = files.read(&normal(cwd, from)).ok().flatten();
+                    self.change(path, extent, &write.by, |before| match source {
+                        Some(after) => NewContent::Text { before, after: Some(after) },
+                        None => NewContent::Unknown(format!("`{}` writes it", write.by)),
+                    });
+                }
+                WriteKind::Remove => self.change(path, extent, &write.by, |before| NewContent::Text { before, after: None }),
+                WriteKind::Metadata => {
+                    self.change(path, extent, &write.by, |before| NewContent::Text {
+                        after: before.clone().or(Some(String::new())),
+                        before,
+                    });
+                }
+                WriteKind::Create { content: None } | WriteKind::Append { content: None } | WriteKind::Edit => {
+                    self.change(path, extent, &write.by, unknown);
+                }
+            }
+        }
+        self.effects.commands = read.commands;
+        self.effects.inserted = read.inserted;
+        self.effects.unread.extend(read.unread);
+    }
+}

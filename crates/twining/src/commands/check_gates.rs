@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use twining_engine::{CheckGatesInput, Evidence, Failure, GatesChecked, Standing};
 
-use super::tests_told::Tests;
+use super::test_counts::Tests;
 use super::{shown, words};
 use crate::desk::Desk;
 use crate::page::{Cell, Page, bad, dim, good, plain, warn};

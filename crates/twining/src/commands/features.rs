@@ -34,6 +34,9 @@ pub struct Input {
     #[arg(help = "Its files and folders, with commas between", long = "file", value_name = "PATH", value_delimiter = ',')]
     files: Vec<String>,
     #[serde(default, deserialize_with = "words::list")]
+    #[arg(help = "Its tests, paths or ids, with commas between", long = "test", value_name = "TEST", value_delimiter = ',')]
+    tests: Vec<String>,
+    #[serde(default, deserialize_with = "words::list")]
     #[arg(help = "What must hold for it to work; repeat the flag for more", long = "criterion", value_name = "TEXT")]
     acceptance_criteria: Vec<String>,
     /// A number, lower first, or high, medium, low
@@ -66,8 +69,21 @@ impl Verb for Features {
     type Output = FeaturesOutcome;
 
     fn run(desk: &Desk<'_>, input: Input) -> Result<FeaturesOutcome, Failure> {
-        let Input { action, id, description, status, tested, files, acceptance_criteria, priority, depends_on, reason, limit, agent_id } =
-            input;
+        let Input {
+            action,
+            id,
+            description,
+            status,
+            tested,
+            files,
+            tests,
+            acceptance_criteria,
+            priority,
+            depends_on,
+            reason,
+            limit,
+            agent_id,
+        } = input;
         let input = FeaturesInput {
             action,
             id,
@@ -75,6 +91,7 @@ impl Verb for Features {
             status,
             tested,
             files,
+            tests,
             acceptance_criteria,
             priority,
             depends_on,
@@ -108,5 +125,13 @@ pub fn standing(status: Status) -> Cell {
 
 fn row(feature: &Feature) -> Vec<Cell> {
     let waits = if feature.depends_on.is_empty() { String::new() } else { format!("after {}", feature.depends_on.join(", ")) };
-    vec![strong(&feature.id), standing(feature.status), dim(format!("p{}", feature.priority)), dim(waits), plain(&feature.description)]
+    let by = feature.verified_by.as_ref().map(|by| format!("({by})")).unwrap_or_default();
+    vec![
+        strong(&feature.id),
+        standing(feature.status),
+        dim(by),
+        dim(format!("p{}", feature.priority)),
+        dim(waits),
+        plain(&feature.description),
+    ]
 }

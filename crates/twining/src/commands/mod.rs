@@ -53,7 +53,7 @@ mod status;
 mod store_trace;
 mod suggest_mode;
 mod summarize;
-mod tests_told;
+mod test_counts;
 mod trace;
 mod turns;
 mod verify;

@@ -3,10 +3,10 @@
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use twining_engine::{EvidenceInput, Failure, ReportInput, ReportOutcome};
+use twining_engine::{EvidenceInput, Failure, ReportContext, ReportInput, ReportOutcome};
 
 use super::features::standing;
-use super::tests_told::Tests;
+use super::test_counts::Tests;
 use super::words::{self, OUTCOMES};
 use crate::desk::Desk;
 use crate::page::{Page, dim, plain, strong, warn};
@@ -67,13 +67,15 @@ pub struct Evidence {
     data: Vec<String>,
     #[arg(help = "When it ended; default now", long, value_name = "TIME")]
     finished_at: Option<String>,
+    #[arg(help = "The JSON of twining verify --ci, of a commit HEAD builds on", long, value_name = "PATH")]
+    ci_report: Option<String>,
 }
 
 impl Verb for Report {
     const NAME: &'static str = "report";
     const GROUP: Group = Group::Workflow;
     const TITLE: &'static str = "Report on a feature";
-    const ABOUT: &'static str = "Report what you did to a feature; it moves one step and the answer says what is next. passed needs evidence newer than the feature's files.";
+    const ABOUT: &'static str = "Report what you did to a feature; it moves one step and the answer says what is next. passed needs a test run newer than the feature's files; by default one that the host's hook saw.";
     const EXAMPLE: &'static str = "twining report F7 --role tester --outcome passed --command \"cargo nextest run\" --exit-code 0 \\
       --report target/nextest/default/junit.xml";
     const EFFECT: Effect = Effect::Changes;
@@ -83,7 +85,7 @@ impl Verb for Report {
 
     fn run(desk: &Desk<'_>, input: Input) -> Result<ReportOutcome, Failure> {
         let Input { feature, role, outcome, summary, files, evidence, agent_id } = input;
-        let Evidence { command, exit_code, tests, output, reports, data, finished_at } = evidence;
+        let Evidence { command, exit_code, tests, output, reports, data, finished_at, ci_report } = evidence;
         let evidence = EvidenceInput {
             command,
             exit_code,
@@ -94,12 +96,19 @@ impl Verb for Report {
             reports,
             data,
             finished_at,
+            ci_report,
         };
-        desk.engine.report(&desk.caller, desk.checkout, &ReportInput { feature, role, outcome, summary, files, evidence, agent_id })
+        let is_ancestor = |commit: &str| desk.history.is_ancestor(commit);
+        let context = ReportContext { is_ancestor: Some(&is_ancestor), ..ReportContext::default() };
+        let input = ReportInput { feature, role, outcome, summary, files, evidence, agent_id };
+        desk.engine.report(&desk.caller, desk.checkout, &input, &context)
     }
 
     fn show(outcome: &ReportOutcome, page: &mut Page) {
         page.line([strong(&outcome.feature.id), standing(outcome.was), dim("->"), standing(outcome.feature.status)]);
+        if let Some(by) = &outcome.feature.verified_by {
+            page.line([dim("verified by"), plain(by.to_string())]);
+        }
         if let Some(need) = &outcome.need {
             page.line([warn("need"), plain(need), dim("asks a person to look at it")]);
         }

@@ -125,7 +125,7 @@ fn policy(project: &Project) -> Vec<Check> {
     let guards = hook::guards_as_written(project);
     let mut mistakes = project.engine.policy(&user_policy::read()).mistakes;
     mistakes.extend(guards.mistakes.iter().filter(|mistake| !mistakes.contains(mistake)).cloned().collect::<Vec<_>>());
-    let (finding, hint) = if guards.unread().is_some() {
+    let (finding, hint) = if guards.unread.is_some() {
         (Finding::Fail, "mend that line: until then no guard of the project is known, and agents are kept from changing anything else")
     } else {
         (Finding::Warn, "the rest of the file holds; twining gates, twining role and twining guard list show what does")

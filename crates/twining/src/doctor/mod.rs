@@ -86,7 +86,6 @@ fn checks(project: &Project) -> Vec<Check> {
     }
     checks.push(secrets(project));
     checks.extend(program::checks());
-    checks.extend(leftovers(project));
     checks.extend(git::lock(project));
     checks.extend(git::checks(project));
     checks.extend(hosts::checks(project));
@@ -107,13 +106,6 @@ fn secrets(project: &Project) -> Check {
     let message = format!("{} in {} records; the first is {} in {place}", counted(scan.secrets), scan.records, with_article(&first.kind));
     Check::new("secrets", Finding::Fail, message)
         .hinted("have each replaced where it is valid, then take it out of the file; git keeps its history")
-}
-
-/// Files that an interrupted `init` or `uninstall` left.
-fn leftovers(project: &Project) -> Option<Check> {
-    let files = init::leftovers(project);
-    let message = || format!("an interrupted run left {}", files.join(", "));
-    (!files.is_empty()).then(|| Check::new("remains", Finding::Warn, message()).hinted("twining doctor --fix removes it"))
 }
 
 fn with_article(kind: &str) -> String {
@@ -155,7 +147,6 @@ fn fix(project: &Project) -> Vec<String> {
     if is_ill("index") && store.rebuild().is_ok() {
         done.push("built the index anew".to_owned());
     }
-    done.extend(init::sweep(project).into_iter().map(|file| format!("removed {file}, which an interrupted run left")));
     project.tidy_up();
     match init::mend(project) {
         Ok(files) => done.extend(files.into_iter().map(|file| format!("wrote {file} as twining init does"))),

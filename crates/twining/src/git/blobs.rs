@@ -67,12 +67,6 @@ impl Git {
         sides
     }
 
-    /// The newest commit of each branch, the latest first.
-    pub fn tips(&self) -> Vec<String> {
-        let words = ["for-each-ref", "--sort=-committerdate", "--count=256", "--format=%(objectname)", "refs/heads"];
-        String::from_utf8_lossy(&self.printed(&words).unwrap_or_default()).lines().map(str::to_owned).collect()
-    }
-
     /// What git answers to many names, one a line; a name that is none stands for itself.
     fn asked(&self, words: &[&str], names: &[String]) -> Option<Vec<u8>> {
         let mut git = self.command();

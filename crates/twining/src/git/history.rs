@@ -63,12 +63,6 @@ impl Git {
         self.printed(&["merge-base", "--is-ancestor", earlier, later]).is_some()
     }
 
-    /// Whether two commits hold other files, or the same files otherwise; not where nobody can tell.
-    pub fn differ(&self, one: &str, other: &str) -> bool {
-        let tree = |commit: &str| self.hash(&["rev-parse", "--verify", "--quiet", &format!("{commit}^{{tree}}")]);
-        tree(one).zip(tree(other)).is_some_and(|(one, other)| one != other)
-    }
-
     /// Files that moved on the way to HEAD, oldest first: since a commit, or as far
     /// back as is worth looking.
     pub fn moves(&self, since: Option<&str>) -> Option<Vec<Move>> {

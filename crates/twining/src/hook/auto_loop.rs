@@ -5,11 +5,11 @@
 //! same step comes up a third time, and after a number of steps that no honest
 //! session takes.
 
-use twining_engine::guards::Notes;
 use twining_engine::workflow::{NextInput, NextOutcome};
+use twining_guard::hosts::Reply;
 
-use super::reply::Reply;
-use super::scene::Scene;
+use super::context::HookContext;
+use super::session_notes::SessionNotes;
 use crate::user_policy;
 
 /// Steps one session is sent on to.
@@ -20,25 +20,25 @@ const MOST_ASKED: u32 = 2;
 const MOST_PROMPT: usize = 6_000;
 
 /// The step to begin with, where the loop runs by itself and there is work.
-pub fn at_start(scene: &Scene) -> Option<String> {
-    let next = next(scene)?;
+pub fn at_start(context: &HookContext) -> Option<String> {
+    let next = next(context)?;
     next.next.action.is_work().then(|| step(&next))
 }
 
 /// Sends the agent on, or lets it go.
-pub fn at_stop(scene: &Scene, notes: &mut Notes) -> Reply {
-    let Some(next) = next(scene) else { return Reply::Silence };
+pub fn at_stop(context: &HookContext, notes: &mut SessionNotes) -> Reply {
+    let Some(next) = next(context) else { return Reply::Silence };
     let said = &next.next;
     if !said.action.is_work() {
         return Reply::Notice(format!("Twining: {} ({}). {}", said.say, said.why, counted(&next)));
     }
     let asked = notes.held.entry(format!("loop: {} {}", said.say, said.attempt)).or_default();
-    if *asked >= MOST_ASKED || (scene.heard.stop_hook_active && *asked > 0) || notes.steps >= MOST_STEPS {
+    if *asked >= MOST_ASKED || (context.event.stop_hook_active && *asked > 0) || notes.steps >= MOST_STEPS {
         let why = if notes.steps >= MOST_STEPS { "the session took too many steps" } else { "nothing came of it" };
         if *asked <= MOST_ASKED {
             // Once: a session that stops again and again need not be told of again.
             *asked = MOST_ASKED + 1;
-            scene.post_question(&format!("The feature loop stopped at `{}`: {why}", said.say));
+            context.post("question", &format!("The feature loop stopped at `{}`: {why}", said.say), None);
         }
         return Reply::Notice(format!("Twining lets the session go at `{}`: {why}. {}", said.say, counted(&next)));
     }
@@ -48,8 +48,8 @@ pub fn at_stop(scene: &Scene, notes: &mut Notes) -> Reply {
 }
 
 /// What to do now, if the loop runs by itself here.
-fn next(scene: &Scene) -> Option<NextOutcome> {
-    let engine = &scene.project.engine;
+fn next(context: &HookContext) -> Option<NextOutcome> {
+    let engine = &context.project.engine;
     let is_auto = engine.store().exists().unwrap_or(false) && engine.store().config().is_ok_and(|config| config.workflow.auto);
     // A list that cannot be read drives nobody.
     if is_auto { engine.next(&user_policy::read(), NextInput { prompt: Some(true) }).ok() } else { None }

@@ -3,71 +3,43 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
-use twining_engine::guards::{Evidence, Proof};
-use twining_engine::workflow::Verdict;
+use twining_engine::workflow::EvidenceVerdict;
 use twining_engine::{Engine, Proofs};
-use twining_model::Time;
+use twining_guard::{Evidence, Proof};
 
-/// The workflow's records, and the working tree they are held against.
-pub struct Recorded<'a> {
+/// The workflow's runs, and the working tree they are compared with. Nothing is read
+/// until somebody asks.
+pub struct RecordedRuns<'a> {
     engine: &'a Engine,
     checkout: &'a Path,
     proofs: OnceCell<Result<Proofs<'a>, String>>,
-    when: When,
 }
 
-/// What a feature must be proven for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum When {
-    /// To be called tested now.
-    Now,
-    /// To have been called so since things were last compared.
-    SinceThen,
-}
-
-impl<'a> Recorded<'a> {
-    /// Nothing is read until somebody asks.
+impl<'a> RecordedRuns<'a> {
+    /// The runs of a project.
     pub fn of(engine: &'a Engine, checkout: &'a Path) -> Self {
-        Self { engine, checkout, proofs: OnceCell::new(), when: When::Now }
+        Self { engine, checkout, proofs: OnceCell::new() }
     }
 
-    /// The same for a list that is compared with what it was: a feature that was found to
-    /// work meanwhile stays so, whatever was changed or failed after that.
-    pub fn so_far(engine: &'a Engine, checkout: &'a Path) -> Self {
-        Self { when: When::SinceThen, ..Self::of(engine, checkout) }
+    fn proofs(&self) -> Result<&Proofs<'a>, String> {
+        self.proofs.get_or_init(|| self.engine.proofs().map_err(|failure| failure.to_string())).as_ref().map_err(Clone::clone)
     }
 
-    fn proofs(&self) -> &Result<Proofs<'a>, String> {
-        self.proofs.get_or_init(|| self.engine.proofs().map_err(|failure| failure.to_string()))
+    /// Whether a feature was found to work when it was last reported: what changed or
+    /// failed after that is no reason to take the mark back.
+    pub fn was_proven(&self, feature: &str) -> bool {
+        self.proofs().is_ok_and(|proofs| proofs.passed(feature).is_some())
     }
 }
 
-impl Evidence for Recorded<'_> {
-    fn moved(&self, feature: &str) -> Option<(Time, String)> {
-        self.proofs().as_ref().ok()?.moved(feature)
-    }
-
+impl Evidence for RecordedRuns<'_> {
     fn proof_of(&self, feature: &str) -> Proof {
-        let proofs = self.proofs();
-        let passed = proofs.as_ref().ok().filter(|_| self.when == When::SinceThen).and_then(|proofs| proofs.passed(feature));
-        if let Some(run) = passed {
-            return Proof::Recorded(run.to_owned());
-        }
-        let verdict = proofs.as_ref().map_err(Clone::clone).and_then(|proofs| proofs.of(self.checkout, feature));
-        match verdict {
-            Ok(Some(Verdict::Accepted { run })) => Proof::Recorded(run),
-            Ok(Some(Verdict::Missing { what, next_step })) => Proof::Missing(with_step(&what, &next_step)),
-            Ok(None) => Proof::Missing("it is new to the list, so no run of its tests is recorded".to_owned()),
+        match self.proofs().and_then(|proofs| proofs.of(self.checkout, feature)) {
+            Ok(Some(EvidenceVerdict::Accepted { run, .. })) => Proof::Recorded(run),
+            Ok(Some(EvidenceVerdict::Missing { what, .. })) => Proof::Missing(what),
+            Ok(None) => Proof::Missing("no run of its tests is recorded".to_owned()),
             // What cannot be read proves nothing.
             Err(why) => Proof::Missing(why),
         }
-    }
-}
-
-/// What is missing, and what of the next step the guard does not say itself.
-fn with_step(what: &str, next_step: &str) -> String {
-    match next_step.split("; ").next() {
-        Some(first) if !first.starts_with("run the tests of") => format!("{what}; {first}"),
-        _ => what.to_owned(),
     }
 }

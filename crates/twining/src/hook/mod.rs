@@ -1,144 +1,120 @@
-//! The hook door: a host's JSON on stdin, the host's answer on stdout.
+//! The hook entry point: a host's JSON on stdin, the host's answer on stdout.
 //!
 //! It runs before every tool call, so it opens the policy and nothing else until
-//! something needs more. What goes wrong while a tool call is judged ends with 2
-//! and a reason, which every host takes for a refusal; elsewhere it is told and
-//! nobody is held.
+//! something needs more: read, evaluate, answer. If Twining itself fails, the host
+//! goes on and is told why; nobody is held for our mistakes.
 
-mod after_tool;
 mod auto_loop;
-mod before_tool;
-mod beginning;
-mod between;
 mod brief;
-mod by_hand;
-mod changed;
-mod claimed;
-mod commit_check;
-mod ending;
+mod checks;
+mod commit;
+mod context;
 mod evidence;
-mod from_others;
-pub mod git;
-mod git_wiring;
-mod halves;
-mod host;
-mod kept;
-mod lists;
-mod reply;
-mod ruled;
-mod rules;
-mod running;
-mod scene;
+pub mod git_hooks;
+mod guard_cache;
+mod post_tool;
+mod pre_tool;
+mod session;
+mod session_notes;
 mod snapshot;
-mod traced;
-mod unsaved;
-mod verify;
-mod whereabouts;
-mod workspace;
+mod stop;
+mod traces;
 
-use std::io::Read;
+mod verify_command;
+mod working_tree;
+
+use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde_json::Value;
-use twining_engine::guards::{Heard, Moment};
+use twining_guard::hosts::{Answer, HOSTS, HookEvent, Host, Reply, parse_json};
+use twining_guard::{EventKind, Level};
 
-pub use between::{slipped as slipped_rules, take as take_rules};
-pub use by_hand::{in_brief as told_by_hand, lost as told_lost};
-pub use host::{HOSTS, Host};
-pub use kept::{Kept, mark_of};
-pub use lists::{accept as accept_lists, slipped as slipped_lists};
-pub use rules::{guards, guards_as_written};
+pub use context::HookContext;
+pub use guard_cache::{guards, guards_as_written};
+pub use traces::foreseen;
 
-/// Forgets what hooks keep of a project outside of it.
-pub fn forget_project(project: &std::path::Path) {
-    kept::Kept::forget_project(project);
-}
-pub use scene::Scene;
-pub use traced::foreseen;
-
-use reply::Reply;
-
-/// Longest call that is read: a file of this size is written by no tool.
-const MOST_BYTES: u64 = 16 * 1024 * 1024;
+/// Longest event that is read: a file of this size is written by no tool.
+const MAX_EVENT_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Answers one event.
 pub fn run(project: Option<PathBuf>, host: &Host, event: &str) -> ExitCode {
-    // What we do not know cannot be ours to stop.
-    let Some(moment) = host.moment(event) else { return ExitCode::SUCCESS };
-    let reply = answer(project, host, event, moment).unwrap_or_else(Reply::Failed);
-    (host.say)(&reply, moment, event_name(host, event, moment)).tell(moment)
+    // An event of a newer host is not ours to stop.
+    let Some(kind) = host.event_kind(event) else { return ExitCode::SUCCESS };
+    let reply = respond(project.clone(), host, event).unwrap_or_else(|why| failed(kind, why));
+    // Answers carry the event's own name: what the host wrote, or ours for it.
+    let name = if host.events.is_empty() { kind.as_str() } else { event };
+    print((host.answer)(&reply, kind, name))
 }
 
-/// Reads an event from stdin.
-pub fn listen(host: &Host, event: &str, moment: Moment) -> Result<Heard, String> {
-    let mut text = String::new();
-    std::io::stdin().take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|error| format!("the event cannot be read: {error}"))?;
-    if text.len() as u64 > MOST_BYTES {
-        return Err(format!("the event is larger than {MOST_BYTES} bytes"));
+/// What our own failure means: nothing, unless the person's policy holds what cannot be read.
+fn failed(kind: EventKind, why: String) -> Reply {
+    if kind != EventKind::PreToolUse {
+        return Reply::Failed(why);
     }
-    let json = event_of(&text, moment)?;
-    let here = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
-    if !json.is_object() {
-        return Err("the event is no object".to_owned());
+    match guard_cache::on_unreadable() {
+        Level::Block => Reply::Deny(format!("Blocked: twining could not judge this: {why}. Do instead: run `twining doctor`.")),
+        Level::Ask => Reply::Ask(format!("Twining could not judge this: {why}")),
+        Level::Off | Level::Warn => Reply::Failed(why),
     }
-    Ok((host.tell)(event, moment, &json).heard(moment, &here))
 }
 
-/// An event as JSON. Hosts that cut a text short may leave half a character in it: what
-/// is only told is read around it, what a tool is about to do is not guessed at.
-fn event_of(text: &str, moment: Moment) -> Result<Value, String> {
-    let failed = match serde_json::from_str(text) {
-        Ok(json) => return Ok(json),
-        Err(error) => format!("the event is no JSON: {error}"),
-    };
-    match halves::mended(text) {
-        None => Err(failed),
-        Some((_, half)) if moment == Moment::PreToolUse => Err(format!(
-            "the call holds half a character (`{half}` alone), so nobody can tell what it would write; write the character whole, or leave it out"
-        )),
-        Some((mended, _)) => serde_json::from_str(&mended).map_err(|error| format!("the event is no JSON: {error}")),
-    }
+fn respond(project: Option<PathBuf>, host: &Host, event: &str) -> Result<Reply, String> {
+    let json = read_event()?;
+    let hook_event = host.parse(event, &json, &current_dir()).ok_or("the event is not known")?;
+    let context = HookContext::open(project, hook_event)?;
+    Ok(match context.event.event.kind {
+        EventKind::PreToolUse => pre_tool::reply(&context),
+        EventKind::PostToolUse | EventKind::ToolFailed => post_tool::reply(&context),
+        EventKind::Stop | EventKind::SubagentStop | EventKind::TaskCompleted => stop::reply(&context),
+        EventKind::SessionStart => session::started(&context),
+        EventKind::SubagentStart => session::subagent_started(&context),
+        EventKind::UserPromptSubmit => session::prompted(&context),
+        EventKind::PreCompact => snapshot::take(&context),
+        // What was forgotten is told when the host asks what to begin with.
+        EventKind::PostCompact => Reply::Silence,
+        EventKind::SessionEnd => session::ended(&context),
+    })
 }
 
 /// Reads an event that names itself, so that one recorded can be replayed.
-pub fn listen_to_any() -> Result<Heard, String> {
+pub fn read_any_event() -> Result<HookEvent, String> {
+    let json = read_event()?;
+    let named = json.get("hook_event_name").and_then(Value::as_str).unwrap_or("PreToolUse");
+    let parsed = HOSTS.into_iter().find_map(|host| host.parse(named, &json, &current_dir()));
+    parsed.ok_or_else(|| format!("`{}` is no event of a known host", twining_model::text::excerpt(named, 40)))
+}
+
+fn read_event() -> Result<Value, String> {
     let mut text = String::new();
-    std::io::stdin().take(MOST_BYTES).read_to_string(&mut text).map_err(|error| format!("the event cannot be read: {error}"))?;
-    let json = event_of(&text, Moment::PostToolUse)?;
-    let here = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
-    if !json.is_object() {
-        return Err("the event is no object".to_owned());
+    let read = std::io::stdin().take(MAX_EVENT_BYTES + 1).read_to_string(&mut text);
+    read.map_err(|error| format!("the event cannot be read: {error}"))?;
+    if text.len() as u64 > MAX_EVENT_BYTES {
+        return Err(format!("the event is larger than {MAX_EVENT_BYTES} bytes"));
     }
-    let named = json.get("hook_event_name").and_then(Value::as_str);
-    let known = named.and_then(|name| HOSTS.into_iter().find_map(|host| Some((host, name, host.moment(name)?))));
-    let usual = Host::named(None).map(|host| (host, "PreToolUse", Moment::PreToolUse));
-    let (host, name, moment) = known.or(usual).ok_or("no host is known")?;
-    Ok((host.tell)(name, moment, &json).heard(moment, &here))
+    parse_json(&text)
 }
 
-/// Answers must carry the event's own name: what the host wrote, or ours for it.
-fn event_name<'e>(host: &Host, event: &'e str, moment: Moment) -> &'e str {
-    if host.events.is_empty() { moment.as_str() } else { event }
+fn current_dir() -> String {
+    std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default()
 }
 
-fn answer(project: Option<PathBuf>, host: &Host, event: &str, moment: Moment) -> Result<Reply, String> {
-    let heard = listen(host, event, moment)?;
-    // What nobody understands is not let through where it could be stopped.
-    if let Some(why) = &heard.odd {
-        return Err(why.clone());
+/// Writes an answer in one piece: half a JSON is taken for no answer.
+fn print(answer: Answer) -> ExitCode {
+    let printed = match &answer.out {
+        None => Ok(()),
+        Some(json) => {
+            let mut out = std::io::stdout().lock();
+            out.write_all(format!("{json}\n").as_bytes()).and_then(|()| out.flush())
+        }
+    };
+    let answer = match printed {
+        Ok(()) => answer,
+        Err(error) => Answer::failed(&format!("the answer cannot be written: {error}")),
+    };
+    if let Some(text) = &answer.err {
+        let _ = writeln!(std::io::stderr().lock(), "{text}");
     }
-    let scene = Scene::open(project, heard)?;
-    Ok(match moment {
-        Moment::PreToolUse => before_tool::reply(&scene),
-        Moment::PostToolUse | Moment::ToolFailed => after_tool::reply(&scene),
-        Moment::Stop | Moment::SubagentStop | Moment::TaskCompleted => ending::reply(&scene),
-        Moment::SessionStart => beginning::of_session(&scene),
-        Moment::SubagentStart => beginning::of_subagent(&scene),
-        Moment::UserPromptSubmit => beginning::of_prompt(&scene),
-        Moment::PreCompact => snapshot::take(&scene),
-        // What was forgotten is told when the host asks what to begin with.
-        Moment::PostCompact => Reply::Silence,
-        Moment::SessionEnd => ending::of_session(&scene),
-    })
+    ExitCode::from(answer.code)
 }

@@ -4,10 +4,10 @@
 use serde::{Deserialize, Serialize};
 use twining_engine::workflow::{NextInput, Status};
 use twining_engine::{AssembleInput, WhatChangedInput};
+use twining_guard::hosts::Reply;
 use twining_model::{Time, text};
 
-use super::reply::Reply;
-use super::scene::Scene;
+use super::context::HookContext;
 use crate::user_policy;
 
 /// Lines of each kind.
@@ -31,14 +31,14 @@ struct Snapshot {
 }
 
 /// Takes one. Never holds a compaction up.
-pub fn take(scene: &Scene) -> Reply {
-    let engine = &scene.project.engine;
+pub fn take(context: &HookContext) -> Reply {
+    let engine = &context.project.engine;
     let store = engine.store();
     if !store.exists().unwrap_or(false) {
         return Reply::Silence;
     }
-    let notes = scene.notes();
-    let caller = scene.caller();
+    let notes = context.notes();
+    let caller = context.caller();
     let list = engine.feature_list().ok().and_then(|(_, list)| list);
     let step = list.as_ref().and_then(|_| engine.next(&user_policy::read(), NextInput { prompt: Some(false) }).ok());
     let in_progress =
@@ -49,21 +49,21 @@ pub fn take(scene: &Scene) -> Reply {
         max_tokens: Some(TOKENS),
         ..AssembleInput::default()
     };
-    let context = engine.assemble_by_words(&caller, &question).ok();
+    let assembled = engine.assemble_by_words(&caller, &question).ok();
     let since =
         WhatChangedInput { since: notes.began.unwrap_or_default().to_string(), limit: Some(MOST_LINES), ..WhatChangedInput::default() };
     let changed = engine.what_changed(&since).ok();
     let taken = Snapshot {
-        session: scene.heard.session.clone(),
+        session: context.event.session.clone(),
         at: Some(store.ids().now()),
         step: step.map(|step| line(&format!("{} ({})", step.next.say, step.next.why))),
         in_progress: in_progress
             .take(MOST_LINES)
             .map(|feature| line(&format!("{} [{}] {}", feature.id, feature.status.as_str(), feature.description)))
             .collect(),
-        open_needs: context
+        open_needs: assembled
             .iter()
-            .flat_map(|context| &context.open_needs)
+            .flat_map(|assembled| &assembled.open_needs)
             .take(MOST_LINES)
             .map(|need| line(&format!("[{}] {}: {}", need.id, need.scope, need.summary)))
             .collect(),
@@ -72,22 +72,22 @@ pub fn take(scene: &Scene) -> Reply {
             .flat_map(|changed| &changed.new_decisions)
             .map(|decision| line(&format!("[{}] {}", decision.id, decision.summary)))
             .collect(),
-        changes: notes.changes.values().sum(),
+        changes: notes.changes(),
     };
     if let Ok(bytes) = serde_json::to_vec(&taken) {
         // Without it the agent begins with the brief alone.
-        let _ = store.leave_note(&name_of(&scene.heard.session), &bytes);
+        let _ = store.leave_note(&name_of(&context.event.session), &bytes);
         let _ = store.leave_note(LAST, &bytes);
     }
     Reply::Silence
 }
 
 /// Gives it back, once.
-pub fn bring_back(scene: &Scene) -> Option<String> {
-    let store = scene.project.engine.store();
+pub fn bring_back(context: &HookContext) -> Option<String> {
+    let store = context.project.engine.store();
     let read = |name: &str| -> Option<Snapshot> { serde_json::from_slice(&store.note(name).ok().flatten()?).ok() };
-    let own = name_of(&scene.heard.session);
-    let taken = read(&own).or_else(|| read(LAST).filter(|_| scene.heard.source == "compact"))?;
+    let own = name_of(&context.event.session);
+    let taken = read(&own).or_else(|| read(LAST).filter(|_| context.event.source == "compact"))?;
     for name in [own.as_str(), &name_of(&taken.session), LAST] {
         let _ = store.drop_note(name);
     }

@@ -153,13 +153,6 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(if is_gits { format!("{name}.lock") } else { format!(".{name}.twining-{}", std::process::id()) })
 }
 
-/// The process that gave a file its name until it is whole, if it is such a name.
-pub fn staged_by(name: &str) -> Option<u32> {
-    let (name, process) = name.strip_prefix('.')?.rsplit_once(".twining-")?;
-    let is_number = process.bytes().all(|byte| byte.is_ascii_digit()) && !process.starts_with('0');
-    if name.is_empty() || !is_number { None } else { process.parse().ok() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,23 +194,5 @@ mod tests {
         }
         assert!(write(&[edit(dir.path().join("config"), Some(""), Some("x"))]).is_err());
         assert!(dir.path().join("config.lock").exists());
-    }
-
-    #[test]
-    fn a_staged_file_is_known_by_its_name_and_no_other_is() {
-        let staged = beside(Path::new("a/settings.json"));
-        let name = staged.file_name().expect("a name").to_string_lossy().into_owned();
-        assert_eq!(staged_by(&name), Some(std::process::id()));
-        for other in [
-            "settings.json.twining-12",
-            ".twining-12",
-            ".a.twining-",
-            ".a.twining-1x",
-            ".a.twining-+1",
-            ".a.twining-chained",
-            ".a.twining-012",
-        ] {
-            assert_eq!(staged_by(other), None, "{other}");
-        }
     }
 }

@@ -1,9 +1,12 @@
 //! Our server in Codex' `config.toml`; comments, order and every other table stay.
 
-use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value, value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value, value};
 
 const SERVERS: &str = "mcp_servers";
 const US: &str = "twining";
+/// Which profile of permissions holds, and where they are.
+const CHOSEN: &str = "default_permissions";
+const PROFILES: &str = "permissions";
 
 /// The text with our server in it, started with these words.
 pub fn put(text: &str, args: &[String]) -> Result<String, String> {
@@ -39,6 +42,59 @@ pub fn take(text: &str) -> Result<Option<String>, String> {
     }
     let text = document.to_string();
     Ok((!text.trim().is_empty()).then_some(text))
+}
+
+/// The text with a profile of ours for commands: they write in the project, but for this
+/// folder. Codex takes no profile that is not also chosen, so one that somebody
+/// has chosen stays, and nothing is put beside it.
+pub fn put_read_only(text: &str, folder: &str) -> Result<String, String> {
+    let mut document = read(text)?;
+    let chosen = document.get(CHOSEN).map(|chosen| chosen.as_str() == Some(US));
+    if chosen == Some(false) || (chosen.is_none() && (document.contains_key("sandbox_mode") || document.contains_key(PROFILES))) {
+        let line = format!("\":workspace_roots\" = {{ \"{folder}\" = \"read\" }}");
+        return Err(format!("its sandbox is set to something else; add `{line}` to that profile's `filesystem` yourself"));
+    }
+    // A table below `:workspace_roots` is refused by some versions; an inline one is read by all.
+    let mut folders = InlineTable::new();
+    folders.insert(folder, "read".into());
+    let mut filesystem = Table::new();
+    filesystem.insert(":workspace_roots", value(folders));
+    let mut profile = Table::new();
+    profile.insert("extends", value(":workspace"));
+    profile.insert("filesystem", Item::Table(filesystem));
+    let mut profiles = Table::new();
+    profiles.set_implicit(true);
+    profiles.insert(US, Item::Table(profile));
+    if document.get(PROFILES).and_then(|there| there.get(US)).is_some_and(|there| same(there, &profiles[US])) {
+        return Ok(text.to_owned());
+    }
+    document.insert(CHOSEN, value(US));
+    let all = document.entry(PROFILES).or_insert_with(|| Item::Table(profiles.clone()));
+    let all = all.as_table_like_mut().ok_or_else(|| format!("`{PROFILES}` is no table"))?;
+    all.insert(US, profiles[US].clone());
+    Ok(document.to_string())
+}
+
+/// The text without that profile; nothing if that leaves nothing.
+pub fn take_read_only(text: &str) -> Result<Option<String>, String> {
+    let mut document = read(text)?;
+    if !is_read_only(text) {
+        return Ok(Some(text.to_owned()));
+    }
+    document.remove(CHOSEN);
+    if let Some(all) = document.get_mut(PROFILES).and_then(Item::as_table_like_mut) {
+        all.remove(US);
+        if all.is_empty() {
+            document.remove(PROFILES);
+        }
+    }
+    let text = document.to_string();
+    Ok((!text.trim().is_empty()).then_some(text))
+}
+
+/// Whether our profile is chosen.
+pub fn is_read_only(text: &str) -> bool {
+    read(text).is_ok_and(|document| document.get(CHOSEN).and_then(Item::as_str) == Some(US))
 }
 
 /// The command and its words, if the file starts us.
@@ -80,6 +136,12 @@ fn read(text: &str) -> Result<DocumentMut, String> {
     text.parse::<DocumentMut>().map_err(|error| error.to_string().lines().next().unwrap_or("no TOML").to_owned())
 }
 
+/// Whether two parts of a file say the same.
+fn same(one: &Item, other: &Item) -> bool {
+    let told = |item: &Item| item.as_table_like().map(table_as_json);
+    told(one).is_some() && told(one) == told(other)
+}
+
 fn is_ours(entry: &Item) -> bool {
     entry.get("command").and_then(Item::as_str) == Some(US)
 }
@@ -113,6 +175,31 @@ mod tests {
             }
             let without = take(&with).expect("parses").unwrap_or_default();
             assert_eq!(without, text);
+        }
+    }
+
+    #[test]
+    fn a_read_only_folder_comes_changes_and_goes() {
+        for text in ["", "model = \"x\" # mine\n", "# top\n[mcp_servers.other]\ncommand = \"o\" # keep\n"] {
+            let with = put_read_only(text, ".twining/local").expect("fits");
+            assert_eq!(put_read_only(&with, ".twining/local").expect("fits"), with, "twice is once");
+            let told = as_json(&with).expect("parses");
+            assert_eq!(told["default_permissions"], "twining");
+            let profile = serde_json::json!({"extends": ":workspace", "filesystem": {":workspace_roots": {".twining/local": "read"}}});
+            assert_eq!(told["permissions"], serde_json::json!({ "twining": profile }));
+            let strict = put_read_only(&with, ".twining").expect("fits");
+            assert!(strict.contains("{ \".twining\" = \"read\" }") && !strict.contains("local"), "{strict}");
+            assert_eq!(take_read_only(&strict).expect("parses").unwrap_or_default(), text);
+        }
+    }
+
+    #[test]
+    fn a_sandbox_that_somebody_has_set_up_stays() {
+        for theirs in
+            ["sandbox_mode = \"read-only\"\n", "default_permissions = \":read-only\"\n", "[permissions.dev]\nextends = \":workspace\"\n"]
+        {
+            assert!(put_read_only(theirs, ".twining").expect_err("is theirs").contains("something else"));
+            assert_eq!(take_read_only(theirs).expect("parses").as_deref(), Some(theirs));
         }
     }
 

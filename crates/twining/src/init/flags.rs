@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
+use super::protect::{self, Protection};
 use super::{Host, Reach, Wish};
 use crate::out::Style;
 use crate::problem::Problem;
@@ -13,6 +14,18 @@ pub fn install(command: Command) -> Command {
     let stealth = "Write nothing that git would track: your own settings only, and git is told to overlook the memory";
     command
         .args([dry_run(), yes()])
+        .arg(
+            Arg::new("protect")
+                .long("protect")
+                .value_name("LEVEL")
+                .num_args(0..=1)
+                .require_equals(true)
+                .default_missing_value("local")
+                .value_parser(["local", "strict"])
+                .help("Have the host keep agents' tools and shells out of .twining/local and git's hooks; strict: out of every record. Names code owners too"),
+        )
+        .arg(Arg::new("codeowners").long("codeowners").action(ArgAction::SetTrue).help("Add policy and decisions to CODEOWNERS"))
+        .arg(Arg::new("owner").long("owner").value_name("@TEAM").help("Who owns them; without it, lines to fill in"))
         .arg(Arg::new("stealth").long("stealth").action(ArgAction::SetTrue).help(stealth))
         .after_help(
             "--agent names the hosts to wire up, separated by commas: claude, codex, gemini, cursor, opencode, or none;\ndefault: those that are found here\n\nExample:\n  twining init --agent claude,codex --dry-run",
@@ -40,5 +53,9 @@ pub fn wish(given: &ArgMatches, project: Option<PathBuf>, agent: Option<String>,
     let flag = |name: &str| given.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or_default();
     let hosts = agent.map(|words| Host::list(&words)).transpose().map_err(Problem::misuse)?;
     let reach = if flag("stealth") { Reach::Stealth } else { Reach::Team };
-    Ok(Wish { project, hosts, reach, dry_run: flag("dry-run"), yes: flag("yes"), purge: flag("purge"), style })
+    let word = |name: &str| given.try_get_one::<String>(name).ok().flatten().map(String::as_str);
+    let protect = word("protect").map(Protection::named);
+    let owners = word("owner").map(protect::owners).transpose()?;
+    let codeowners = (protect.is_some() && reach == Reach::Team) || flag("codeowners") || owners.is_some();
+    Ok(Wish { project, hosts, reach, protect, codeowners, owners, dry_run: flag("dry-run"), yes: flag("yes"), purge: flag("purge"), style })
 }

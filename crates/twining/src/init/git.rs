@@ -6,7 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use super::block::{self, Marks, Spot};
-use super::git_hooks::{HOOKS, can_start, program_of, starts};
+use super::git_hooks::{HOOKS, calls_in, can_start, program_of, starts};
+use super::hook_managers::HookManager;
 use super::sheet::{Sheet, unfit};
 use crate::drivers::{DRIVERS, Driver};
 use crate::git::Shape;
@@ -198,7 +199,11 @@ impl GitGround {
             let hook = self.hooks().map(|(folder, within)| (folder.join(name), within));
             let Some((file, within)) = hook.filter(|(file, _)| was_told(file)) else { continue };
             let script = text(&file, &within);
-            let has_ours = script.contains(&format!("hook --agent git {name}"));
+            let has_ours = calls_in(&script, name);
+            // A tool that was put in charge since is no fault; whether it calls us is told beside.
+            if !has_ours && (self.is_husky() || HookManager::of(&script).is_some()) {
+                continue;
+            }
             if file.is_symlink() || (file.exists() && !has_ours && (script.is_empty() || !starts(&file)) && !self.is_husky()) {
                 // Never ours to change, and told as such.
                 continue;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::block::{self, Marks, Spot};
 use super::git::GitGround;
+use super::hook_managers::{self, HookManager};
 use super::sheet::{Sheet, unfit};
 use crate::installed::{NAME, for_shell, from_shell, on_path};
 use crate::problem::Problem;
@@ -14,6 +15,15 @@ use crate::problem::Problem;
 pub const HOOKS: [(&str, &str); 2] = [("pre-commit", "exit $?"), ("post-commit", ":")];
 /// What a hook that is no shell script is called while ours stands in its place.
 const CHAINED: &str = "twining-chained";
+
+/// Where our lines for a hook go.
+enum Place {
+    /// Into this file.
+    Ours(PathBuf),
+    /// Nowhere: a tool makes the hook, and calls us; or a person has to tell it to.
+    Theirs(Option<String>),
+}
+
 impl GitGround {
     pub(super) fn put_hook(&self, sheet: &mut Sheet, name: &str, refused: &str) -> Result<(), Problem> {
         let call = format!("{NAME} hook --agent git {name}");
@@ -28,7 +38,13 @@ impl GitGround {
             ));
             return Ok(());
         };
-        let file = folder.join(name);
+        let file = match self.managed(sheet, &folder.join(name), &within, name) {
+            Place::Ours(file) => file,
+            Place::Theirs(note) => {
+                note.into_iter().for_each(|note| sheet.note(note));
+                return Ok(());
+            }
+        };
         if file.is_symlink() {
             sheet.note(format!("`{}` is a link; add `{call}` to what it leads to yourself", sheet.shown(&file)));
             return Ok(());
@@ -67,29 +83,44 @@ impl GitGround {
         sheet.edit_program(&file, &within, Some(text))
     }
 
+    /// Where our hook goes, with regard to the tool that made the one that is there.
+    fn managed(&self, sheet: &mut Sheet, hook: &Path, within: &Path, name: &str) -> Place {
+        let script = sheet.text(hook, within).ok().flatten().unwrap_or_default();
+        match HookManager::of(&script).filter(|_| !hook.is_symlink() && !block::is_there(&script, Marks::Hash)) {
+            None => Place::Ours(hook.to_owned()),
+            Some(tool) if tool.calls_us(&self.shape.top, hook, name) => Place::Theirs(None),
+            Some(HookManager::PreCommit) => Place::Ours(hook_managers::legacy(hook)),
+            Some(tool) => Place::Theirs(Some(tool.how(name))),
+        }
+    }
+
     pub(super) fn take_hook(&self, sheet: &mut Sheet, name: &str) -> Result<(), Problem> {
         let Some((folder, within)) = self.hooks() else { return Ok(()) };
-        let file = folder.join(name);
-        if file.is_symlink() {
-            return Ok(());
-        }
-        let Ok(Some(script)) = sheet.text(&file, &within) else { return Ok(()) };
-        if !block::is_there(&script, Marks::Hash) {
-            return Ok(());
-        }
-        let theirs = sheet.text(&chained(&file), &within)?;
-        let rest = match theirs {
-            Some(theirs) => Some(theirs),
-            None => block::take(&script, Marks::Hash)
-                .map_err(|torn| unfit(&file.display().to_string(), &torn.to_string()))?
-                .filter(|rest| rest.trim() != "#!/bin/sh"),
-        };
-        sheet.edit(&file, &within, |_| Ok(rest))?;
-        if chained(&file).exists() {
-            sheet.edit_program(&chained(&file), &within, None)?;
-        }
-        Ok(())
+        hook_managers::places(&folder.join(name)).iter().try_for_each(|file| take_hook_from(sheet, file, &within))
     }
+}
+
+/// Takes our lines out of one file.
+fn take_hook_from(sheet: &mut Sheet, file: &Path, within: &Path) -> Result<(), Problem> {
+    if file.is_symlink() {
+        return Ok(());
+    }
+    let Ok(Some(script)) = sheet.text(file, within) else { return Ok(()) };
+    if !block::is_there(&script, Marks::Hash) {
+        return Ok(());
+    }
+    let theirs = sheet.text(&chained(file), within)?;
+    let rest = match theirs {
+        Some(theirs) => Some(theirs),
+        None => block::take(&script, Marks::Hash)
+            .map_err(|torn| unfit(&file.display().to_string(), &torn.to_string()))?
+            .filter(|rest| rest.trim() != "#!/bin/sh"),
+    };
+    sheet.edit(file, within, |_| Ok(rest))?;
+    if chained(file).exists() {
+        sheet.edit_program(&chained(file), within, None)?;
+    }
+    Ok(())
 }
 
 /// The program that a script starts for a hook of ours, as far as it can be told.
@@ -99,9 +130,9 @@ pub fn program_of(script: &str, name: &str) -> Option<String> {
     from_shell(line.split_once(&call)?.0.trim())
 }
 
-/// Whether a script calls us before a commit.
-pub fn asks_in(script: &str) -> bool {
-    let call = format!("hook --agent git {}", HOOKS[0].0);
+/// Whether a script, or the settings of a tool, call our hook of this name.
+pub fn calls_in(script: &str, name: &str) -> bool {
+    let call = format!("hook --agent git {name}");
     script.lines().map(str::trim).any(|line| line.contains(&call) && !line.starts_with('#'))
 }
 

@@ -220,6 +220,27 @@ impl Settings {
         }
     }
 
+    /// Adds words to a list, each once, behind what stands there.
+    pub fn list(&self, path: &[&str], words: &[String]) -> Result<(), Unfit> {
+        if let Some(twice) = self.twice(path) {
+            return Err(Unfit::Twice(twice));
+        }
+        let Some((last, above)) = path.split_last() else { return Ok(()) };
+        let list = self.object(above)?.array_value_or_create(last).ok_or_else(|| Unfit::OtherKind(path.join("."), "a list"))?;
+        let there: Vec<Value> = list.elements().iter().filter_map(CstNode::to_serde_value).collect();
+        for word in words.iter().filter(|word| !there.contains(&Value::from(word.as_str()))) {
+            list.append(CstInputValue::String(word.clone()));
+        }
+        Ok(())
+    }
+
+    /// Takes words out of a list, and what is empty then.
+    pub fn unlist(&self, path: &[&str], words: &[String]) {
+        if let Some(root) = self.root.object_value() {
+            unlist_in(&root, path, words);
+        }
+    }
+
     fn object(&self, path: &[&str]) -> Result<CstObject, Unfit> {
         let mut object = self.root.object_value_or_set();
         for (depth, key) in path.iter().enumerate() {
@@ -262,6 +283,34 @@ fn unset_in(object: &CstObject, path: &[&str], key: &str, is_ours: &impl Fn(&Val
             if around == Around::GoesIfEmpty && inner.properties().is_empty() {
                 found.remove();
             }
+        }
+    }
+    touched
+}
+
+/// Takes words out of the lists below an object, and what is empty then; whether there were any.
+fn unlist_in(object: &CstObject, path: &[&str], words: &[String]) -> bool {
+    let mut touched = false;
+    let Some((name, rest)) = path.split_first() else { return touched };
+    for found in named(object, name) {
+        let is_empty = match (found.array_value(), found.object_value()) {
+            (Some(list), _) if rest.is_empty() => {
+                let ours = |node: &CstNode| node.to_serde_value().is_some_and(|word| words.iter().any(|known| word == known.as_str()));
+                let goes: Vec<CstNode> = list.elements().into_iter().filter(ours).collect();
+                touched |= !goes.is_empty();
+                let was_ours = !goes.is_empty();
+                goes.into_iter().for_each(CstNode::remove);
+                was_ours && list.elements().is_empty()
+            }
+            (_, Some(inner)) => {
+                let was_ours = unlist_in(&inner, rest, words);
+                touched |= was_ours;
+                was_ours && inner.properties().is_empty()
+            }
+            _ => false,
+        };
+        if is_empty {
+            found.remove();
         }
     }
     touched

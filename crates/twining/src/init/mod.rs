@@ -11,15 +11,16 @@ pub mod codex_toml;
 pub mod flags;
 mod git;
 mod git_hooks;
+mod hook_managers;
 mod hosts;
 mod jsonc;
 mod piece;
+mod protect;
 mod receipt;
 mod shared;
 mod sheet;
 mod state;
 mod suggest;
-mod sweep;
 mod telling;
 mod uninstall;
 mod worktree;
@@ -31,12 +32,10 @@ use twining_store::SCAFFOLD;
 
 use self::apply::Staged;
 pub use self::git::projects;
-pub use self::git_hooks::{asks_in, starts as can_be_started};
 pub use self::hosts::{Ground, Host, Reach};
 pub use self::jsonc::Settings;
 use self::piece::Piece;
 pub use self::state::{Server, Wired, git_told, mend, wired};
-pub use self::sweep::{leftovers, sweep};
 pub use self::uninstall::uninstall;
 
 use self::git::GitGround;
@@ -59,6 +58,12 @@ pub struct Wish {
     pub hosts: Option<Vec<Host>>,
     /// Who may see it.
     pub reach: Reach,
+    /// What the host is to keep agents out of.
+    pub protect: Option<protect::Protection>,
+    /// Whether code owners are asked about policy and decisions.
+    pub codeowners: bool,
+    /// Who they are.
+    pub owners: Option<String>,
     /// Whether it is only shown.
     pub dry_run: bool,
     /// Whether nobody is asked.
@@ -73,18 +78,18 @@ pub struct Wish {
 pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     let project = Project::open(wish.project.clone())?;
     refuse_bare(&project)?;
-    // A folder that was made for such a file would be taken for a host's.
-    let swept = if wish.dry_run { Vec::new() } else { sweep(&project) };
     let ground = ground(&project, wish.reach);
     let hosts = wish.hosts.clone().unwrap_or_else(|| Host::ALL.into_iter().filter(|host| host.is_here(&ground)).collect());
     let mut sheet = Sheet::new(&ground.checkout, ground.home.as_deref());
     let shared = if wish.reach == Reach::Stealth { Shared::of(&project) } else { Shared::default() };
-    sheet.notes.extend(sweep::told(&swept));
     tell_whereabouts(&project, wish, &mut sheet);
     shared.tell(&mut sheet, &hosts);
     // What the team shares works already: beside it, hooks would run twice.
     let alone = hosts.iter().filter(|host| !shared.hosts.contains(host));
-    let pieces: Vec<Piece> = alone.flat_map(|host| host.pieces(&ground)).collect();
+    let mut pieces: Vec<Piece> = alone.flat_map(|host| host.pieces(&ground)).collect();
+    // What is shared is not protected by what only one person has.
+    let protected = hosts.iter().flat_map(|host| wish.protect.map(|wanted| protect::pieces(*host, &ground, wanted)).unwrap_or_default());
+    pieces.extend(protected);
     let git = git_ground(&project, &mut sheet);
     leave_other_reach(&project, &mut sheet, wish.reach, git.as_ref(), &shared)?;
     match wish.reach {
@@ -95,6 +100,11 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
         sheet.note(format!(
             "{host} takes plain JSON only and reads nothing of `{file}`, which has comments or commas too many; take them out"
         ));
+    }
+    match &git {
+        Some(git) if wish.codeowners => protect::put_codeowners(&mut sheet, git, wish.owners.as_deref())?,
+        None if wish.codeowners => sheet.note("code owners were not named: there is no repository here"),
+        _ => {}
     }
     if hosts.is_empty() && wish.hosts.is_none() {
         sheet.note("no agent was found here; `twining init --agent claude` (or codex, gemini, cursor, opencode) wires one up");
@@ -116,8 +126,9 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     let advice = if nothing {
         Vec::new()
     } else {
+        let protected = hosts.iter().filter(|_| wish.protect.is_some()).map(|host| protect::advice(*host).to_owned());
         let hosts = hosts.iter().map(|host| host.advice(wish.reach).to_owned());
-        hosts.chain(suggest::imports(&ground.checkout)).collect()
+        hosts.chain(protected).chain(suggest::imports(&ground.checkout)).collect()
     };
     let close = match (nothing, wish.dry_run) {
         (true, _) => "Everything is in place; nothing was written.",
@@ -137,8 +148,6 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     project.engine.store().prepare().map_err(twining_engine::Failure::from)?;
     project.engine.create_knowledge()?;
     carry_out(&project, &outcome.edits, staged)?;
-    // From now on it is known who changes a record; if not, from the first session on.
-    let _ = project.engine.store().audit();
     Ok(tell(wish, &outcome))
 }
 
@@ -147,6 +156,12 @@ pub fn ground(project: &Project, reach: Reach) -> Ground {
     let programs = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
     let inside_claude = std::env::var_os("CLAUDECODE").is_some_and(|is| is == OsStr::new("1"));
     Ground { checkout: project.located.checkout.clone(), home: home(), programs, inside_claude, reach }
+}
+
+/// All that may be in the files of hosts, protection included.
+fn every_piece(ground: &Ground) -> Vec<Piece> {
+    let of = |host: Host| host.pieces(ground).into_iter().chain(protect::pieces(host, ground, protect::Protection::Strict));
+    Host::ALL.into_iter().flat_map(of).collect()
 }
 
 /// The user's home.
@@ -223,7 +238,7 @@ fn git_ground(project: &Project, sheet: &mut Sheet) -> Option<GitGround> {
 fn leave_other_reach(project: &Project, sheet: &mut Sheet, reach: Reach, git: Option<&GitGround>, shared: &Shared) -> Result<(), Problem> {
     let (other, stays) = (if reach == Reach::Team { Reach::Stealth } else { Reach::Team }, ground(project, reach));
     let kept: Vec<PathBuf> = Host::ALL.into_iter().flat_map(|host| host.pieces(&stays)).map(|piece| piece.file).collect();
-    for piece in Host::ALL.into_iter().flat_map(|host| host.pieces(&ground(project, other))).rev() {
+    for piece in every_piece(&ground(project, other)).into_iter().rev() {
         let concerns = !kept.contains(&piece.file) && !shared.files.contains(&piece.file) && piece.file.is_file();
         if concerns && matches!(sheet.text(&piece.file, &piece.within), Ok(Some(text)) if piece.part.is_in(&text)) {
             piece.take(sheet)?;

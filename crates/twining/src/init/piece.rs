@@ -36,8 +36,19 @@ pub enum Part {
     Hooks(Vec<(&'static str, Value)>),
     /// A setting that a file of this kind must have.
     Setting(&'static str, Value),
+    /// Words in a list of settings.
+    Listed {
+        /// The keys that lead to the list.
+        path: Vec<&'static str>,
+        /// Those that belong there.
+        wanted: Vec<String>,
+        /// All that we may have put there.
+        known: Vec<String>,
+    },
     /// Our server in a TOML file, started with these words.
     Toml(Vec<String>),
+    /// A folder that commands may only read, in Codex' settings.
+    ReadOnly(String),
     /// A block between markers.
     Block(Marks, String),
     /// The whole file, known by a line in it.
@@ -122,6 +133,10 @@ impl From<Unfit> for Refusal {
     }
 }
 
+fn refused_toml(why: String) -> Refusal {
+    if why.contains("something else") { Refusal::Theirs(why) } else { Refusal::Unfit(why) }
+}
+
 impl Part {
     fn put(&self, text: Option<&str>) -> Result<String, Refusal> {
         match self {
@@ -141,8 +156,14 @@ impl Part {
                 settings.add(&[], key, value)?;
                 Ok(settings.text())
             }
-            Self::Toml(args) => codex_toml::put(text.unwrap_or_default(), args)
-                .map_err(|why| if why.contains("something else") { Refusal::Theirs(why) } else { Refusal::Unfit(why) }),
+            Self::Listed { path, wanted, known } => {
+                let settings = Settings::read(text)?;
+                settings.unlist(path, &known.iter().filter(|word| !wanted.contains(word)).cloned().collect::<Vec<_>>());
+                settings.list(path, wanted)?;
+                Ok(settings.text())
+            }
+            Self::Toml(args) => codex_toml::put(text.unwrap_or_default(), args).map_err(refused_toml),
+            Self::ReadOnly(folder) => codex_toml::put_read_only(text.unwrap_or_default(), folder).map_err(refused_toml),
             Self::Block(marks, body) => {
                 block::put(text.unwrap_or_default(), *marks, Spot::Last, body).map_err(|torn| Refusal::Unfit(torn.to_string()))
             }
@@ -200,7 +221,13 @@ impl Part {
                 // It goes only with the rest: a file of somebody else's needs it.
                 Ok(if alone && settings.is_empty() { None } else { Some(text.to_owned()) })
             }
+            Self::Listed { path, known, .. } => {
+                let settings = open()?;
+                settings.unlist(path, known);
+                left(&settings)
+            }
             Self::Toml(_) => codex_toml::take(text),
+            Self::ReadOnly(_) => codex_toml::take_read_only(text),
             Self::Block(marks, _) => block::take(text, *marks).map_err(|torn| torn.to_string()),
             Self::Whole { mark, .. } => Ok((!text.contains(mark)).then(|| text.to_owned())),
         }
@@ -219,6 +246,16 @@ impl Part {
                     hooks.iter().filter_map(Value::as_object).flat_map(|events| events.values()).flat_map(|list| list.as_array()).flatten();
                 groups.flat_map(super::jsonc::handlers).any(is_hook_of_ours)
             }),
+            Self::Listed { path, known, .. } => {
+                let lists = Settings::read(Some(text)).map(|settings| settings.all(path)).unwrap_or_default();
+                lists
+                    .iter()
+                    .filter_map(Value::as_array)
+                    .flatten()
+                    .filter_map(Value::as_str)
+                    .any(|word| known.iter().any(|known| known == word))
+            }
+            Self::ReadOnly(_) => codex_toml::is_read_only(text),
             Self::Toml(_) => codex_toml::entry(text).is_some_and(|(command, _)| command == "twining"),
             Self::Block(marks, _) => block::is_there(text, *marks),
             Self::Whole { mark, .. } => text.contains(mark),

@@ -9,10 +9,9 @@ use super::receipt::Receipt;
 use super::sheet::Sheet;
 use super::telling::{Outcome, Silence, agreed, tell};
 use super::worktree::Worktree;
-use super::{Host, Reach, Wish, apply, git_ground, ground, home, sweep};
+use super::{Host, Reach, Wish, apply, every_piece, git_ground, ground, home, protect};
 use crate::allowed::Allowed;
 use crate::desk::Project;
-use crate::hook;
 use crate::locate::FOLDER;
 use crate::person;
 use crate::problem::{Ending, Problem};
@@ -27,20 +26,9 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     let store = project.engine.store();
     let receipt = Receipt::read(store.receipt().map_err(twining_engine::Failure::from)?.as_deref());
     let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
-    let agent = person::agents_hand(&project);
-    if !wish.dry_run && agent.is_none() {
-        sheet.notes.extend(sweep::told(&sweep::sweep(&project)));
-    }
-    for reach in [Reach::Team, Reach::Stealth] {
-        let ground = ground(&project, reach);
-        for host in Host::ALL {
-            prove_back(&mut sheet, &receipt, &project, &host.pieces(&ground))?;
-        }
-        for piece in Host::ALL.into_iter().flat_map(|host| host.pieces(&ground)).rev() {
-            take_back(&mut sheet, &receipt, &piece)?;
-        }
-    }
+    let agent = person::agent_shell();
     let git = git_ground(&project, &mut Sheet::new(Path::new("."), None));
+    take_pieces(&project, &mut sheet, &receipt, git.as_ref())?;
     let guest = worktree.filter(|worktree| !worktree.is_alone(&project, &receipt, git.as_ref()));
     match &guest {
         Some(worktree) => {
@@ -65,15 +53,11 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
         _ => format!("Done. What was recorded stays in {FOLDER}/; `twining uninstall --purge` removes that too."),
     };
     let outcome = Outcome { edits, memory, hosts: Vec::new(), notes: sheet.notes, advice: Vec::new(), close };
-    if nothing && !wish.dry_run && guest.is_none() && agent.is_none() {
-        // Taken away by hand before, perhaps: nobody is asked about that any more.
-        store.forget_marks().map_err(twining_engine::Failure::from)?;
-    }
     if nothing || wish.dry_run {
         return Ok(tell(wish, &outcome));
     }
     if let Some(why) = agent {
-        return Err(person::needed(&format!("taking Twining away is a person's to do: {why}")));
+        return Err(person::required(&format!("only a person takes Twining away: {why}")));
     }
     if wish.purge && !wish.yes && !std::io::stdin().is_terminal() {
         let problem = Problem::misuse("--purge removes every record, and nobody is there to be asked");
@@ -95,13 +79,8 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     }
     let is_concerned = |folder: &&PathBuf| guest.is_none() || folder.starts_with(&project.located.checkout);
     apply::remove_empty(&receipt.folders.iter().filter(is_concerned).cloned().collect::<Vec<_>>());
-    if guest.is_none() {
-        // A person took it away: nobody is asked about it later.
-        store.forget_marks().map_err(twining_engine::Failure::from)?;
-    }
     if purged {
         store.purge().map_err(twining_engine::Failure::from)?;
-        hook::forget_project(&project.located.place.project);
         Allowed::forget(store);
     } else {
         let mut left = receipt;
@@ -111,6 +90,20 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
         store.keep_receipt(left.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
     }
     Ok(tell(wish, &outcome))
+}
+
+/// Takes out what hosts and code owners were told.
+fn take_pieces(project: &Project, sheet: &mut Sheet, receipt: &Receipt, git: Option<&GitGround>) -> Result<(), Problem> {
+    for reach in [Reach::Team, Reach::Stealth] {
+        let ground = ground(project, reach);
+        for host in Host::ALL {
+            prove_back(sheet, receipt, project, &host.pieces(&ground))?;
+        }
+        for piece in every_piece(&ground).into_iter().rev() {
+            take_back(sheet, receipt, &piece)?;
+        }
+    }
+    git.map_or(Ok(()), |git| take_back(sheet, receipt, &protect::codeowners(git, None)))
 }
 
 /// Takes out what all working trees of the repository share.

@@ -17,10 +17,10 @@ use twining_model::{Authority, IdSource, Refused, text};
 use twining_store::Keeper;
 
 use super::Options;
-use super::person::{self, Heard};
+use super::person::{self, Answer, OpenQuestions};
 use super::tools::{self, Selection};
-use crate::ancestry;
 use crate::desk::{self, Project};
+use crate::parent_processes;
 use crate::problem::Problem;
 use crate::verbs::{Effect, Given, VerbEntry};
 use crate::world::Machine;
@@ -50,6 +50,7 @@ struct State {
     session: String,
     project: Mutex<Option<Open>>,
     selection: OnceLock<Selection>,
+    open_questions: OpenQuestions,
     /// Calls run in the order they came as far as one can tell: reads beside
     /// each other, a write alone. Its waiters queue up first come, first served.
     order: RwLock<()>,
@@ -66,9 +67,17 @@ struct Open {
 impl Server {
     /// A server that has opened nothing yet.
     pub fn new(options: Options) -> Self {
-        let session = desk::session_of_host().unwrap_or_else(|| ancestry::session_named(IdSource::new(Box::new(Machine)).next().as_str()));
+        let session =
+            desk::session_of_host().unwrap_or_else(|| parent_processes::session_named(IdSource::new(Box::new(Machine)).next().as_str()));
         let selection = options.tools.clone().map_or_else(OnceLock::new, OnceLock::from);
-        Self(Arc::new(State { options, session, project: Mutex::default(), selection, order: RwLock::new(()) }))
+        Self(Arc::new(State {
+            options,
+            session,
+            project: Mutex::default(),
+            selection,
+            open_questions: OpenQuestions::default(),
+            order: RwLock::new(()),
+        }))
     }
 
     /// Takes in what hooks queued while no server ran.
@@ -201,17 +210,17 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(format!("there is no tool `{name}` here; tools/list names them"), None));
         };
         let client = context.client_info().map(|client| text::excerpt(&client.name, 80));
-        let fields = request.arguments.unwrap_or_default();
+        let fields = request.arguments.clone().unwrap_or_default();
         let mut authority = Authority::Claimed;
         if verb.question.is_some()
             && person::can_be_asked(&context)
             && let Some(question) = self.question(verb, &fields).await
         {
-            authority = match person::ask(&context, request.input_responses.as_ref(), &question).await? {
-                Heard::Yes => Authority::Confirmed,
-                Heard::Nothing => Authority::Claimed,
-                Heard::No => return Ok(CallToolResponse::Complete(tools::failed(&person::declined()))),
-                Heard::Asked(asked) => return Ok(CallToolResponse::InputRequired(asked)),
+            authority = match person::ask(&context, &self.0.open_questions, &request, &question).await? {
+                Answer::Yes => Authority::Confirmed,
+                Answer::Missing => Authority::Claimed,
+                Answer::No => return Ok(CallToolResponse::Complete(tools::failed(&person::declined()))),
+                Answer::Pending(asked) => return Ok(CallToolResponse::InputRequired(asked)),
             };
         }
         Ok(CallToolResponse::Complete(self.call(verb, fields, client, authority).await))

@@ -13,12 +13,13 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
-use twining_engine::guards::{Guard, Guards, Level, Moment, Standing};
+use twining_guard::hosts::{HOSTS, Host};
+use twining_guard::policy::Standing;
+use twining_guard::{EventKind, Guard, Guards, Level};
 
 use crate::desk::Project;
-use crate::hook::{HOSTS, Host};
 use settings::Settings;
-pub use settings::{Wire, matches_tool, split as plain_words, wires};
+pub use settings::{Wire, matches_tool, wires};
 use trial::{Throwaway, run};
 
 /// Calls that are tried through one host.
@@ -62,8 +63,8 @@ pub fn check(project: &Project, guards: &Guards) -> Vec<Wiring> {
 
 /// Whether a hook is called before a tool runs.
 fn gate(host: &str, wire: &Wire) -> bool {
-    let moment = HOSTS.into_iter().find(|known| known.name == host).and_then(|host| host.moment(&wire.event));
-    moment == Some(Moment::PreToolUse) && wire.words.is_ok()
+    let kind = HOSTS.into_iter().find(|known| known.name == host).and_then(|host| host.event_kind(&wire.event));
+    kind == Some(EventKind::PreToolUse) && wire.words.is_ok()
 }
 
 fn try_file(
@@ -92,7 +93,7 @@ fn try_file(
     wiring.events.dedup();
     wiring.problems.extend(wires.iter().filter_map(|wire| wire.words.as_ref().err().map(|why| format!("{}: {why}", wire.event))));
     for wire in wires {
-        if host.moment(&wire.event).is_none() {
+        if host.event_kind(&wire.event).is_none() {
             wiring.problems.push(format!("{} has no event `{}`, so this hook never fires", host.name, wire.event));
         }
     }
@@ -103,9 +104,9 @@ fn try_file(
         }
         return wiring;
     }
-    if matches!(host.name, "claude" | "cursor") && gates.iter().any(|wire| !wire.fails_closed) {
-        let switch = if host.name == "claude" { "\"onFailure\": \"block\"" } else { "\"failClosed\": true" };
-        wiring.notes.push(format!("a hook that cannot be started lets the tool run; add {switch}"));
+    if gates.iter().any(|wire| wire.fails_closed) {
+        let what = "a hook that cannot be started stops the tool, so whoever has no `twining` cannot work here";
+        wiring.notes.push(format!("{what}; `twining init` writes it anew"));
     }
     if host.name == "codex" && is_first {
         wiring.notes.push("Codex skips hooks until their hash is trusted; start it once and approve them".to_owned());
@@ -133,7 +134,7 @@ fn try_calls(wiring: &mut Wiring, host: &Host, gates: &[&Wire], guards: &Guards,
         };
         let Ok(words) = &gate.words else { continue };
         wiring.tried += 1;
-        let told = place.prepared(example).and_then(|()| run(words, &(host.ask)(tool, &example.input, &place.root()), place, project));
+        let told = place.prepared(example).and_then(|()| run(words, &(host.sample)(tool, &example.input, &place.root()), place, project));
         let spoke = match &told {
             Ok(said) => said.contains(&format!("[{}]", guard.id)),
             Err(why) => {

@@ -201,7 +201,7 @@ fn wire(event: &str, matcher: &str, hook: &Value) -> Option<Wire> {
 }
 
 /// The words of a command line that needs no shell.
-pub fn split(line: &str) -> Result<Vec<String>, String> {
+fn split(line: &str) -> Result<Vec<String>, String> {
     let mut words: Vec<String> = Vec::new();
     let (mut word, mut quote, mut begun) = (String::new(), None, false);
     for c in line.chars() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use twining_engine::guards::Example;
+use twining_guard::policy::Example;
 
 use super::settings::read_small;
 use crate::desk::Project;

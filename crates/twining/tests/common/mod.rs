@@ -6,6 +6,7 @@
 pub mod hooked;
 pub mod repository;
 pub mod terminal;
+pub mod workspace;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};

@@ -4,7 +4,7 @@
 use crate::governance::gates::Percent;
 use crate::governance::modes::Ceremony;
 use crate::governance::policy::patch::{Cell, GatePatch, ListPatch, ModePatch, Patch, RolePatch};
-use crate::governance::policy::source::{Source, Sourced};
+use twining_guard::policy::source::{Source, Sourced};
 
 /// The lowest layer.
 pub(crate) fn defaults() -> Patch {

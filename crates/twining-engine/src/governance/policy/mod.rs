@@ -6,10 +6,8 @@
 //! like any other.
 
 mod defaults;
-mod mistake;
 mod patch;
 mod reader;
-mod source;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -18,30 +16,13 @@ mod write;
 use twining_store::PolicyFile;
 
 pub(crate) use defaults::{defaults, strict};
-pub use mistake::Mistake;
 pub(crate) use patch::{Cell, HARDEST, ListPatch, ModePatch, Patch};
 pub(crate) use reader::{Dialect, read, word};
-pub use source::{Layer, Source};
-pub(crate) use source::{Sourced, list};
+pub(crate) use twining_guard::policy::source::{Sourced, list};
+pub use twining_guard::policy::{Layer, Mistake, Source, UserPolicy};
 pub(crate) use write::to_yaml;
 
-/// The project's file, as mistakes call it.
-pub(crate) const PROJECT_FILE: &str = ".twining/policy.yml";
-
-/// The user's own policy file, which only the rim can find.
-#[derive(Clone, Debug)]
-pub struct UserPolicy {
-    /// What it is called in mistakes.
-    pub name: String,
-    /// What stands in it.
-    pub file: PolicyFile,
-}
-
-impl Default for UserPolicy {
-    fn default() -> Self {
-        Self { name: "the user's policy.yml".to_owned(), file: PolicyFile::Missing }
-    }
-}
+use twining_guard::policy::PROJECT_FILE;
 
 /// What holds in a project.
 #[derive(Clone, Debug, Default)]

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::governance::gates::Percent;
 use crate::governance::modes::Ceremony;
-use crate::governance::policy::mistake::Mistake;
-use crate::governance::policy::source::{Layer, Sourced};
+use twining_guard::policy::mistake::Mistake;
+use twining_guard::policy::source::{Layer, Sourced};
 
 /// Complexities run from 1 to this.
 pub(crate) const HARDEST: u8 = 10;

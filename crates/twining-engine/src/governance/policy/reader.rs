@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use twining_model::text;
 
-use crate::governance::policy::mistake::{Mistake, nearest};
 use crate::governance::policy::patch::{Cell, GatePatch, HARDEST, ModePatch, Patch, RolePatch};
-use crate::governance::policy::source::{Layer, Sourced};
-use crate::governance::yaml::{self, Key, Node, Value};
+use twining_guard::policy::mistake::{Mistake, nearest};
+use twining_guard::policy::source::{Layer, Sourced};
+use twining_guard::policy::yaml::{self, Key, Node, Value};
 
 /// Whose words the top-level keys are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +33,8 @@ pub(crate) fn read(text: &str, file: &str, layer: Layer, dialect: Dialect) -> (P
             ("gates", _) | ("quality_gate_configs" | "quality_gates" | "profiles", Dialect::GuardKit) => reader.gates(node, &mut patch),
             ("modes", _) | ("implementation_modes", Dialect::GuardKit) => reader.modes(node, &mut patch),
             (OVERRIDES, Dialect::Twining) => patch.confirmed_overrides = reader.is_confirmed(node),
-            // Theirs to read, not ours: rules that block live in another room.
-            ("guards" | "version", _) => {}
+            // Read by the guards.
+            ("guards" | "version" | "on_unreadable", _) => {}
             (name, _) => {
                 let renamed = match name {
                     "role_constraints" => Some("roles"),

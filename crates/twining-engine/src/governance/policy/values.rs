@@ -4,12 +4,12 @@ use twining_model::{limits, text};
 
 use crate::governance::gates::Percent;
 use crate::governance::modes::Ceremony;
-use crate::governance::policy::mistake::{Mistake, nearest};
 use crate::governance::policy::patch::{HARDEST, ListPatch};
 use crate::governance::policy::reader::{Reader, unique};
-use crate::governance::policy::source::{Source, Sourced};
-use crate::governance::yaml::{Key, Node, Spot, Value};
 use crate::words;
+use twining_guard::policy::mistake::{Mistake, nearest};
+use twining_guard::policy::source::{Source, Sourced};
+use twining_guard::policy::yaml::{Key, Node, Spot, Value};
 
 /// Mistakes of one file that are told.
 const MOST_MISTAKES: usize = 32;

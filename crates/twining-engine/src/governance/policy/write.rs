@@ -34,7 +34,7 @@ pub(crate) fn to_yaml(patch: &Patch, comment: &str) -> String {
     for (name, mode) in &patch.modes {
         line(&mut yaml, 2, name, None);
         let range = mode.complexity_range.as_ref().map(|range| format!("[{}, {}]", range.value.0, range.value.1));
-        let quoted_of = |text: &Option<super::source::Sourced<String>>| text.as_ref().map(|text| quoted(&text.value));
+        let quoted_of = |text: &Option<twining_guard::policy::source::Sourced<String>>| text.as_ref().map(|text| quoted(&text.value));
         for (key, value) in [
             ("ceremony_level", mode.ceremony_level.as_ref().map(|level| level.value.as_str().to_owned())),
             ("complexity_range", range),

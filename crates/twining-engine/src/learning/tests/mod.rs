@@ -6,10 +6,10 @@ mod traces;
 
 use twining_model::{Channel, Origin, TraceType, Trust};
 
-use crate::guards::{Event, Judgement, Level, action};
 use crate::learning::{Call, Seen};
 use crate::testing::Project;
 use crate::{Caller, StoreTraceInput, UserPolicy};
+use twining_guard::{Evaluation, Event, Level, action};
 
 /// An agent in a session of its own.
 fn agent_in(session: &str) -> Caller {
@@ -60,7 +60,7 @@ fn seen(project: &Project, change: impl FnOnce(&mut Seen<'_>)) {
 fn call(project: &Project, tool: &str, input: &serde_json::Value) -> String {
     let store = project.engine.store();
     let event = Event::of_tool(tool, action(tool, input), "/p");
-    let judged = Judgement { verdict: Level::Off, findings: Vec::new() };
+    let judged = Evaluation { verdict: Level::Off, findings: Vec::new(), unread: Vec::new() };
     let id: String = store.ids().next().into();
     let line = Call::of(id.clone(), store.ids().now(), "s-1", "/p", &event, &judged).to_line().expect("fits");
     store.record_call(&line).expect("records");

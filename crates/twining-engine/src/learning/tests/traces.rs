@@ -136,17 +136,17 @@ fn a_word_is_found_however_it_is_written() {
 
 #[test]
 fn a_call_of_more_edits_than_a_record_holds_is_kept_by_its_first() {
-    use crate::guards::{Action, Event, Judgement, Level, Replacement};
+    use twining_guard::{Evaluation, Event, Level, Replacement, ToolAction};
     let kept = |edits: usize| {
         let one = |at: usize| Replacement { old: format!("old {at}"), new: "new".to_owned(), everywhere: false };
-        let action = Action::Edit { path: "a.rs".to_owned(), replacements: (0..edits).map(one).collect() };
+        let action = ToolAction::Edit { path: "a.rs".to_owned(), replacements: (0..edits).map(one).collect() };
         let event = Event::of_tool("MultiEdit", action, "/p");
-        let judgement = Judgement { verdict: Level::Off, findings: Vec::new() };
+        let judgement = Evaluation { verdict: Level::Off, findings: Vec::new(), unread: Vec::new() };
         let now = Project::new().engine.store().ids().now();
         let line = Call::of("01".to_owned(), now, "s", "/p", &event, &judgement).to_line().expect("fits");
         let call = Call::read(&line).expect("is a call");
         match call.action {
-            Some(Action::Edit { replacements, .. }) => (call.cut, replacements.len()),
+            Some(ToolAction::Edit { replacements, .. }) => (call.cut, replacements.len()),
             other => panic!("{other:?}"),
         }
     };

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{list, say};
-use crate::workflow::{FeatureList, Status};
+use crate::workflow::{Feature, FeatureList, Status};
 
 fn ids(text: &str) -> Vec<String> {
     list(text).features.into_iter().map(|feature| feature.id).collect()
@@ -118,4 +118,16 @@ fn a_new_feature_goes_where_the_others_are() {
         assert_eq!(read.features.len(), before.features.len() + 1, "{after}");
         assert_eq!(read.problems, Vec::<String>::new(), "{after}");
     }
+}
+
+#[test]
+fn the_evidence_of_an_older_list_is_somebody_s_word() {
+    let list = list(
+        r#"[{"id": "A", "status": "tested", "verified_by": {"run": "r", "at": "2026-01-01T00:00:00.000Z", "command": "pytest", "tests": {"run": 3, "passed": 3, "failed": 0}}},
+            {"id": "B", "status": "tested", "verified_by": {"source": "ci", "tests": {"run": 2, "passed": 2, "failed": 0}, "note": "1 test skipped"}},
+            {"id": "C", "status": "tested", "verified_by": "me"}, {"id": "D", "status": "tested", "test_files": "tests/d.py"}]"#,
+    );
+    let shown: Vec<String> = list.features.iter().map(Feature::standing).collect();
+    assert_eq!(shown, ["tested (told: 3 passed, `pytest`)", "tested (ci: 2 passed, 1 test skipped)", "tested", "tested"]);
+    assert_eq!(list.features[3].tests, ["tests/d.py"]);
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::testing::{Project, caller};
 use crate::workflow::*;
 use crate::{Failure, ReadInput, UserPolicy};
+use twining_guard::hosts::ToolResult;
 
 fn add(project: &Project, id: &str, files: &[&str]) {
     let input = FeaturesInput {
@@ -31,7 +32,7 @@ fn report(project: &Project, id: &str, role: &str, outcome: &str, evidence: Evid
         evidence,
         ..ReportInput::default()
     };
-    project.engine.report(&caller("ada"), project.path(), &input)
+    project.engine.report(&caller("ada"), project.path(), &input, &ReportContext::default())
 }
 
 fn none() -> EvidenceInput {
@@ -51,6 +52,10 @@ fn put(project: &Project, path: &str, text: &str, seconds_ago: i64) -> PathBuf {
     let file = File::options().write(true).open(&path).expect("opens");
     file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_millis(ms)).expect("sets the time");
     path
+}
+
+fn log(project: &Project) -> RunLog {
+    RunLog::read(&project.engine.store().runs().expect("reads"))
 }
 
 fn say(project: &Project) -> String {
@@ -85,17 +90,16 @@ fn passed_without_evidence_changes_nothing_and_says_what_to_do() {
     report(&project, "F1", "coder", "completed", none()).expect("moves");
     let before = on_disk(&project);
     let zero = report(&project, "F1", "tester", "passed", run_of(0)).expect_err("zero tests");
-    assert_eq!((zero.code(), zero.to_string().as_str()), ("NO_EVIDENCE", "`F1` was not shown to work: `cargo test` ran no test"));
-    assert!(zero.hint().expect("a next step").contains("twining_report"));
+    assert_eq!(zero.code(), "NO_EVIDENCE");
+    assert!(zero.to_string().contains("Why: `cargo test` ran no test. Do instead: run `cargo test`"), "{zero}");
     let update = FeaturesInput { action: Some("update".into()), id: Some("F1".into()), tested: Some(true), ..FeaturesInput::default() };
     let refused = project.engine.features(&caller("ada"), project.path(), &update).expect_err("no evidence");
     assert_eq!(refused.code(), "NO_EVIDENCE");
     assert_eq!(report(&project, "F1", "coder", "passed", run_of(3)).expect_err("its own judge").code(), "OUT_OF_STEP");
     assert_eq!(on_disk(&project), before);
     // A run that a hook saw serves as well.
-    let tests = Some(crate::governance::TestCounts { run: 3, passed: 3, failed: 0 });
-    let run = Run { id: "seen".into(), at: project.clock.now(), command: "cargo test".into(), exit_code: Some(0), tests, ..Run::default() };
-    project.engine.record_run(&run).expect("records");
+    let outcome = ToolResult { exit_code: Some(0), output: "test result: ok. 3 passed; 0 failed".into(), is_unfinished: false };
+    project.engine.capture_run(&caller("ada"), project.path(), Some(""), "cargo test", &outcome).expect("records").expect("is a run");
     let updated = project.engine.features(&caller("ada"), project.path(), &update).expect("has evidence");
     assert!(updated.features[0].tested);
 }
@@ -130,7 +134,7 @@ fn an_empty_data_file_is_no_evidence() {
     };
     assert!(report(&project, "PT-003", "tester", "passed", evidence.clone()).expect_err("no file").to_string().contains("is not there"));
     put(&project, "out.json", r#"{"status": "ok", "data": []}"#, 1);
-    assert!(report(&project, "PT-003", "tester", "passed", evidence.clone()).expect_err("empty").to_string().contains("is empty"));
+    assert!(report(&project, "PT-003", "tester", "passed", evidence.clone()).expect_err("empty").to_string().contains("holds no data"));
     put(&project, "out.json", r#"{"status": "ok", "data": [1]}"#, 1);
     assert!(report(&project, "PT-003", "tester", "passed", evidence).expect("has data").feature.tested);
     let outside = EvidenceInput { data: vec!["/etc/passwd".into()], ..run_of(1) };
@@ -215,8 +219,12 @@ fn agents_that_report_at_once_lose_nothing() {
                         ..ReportInput::default()
                     };
                     let id = format!("F{agent}-{n}");
-                    engine.report(&caller("a"), &path, &input(id.clone(), "coder", "completed", none())).expect("moves");
-                    engine.report(&caller("a"), &path, &input(id, "tester", "passed", run_of(1))).expect("moves");
+                    engine
+                        .report(&caller("a"), &path, &input(id.clone(), "coder", "completed", none()), &ReportContext::default())
+                        .expect("moves");
+                    engine
+                        .report(&caller("a"), &path, &input(id, "tester", "passed", run_of(1)), &ReportContext::default())
+                        .expect("moves");
                     let added = FeaturesInput {
                         action: Some("add".into()),
                         id: Some(format!("N{agent}-{n}")),
@@ -232,7 +240,7 @@ fn agents_that_report_at_once_lose_nothing() {
     let (_, list) = project.engine.feature_list().expect("reads");
     let counts = FeatureCounts::of(&list.expect("is there"));
     assert_eq!((counts.tested, counts.pending), (20, 20));
-    assert_eq!(project.engine.remembered().expect("reads").runs.len(), 20);
+    assert_eq!(log(&project).runs.len(), 20);
 }
 
 #[test]
@@ -249,9 +257,9 @@ fn what_waits_for_an_untested_feature_is_not_reported_done() {
 #[test]
 fn what_is_remembered_of_runs_stays_bounded() {
     let project = Project::new();
-    let run = |n: usize| Run { id: format!("run-{n}"), command: "x".repeat(100_000), ..Run::default() };
-    (0..30).for_each(|n| project.engine.record_run(&run(n)).expect("records"));
-    let kept = project.engine.remembered().expect("reads").runs;
+    let run = |n: usize| TestRun { id: format!("run-{n}"), command: "x".repeat(100_000), ..TestRun::default() };
+    (0..30).for_each(|n| project.engine.append_line(run(n).to_line()).expect("records"));
+    let kept = log(&project).runs;
     assert!((4..=10).contains(&kept.len()), "{}", kept.len());
     assert_eq!(kept.last().map(|run| run.id.as_str()), Some("run-29"));
     let own = fs::read_dir(project.path().join(".twining/local")).expect("a folder").filter_map(Result::ok);

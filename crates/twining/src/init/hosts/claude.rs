@@ -11,21 +11,22 @@ use crate::init::piece::{Part, Piece};
 /// what should be asked for.
 const TOOLS: &str = "Write|Edit|MultiEdit|NotebookEdit|Bash|Read|mcp__.*";
 
-/// Events, the tools they are for, and whether a hook that fails must stop what
-/// it was asked about: by default Claude Code would go on.
-const EVENTS: [(&str, Option<&str>, bool); 12] = [
-    ("SessionStart", None, false),
-    ("UserPromptSubmit", None, false),
-    ("PreToolUse", Some(TOOLS), true),
-    ("PostToolUse", Some(TOOLS), false),
-    ("PostToolUseFailure", Some(TOOLS), false),
-    ("SubagentStart", None, false),
-    ("SubagentStop", None, false),
-    ("Stop", None, false),
-    ("TaskCompleted", None, false),
-    ("PreCompact", None, false),
-    ("PostCompact", None, false),
-    ("SessionEnd", None, false),
+/// Events, and the tools they are for. No handler says `onFailure: block`: these settings
+/// are shared, and whoever has no `twining` could neither read nor write. Where ours
+/// runs and cannot judge a call, it refuses by itself.
+const EVENTS: [(&str, Option<&str>); 12] = [
+    ("SessionStart", None),
+    ("UserPromptSubmit", None),
+    ("PreToolUse", Some(TOOLS)),
+    ("PostToolUse", Some(TOOLS)),
+    ("PostToolUseFailure", Some(TOOLS)),
+    ("SubagentStart", None),
+    ("SubagentStop", None),
+    ("Stop", None),
+    ("TaskCompleted", None),
+    ("PreCompact", None),
+    ("PostCompact", None),
+    ("SessionEnd", None),
 ];
 
 /// What Claude Code needs.
@@ -39,15 +40,15 @@ pub fn pieces(ground: &Ground) -> Vec<Piece> {
             let path = ["projects".to_owned(), ground.checkout.display().to_string(), "mcpServers".to_owned()];
             vec![
                 Piece { file: home.join(".claude.json"), within: home.clone(), part: Part::Server { path: path.to_vec(), entry } },
-                ground.piece(".claude/settings.local.json", hooks()),
+                ground.piece(ground.claude_settings(), hooks()),
                 ground.piece("CLAUDE.local.md", told),
                 agent,
             ]
         }
-        (Reach::Stealth, None) => vec![ground.piece(".claude/settings.local.json", hooks()), ground.piece("CLAUDE.local.md", told), agent],
+        (Reach::Stealth, None) => vec![ground.piece(ground.claude_settings(), hooks()), ground.piece("CLAUDE.local.md", told), agent],
         (Reach::Team, _) => vec![
             ground.piece(".mcp.json", Part::Server { path: vec!["mcpServers".to_owned()], entry }),
-            ground.piece(".claude/settings.json", hooks()),
+            ground.piece(ground.claude_settings(), hooks()),
             ground.piece(&told_in(&ground.checkout, "CLAUDE.md"), told),
             agent,
         ],
@@ -55,15 +56,11 @@ pub fn pieces(ground: &Ground) -> Vec<Piece> {
 }
 
 fn hooks() -> Part {
-    Part::Hooks(EVENTS.map(|(event, matcher, gate)| (event, group(matcher, &handler(event, gate)))).to_vec())
+    Part::Hooks(EVENTS.map(|(event, matcher)| (event, group(matcher, &handler(event)))).to_vec())
 }
 
 /// Started without a shell: `args` makes it so.
-fn handler(event: &str, gate: bool) -> Value {
+fn handler(event: &str) -> Value {
     let args = ["hook", "--agent", Host::Claude.name(), event];
-    let mut handler = json!({"type": "command", "command": "twining", "args": args, "timeout": PATIENCE_SECONDS});
-    if gate {
-        handler["onFailure"] = json!("block");
-    }
-    handler
+    json!({"type": "command", "command": "twining", "args": args, "timeout": PATIENCE_SECONDS})
 }

@@ -6,24 +6,24 @@ use serde_json::{Value, json};
 use super::{Ground, Host, PATIENCE_SECONDS, in_words};
 use crate::init::piece::{Part, Piece};
 
-/// Events, and whether a hook that fails must stop what it was asked about.
-const EVENTS: [(&str, bool); 10] = [
-    ("sessionStart", false),
-    ("beforeSubmitPrompt", false),
-    ("preToolUse", true),
-    ("postToolUse", false),
-    ("postToolUseFailure", false),
-    ("subagentStart", false),
-    ("subagentStop", false),
-    ("stop", false),
-    ("preCompact", false),
-    ("sessionEnd", false),
+/// Events. None is `failClosed`, as in Claude Code.
+const EVENTS: [&str; 10] = [
+    "sessionStart",
+    "beforeSubmitPrompt",
+    "preToolUse",
+    "postToolUse",
+    "postToolUseFailure",
+    "subagentStart",
+    "subagentStop",
+    "stop",
+    "preCompact",
+    "sessionEnd",
 ];
 
 /// What Cursor needs.
 pub fn pieces(ground: &Ground) -> Vec<Piece> {
     let entry = json!({"command": "twining", "args": ground.server_words(Some("lite"))});
-    let hooks = EVENTS.map(|(event, gate)| (event, handler(event, gate))).to_vec();
+    let hooks = EVENTS.map(|event| (event, handler(event))).to_vec();
     let mut pieces = vec![
         ground.piece(".cursor/mcp.json", Part::Server { path: vec!["mcpServers".to_owned()], entry }),
         ground.piece(".cursor/hooks.json", Part::Setting("version", json!(1))),
@@ -33,10 +33,6 @@ pub fn pieces(ground: &Ground) -> Vec<Piece> {
     pieces
 }
 
-fn handler(event: &str, gate: bool) -> Value {
-    let mut handler = json!({"command": in_words(Host::Cursor, event), "timeout": PATIENCE_SECONDS});
-    if gate {
-        handler["failClosed"] = json!(true);
-    }
-    handler
+fn handler(event: &str) -> Value {
+    json!({"command": in_words(Host::Cursor, event), "timeout": PATIENCE_SECONDS})
 }

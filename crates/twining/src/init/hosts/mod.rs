@@ -162,7 +162,13 @@ impl Host {
 }
 
 impl Ground {
-    fn piece(&self, file: &str, part: Part) -> Piece {
+    /// Where Claude Code's settings of this project are.
+    pub fn claude_settings(&self) -> &'static str {
+        if self.reach == Reach::Stealth { ".claude/settings.local.json" } else { ".claude/settings.json" }
+    }
+
+    /// A piece of a file in the working tree.
+    pub fn piece(&self, file: &str, part: Part) -> Piece {
         Piece { file: self.checkout.join(file), within: self.checkout.clone(), part }
     }
 

@@ -1,5 +1,6 @@
 // twining:plugin (written by `twining init`; `twining uninstall` removes it)
-// Asks `twining hook` before a tool runs and after it ran; a refusal stops the tool.
+// Asks `twining hook` before a tool runs and after it ran; a refusal stops the tool. Where there is no
+// `twining`, or it does not end well, the tool runs: a colleague without it can work.
 import { spawn } from "node:child_process"
 
 const NAMES = { write: "Write", edit: "Edit", multiedit: "MultiEdit", patch: "apply_patch", bash: "Bash", read: "Read" }
@@ -28,7 +29,8 @@ export const Twining = async ({ directory }) => ({
   "tool.execute.before": async (input, output) => {
     const call = { session_id: input.sessionID, ...asked(input.tool, output.args ?? {}) }
     const { code, out, err } = await hook("PreToolUse", directory, call)
-    if (code !== 0) throw new Error(err.trim() || "twining could not judge this call")
+    if (code === 2) throw new Error(err.trim() || "twining could not judge this call")
+    if (code !== 0) return
     const said = out.trim() ? JSON.parse(out).hookSpecificOutput : undefined
     if (said?.permissionDecision === "deny" || said?.permissionDecision === "ask") throw new Error(said.permissionDecisionReason)
   },

@@ -1,0 +1,201 @@
+//! Where the feature loop meets the store, the working tree and the prompts: the
+//! workflow decides, this reads what it decides on.
+
+use std::cell::OnceCell;
+use std::path::Path;
+
+use twining_model::{EvidenceSource, Scope, limits};
+use twining_store::{FeatureChange, FeatureShelf};
+
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::governance::{PromptInput, UserPolicy};
+use crate::hygiene::clean;
+use crate::workflow::edit::{FeatureCounts, FeaturesDraft, FeaturesInput, FeaturesOutcome, plan_features, read_features};
+use crate::workflow::evidence::{AttemptReport, Case, EvidenceVerdict, FileStates, RunLog, judge_evidence};
+use crate::workflow::feature::Feature;
+use crate::workflow::files::file_states;
+use crate::workflow::list::FeatureList;
+use crate::workflow::list_on;
+use crate::workflow::next::{Next, next};
+use crate::workflow::prompt::{NextBrief, NextInput, NextOutcome, Worker, task_text};
+use crate::workflow::report::{ReportContext, ReportDraft, ReportInput, ReportOutcome, ReportPlan, StepRules, accept, plan_report};
+
+/// The note that says that a host reports the results of tools.
+const POST_TOOL_USE: &str = "shared-post-tool-use";
+
+impl Engine {
+    /// Lists features, adds one, or changes one through the rules.
+    pub fn features(&self, caller: &Caller, checkout: &Path, input: &FeaturesInput) -> Result<FeaturesOutcome, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let draft = FeaturesDraft::parse(&input, self.store().root())?;
+        if let FeaturesDraft::List { status, id, limit } = &draft {
+            return read_features(&self.store().features()?, *status, id.as_deref(), *limit);
+        }
+        let rules = self.step_rules()?;
+        let outcome = self.store().transact_features(|shelf| {
+            let passes = |feature: &Feature| {
+                let log = RunLog::read(&shelf.runs);
+                let files = states(checkout, feature)?;
+                accept(&Case { feature, log: &log, files: &files, needs: rules.tested_needs, given: None, command: None })
+            };
+            plan_features(shelf, &draft, rules.max_test_failures, passes, &self.stamp(&caller))
+        })?;
+        Ok(FeaturesOutcome { redacted, ..outcome })
+    }
+
+    /// Tells what to do now.
+    pub fn next(&self, user: &UserPolicy, input: NextInput) -> Result<NextOutcome, Failure> {
+        let shelf = self.store().features()?;
+        let list = list_on(&shelf)?;
+        let next = next(list.as_ref());
+        let worker = Worker::of(next.action);
+        let prompt = worker.filter(|_| input.prompt.unwrap_or(true)).map(|worker| self.prompt_for(user, worker, &next, &shelf));
+        let counts = list.as_ref().map(FeatureCounts::of).unwrap_or_default();
+        let problems = next.problems.iter().take(limits::LIST).cloned().collect();
+        Ok(NextOutcome {
+            next: NextBrief::of(&next),
+            role: worker.map(Worker::as_str),
+            details: next.feature.cloned(),
+            prompt,
+            counts,
+            path: shelf.path,
+            auto: self.store().config()?.workflow.auto,
+            problems,
+        })
+    }
+
+    /// Takes a report on a feature; reports and files are read in `checkout`, the
+    /// working tree the caller stands in.
+    pub fn report(
+        &self,
+        caller: &Caller,
+        checkout: &Path,
+        input: &ReportInput,
+        context: &ReportContext<'_>,
+    ) -> Result<ReportOutcome, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let draft = ReportDraft::parse(&input, self.store().root(), self.store().ids().now())?;
+        let run = self.reported_run(&caller, checkout, &draft, &input.evidence, context)?;
+        let rules = self.step_rules()?;
+        let outcome = self.store().transact_features(|shelf| {
+            let plan = ReportPlan { draft: &draft, run, rules, context, stamp: &self.stamp(&caller) };
+            plan_report(shelf, plan, |paths| file_states(checkout, paths))
+        })?;
+        Ok(ReportOutcome { redacted, ..outcome })
+    }
+
+    /// Remembers that a feature was found to work by a run, where its list was edited
+    /// by hand to say so and guards let it.
+    pub fn record_passed(&self, caller: &Caller, feature: &str, run: &str) -> Result<(), Failure> {
+        self.append_line(
+            AttemptReport {
+                at: self.store().ids().now(),
+                feature: feature.to_owned(),
+                agent: caller.agent.clone(),
+                role: "other".to_owned(),
+                outcome: "passed".to_owned(),
+                summary: "marked in the list".to_owned(),
+                run: Some(run.to_owned()),
+            }
+            .to_line(),
+        )
+    }
+
+    pub(super) fn append_line(&self, line: String) -> Result<(), Failure> {
+        let change = FeatureChange { lines: vec![line], ..FeatureChange::default() };
+        self.store().transact_features(|_| Ok::<_, Failure>((change, ())))
+    }
+
+    /// The feature list and its path; none where there is none.
+    pub fn feature_list(&self) -> Result<(String, Option<FeatureList>), Failure> {
+        let shelf = self.store().features()?;
+        let list = list_on(&shelf)?;
+        Ok((shelf.path, list))
+    }
+
+    /// Reads what proves that features work.
+    pub fn proofs(&self) -> Result<Proofs<'_>, Failure> {
+        let log = RunLog::read(&self.store().runs()?);
+        Ok(Proofs { engine: self, log, needs: self.tested_needs()?, list: OnceCell::new() })
+    }
+
+    /// Notes that this project is worked on by a host that reports the results of
+    /// tools: from then on `seen` evidence can be asked for.
+    pub fn note_post_tool_use(&self) -> Result<(), Failure> {
+        if !self.store().has_note(POST_TOOL_USE)? {
+            self.store().leave_note(POST_TOOL_USE, b"{}")?;
+        }
+        Ok(())
+    }
+
+    /// The weakest evidence by which a feature becomes tested.
+    pub fn tested_needs(&self) -> Result<EvidenceSource, Failure> {
+        let by_host = || if self.store().has_note(POST_TOOL_USE)? { Ok(EvidenceSource::Seen) } else { Ok(EvidenceSource::Told) };
+        self.store().config()?.workflow.tested_needs.map_or_else(by_host, Ok)
+    }
+
+    fn step_rules(&self) -> Result<StepRules, Failure> {
+        let most = u32::try_from(limits::TEST_FAILURES).unwrap_or(u32::MAX);
+        let max_test_failures = self.store().config()?.workflow.max_test_failures.clamp(1, most);
+        Ok(StepRules { max_test_failures, tested_needs: self.tested_needs()? })
+    }
+
+    /// What a worker is told: the step, and what its role demands. A role that
+    /// cannot be described is no reason to withhold the step.
+    fn prompt_for(&self, user: &UserPolicy, worker: Worker, next: &Next<'_>, shelf: &FeatureShelf) -> String {
+        let mut text = task_text(worker, next, &RunLog::read(&shelf.runs));
+        let Some(feature) = next.feature else { return text };
+        let root = self.store().root();
+        let input = PromptInput {
+            role: worker.as_str().to_owned(),
+            feature: Some(feature.id.clone()),
+            task: feature.id.clone(),
+            task_type: feature.task_type.clone().or_else(|| Some("feature".to_owned())),
+            complexity: feature.complexity.unwrap_or(5),
+            turn: Some(u64::from(next.attempt.max(1))),
+            scope: feature.files.first().filter(|file| Scope::parse("scope", file, root).is_ok()).cloned(),
+        };
+        if let Ok(prompt) = self.prompt(user, &input) {
+            text.push('\n');
+            text.push_str(&prompt.text);
+        }
+        text
+    }
+}
+
+/// How a feature's files and tests are now.
+fn states(checkout: &Path, feature: &Feature) -> Result<FileStates, Failure> {
+    file_states(checkout, &feature.watched().map(str::to_owned).collect::<Vec<_>>())
+}
+
+/// Whether features were shown to work, asked while a tool call waits: runs and list
+/// are read once.
+pub struct Proofs<'e> {
+    engine: &'e Engine,
+    log: RunLog,
+    needs: EvidenceSource,
+    list: OnceCell<Result<Option<FeatureList>, String>>,
+}
+
+impl Proofs<'_> {
+    /// Judges whether the feature of a name was shown to work, on the files as they
+    /// are in `checkout`; none where the list has no such feature.
+    pub fn of(&self, checkout: &Path, name: &str) -> Result<Option<EvidenceVerdict>, String> {
+        let list = self.list.get_or_init(|| self.engine.feature_list().map(|(_, list)| list).map_err(|failure| failure.to_string()));
+        let list = list.as_ref().map_err(Clone::clone)?;
+        let Some(feature) = list.as_ref().and_then(|list| list.named(name)) else { return Ok(None) };
+        let files = states(checkout, feature).map_err(|failure| failure.to_string())?;
+        Ok(Some(judge_evidence(feature, &self.log, &files, self.needs)))
+    }
+
+    /// The run a feature was found to work by when it was last reported. What happened
+    /// to its files, or to other tests, since is no reason to take that back.
+    #[must_use]
+    pub fn passed(&self, name: &str) -> Option<&str> {
+        self.log.last_report(name, |_| true).filter(|report| report.outcome == "passed").and_then(|report| report.run.as_deref())
+    }
+}

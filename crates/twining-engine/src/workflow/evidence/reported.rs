@@ -1,0 +1,148 @@
+//! Runs that a report speaks of: an agent's word, or the findings of CI.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+use twining_model::{EvidenceSource, Refused, Root, Scope, limits, text};
+use twining_store::{StoreError, disk};
+
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::governance::{TestCounts, reports};
+use crate::workflow::evidence::{TestLine, TestRun, counts_in, sum};
+use crate::workflow::files::written_at;
+use crate::workflow::report::{EvidenceInput, ReportContext, ReportDraft};
+
+/// What `twining verify --ci --json` found good.
+#[derive(Deserialize)]
+struct CiReport {
+    head: String,
+    #[serde(default)]
+    evidence: Vec<CiEvidence>,
+}
+
+#[derive(Deserialize)]
+struct CiEvidence {
+    feature: String,
+    #[serde(default)]
+    tests: u64,
+}
+
+impl Engine {
+    /// The run a report speaks of, with what can be checked of it read from disk; none
+    /// where it names at most a command.
+    pub(in crate::workflow) fn reported_run(
+        &self,
+        caller: &Caller,
+        checkout: &Path,
+        draft: &ReportDraft,
+        evidence: &EvidenceInput,
+        context: &ReportContext<'_>,
+    ) -> Result<Option<TestRun>, Failure> {
+        let now = self.store().ids().now();
+        let run = TestRun {
+            id: self.store().ids().next().into(),
+            at: draft.finished_at.unwrap_or(now).min(now),
+            feature: Some(draft.feature.clone()),
+            agent: caller.agent.clone(),
+            ..TestRun::default()
+        };
+        if let Some(path) = &evidence.ci_report {
+            return ci_run(checkout, path, context, TestRun { at: now, ..run }).map(Some);
+        }
+        let says_more = evidence.exit_code.is_some() || draft.claimed.is_some() || evidence.output.is_some();
+        let Some(command) = draft.command.as_deref().filter(|_| says_more || !evidence.reports.is_empty() || !evidence.data.is_empty())
+        else {
+            return Ok(None);
+        };
+        limits::at_most("data", &evidence.data, limits::REPORTS)?;
+        let project = &self.store().place().project;
+        let read = reports::read(&evidence.reports, checkout, project, self.store().root())?;
+        let data = evidence.data.iter().map(|path| Ok(Scope::parse("data", path, &Root::new([checkout]))?.to_string()));
+        let data = data.collect::<Result<Vec<String>, Refused>>()?;
+        let written = read.iter().filter_map(|report| written_at(checkout, &report.path).or_else(|| written_at(project, &report.path)));
+        let at = written.chain(data.iter().filter_map(|path| written_at(checkout, path))).fold(run.at, std::cmp::Ord::min);
+        let counted = read.iter().filter_map(|report| report.tests).reduce(sum);
+        // What is on disk counts over what was printed, and that over what is said.
+        let tests = counted.or_else(|| evidence.output.as_deref().and_then(counts_in)).or(draft.claimed);
+        let line = TestLine::read(command, checkout, Some(""), &|path| !matches!(disk::state_inside(checkout, path, 1, 0), Ok(None)));
+        let command = text::excerpt(command, limits::ELEMENT_BYTES);
+        let shown = text::excerpt(&command, 80);
+        let unread = read.iter().find_map(|report| Some((&report.path, report.problem.clone()?)));
+        let problem = match unread {
+            _ if line.only_looks => Some(format!("`{shown}` tests nothing, whatever it answers")),
+            _ if line.elsewhere.is_some() => Some(format!("`{shown}` ran outside the project")),
+            Some((path, problem)) => Some(format!("`{}` {problem}", text::excerpt(path, 80))),
+            None if tests.is_some() => None,
+            None if !read.is_empty() => Some("the reports tell of no tests".to_owned()),
+            None => data_problem(checkout, &data)?.or_else(|| {
+                let is_blank = data.is_empty() && is_blank(evidence.output.as_deref().unwrap_or_default());
+                let is_blank = is_blank && evidence.exit_code.is_none_or(|code| code == 0);
+                (is_blank.then(|| format!("the output of `{shown}` is empty")))
+                    .or(evidence.exit_code.is_none().then(|| format!("nobody knows how `{shown}` ended")))
+            }),
+        };
+        Ok(Some(TestRun { at, command, exit_code: evidence.exit_code, tests, problem, selection: line.selection, ..run }))
+    }
+}
+
+/// What CI found of a feature, in the JSON of a commit that this working tree builds on.
+fn ci_run(checkout: &Path, path: &str, context: &ReportContext<'_>, run: TestRun) -> Result<TestRun, Failure> {
+    let refused = |why: String| Failure::from(Refused::new("ci_report", why));
+    let inside = Scope::parse("ci_report", path, &Root::new([checkout]))?.to_string();
+    let bytes = disk::read_inside(checkout, &inside, limits::EVIDENCE_BYTES)?.ok_or_else(|| refused(format!("`{inside}` is not there")))?;
+    let report: CiReport =
+        serde_json::from_slice(&bytes).map_err(|error| refused(format!("is no JSON of `twining verify --ci`: {error}")))?;
+    let feature = run.feature.as_deref().unwrap_or_default();
+    let found = report.evidence.iter().find(|found| found.feature == feature);
+    let found = found.ok_or_else(|| refused(format!("does not list `{}` as proven", text::excerpt(feature, 60))))?;
+    let head = text::excerpt(&report.head, 12);
+    if !context.is_ancestor.is_some_and(|is_ancestor| is_ancestor(&report.head)) {
+        return Err(refused(format!("is of commit {head}, on which HEAD does not build")));
+    }
+    Ok(TestRun {
+        source: EvidenceSource::Ci,
+        command: "twining verify --ci".to_owned(),
+        exit_code: Some(0),
+        tests: Some(TestCounts { run: found.tests, passed: found.tests, failed: 0 }),
+        note: Some(format!("at commit {head}")),
+        ..run
+    })
+}
+
+/// Why data files show nothing, if one does not.
+fn data_problem(checkout: &Path, paths: &[String]) -> Result<Option<String>, Failure> {
+    for path in paths {
+        let why = match disk::read_inside(checkout, path, limits::EVIDENCE_BYTES) {
+            Ok(None) => "is not there",
+            Ok(Some(bytes)) if is_blank(&String::from_utf8_lossy(&bytes)) => "holds no data",
+            // Too large to read is not empty.
+            Ok(Some(_)) | Err(StoreError::Damaged { .. }) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        return Ok(Some(format!("`{}` {why}", text::excerpt(path, 80))));
+    }
+    Ok(None)
+}
+
+/// Whether an answer says nothing: white space, or JSON whose lists are empty.
+fn is_blank(answer: &str) -> bool {
+    let answer = answer.trim_start_matches('\u{FEFF}').trim();
+    answer.is_empty() || serde_json::from_str(answer).is_ok_and(|value| is_blank_json(&value))
+}
+
+fn is_blank_json(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Number(_) => false,
+        Value::Array(items) => items.iter().all(is_blank_json),
+        Value::Object(fields) => {
+            // `{"status": "ok", "data": []}` wraps nothing.
+            let mut inner = fields.values().filter(|value| value.is_array() || value.is_object()).peekable();
+            if inner.peek().is_some() { inner.all(is_blank_json) } else { fields.values().all(is_blank_json) }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Files that somebody works on: a claim keeps others from editing them until it
+//! ends. Claims are made by agents and end by themselves, so a forgotten one
+//! holds nobody for long.
+
+use serde::Deserialize;
+use twining_model::{Time, limits, scope, text};
+
+use crate::effects::{Effects, Extent};
+use crate::facts::{Claim, Claims, Facts};
+use crate::paths::normal;
+use crate::policy::rule::{Answer, Guard};
+
+/// Claims that are looked at.
+const MAX_CLAIMS: usize = 1_000;
+
+/// Who asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Claimant {
+    /// The host's session.
+    pub session: String,
+    /// The names it goes by: a subagent's id and kind.
+    pub names: Vec<String>,
+    /// The processes it descends from: where a host does not tell its session, the
+    /// server names the host's process behind an `@`.
+    pub processes: Vec<u32>,
+}
+
+/// Claims of others that hold now.
+#[derive(Clone, Debug, Default)]
+pub struct ClaimsOfOthers {
+    others: Vec<OtherClaim>,
+}
+
+/// A claim of another.
+#[derive(Clone, Debug)]
+struct OtherClaim {
+    /// The paths, as guards see them.
+    paths: Vec<String>,
+    claim: Claim,
+}
+
+#[derive(Deserialize)]
+struct File {
+    #[serde(default)]
+    claims: Vec<Line>,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    agent_id: Option<String>,
+    #[serde(default)]
+    session_id: Option<String>,
+    #[serde(default)]
+    paths: Vec<String>,
+    #[serde(default)]
+    reason: Option<String>,
+    #[serde(default)]
+    since: Option<String>,
+    #[serde(default)]
+    until: Option<String>,
+}
+
+impl ClaimsOfOthers {
+    /// Reads the file of claims. One that is damaged claims nothing: nobody could
+    /// give back what it holds. A claim of an agent that goes by the asker's own name
+    /// does not hold it where its session is gone.
+    #[must_use]
+    pub fn read(bytes: &[u8], asker: &Claimant, now: Time, is_abandoned: &dyn Fn(&ClaimOrigin<'_>) -> bool) -> Self {
+        let Ok(file) = serde_json::from_slice::<File>(bytes) else { return Self::default() };
+        let longest = limits::longest_claim(now).as_ms();
+        let others = file.claims.into_iter().take(MAX_CLAIMS).filter_map(|line| {
+            // Without an end it would never end, and one further off than any may be is nobody's claim.
+            let until = line.until.as_deref().and_then(Time::read).filter(|until| *until > now && until.as_ms() <= longest)?;
+            if line.is_of(asker) || line.is_namesake_of(asker) && is_abandoned(&line.origin()) {
+                return None;
+            }
+            let paths: Vec<String> = line.paths.iter().filter_map(|path| claimed_path(path)).collect();
+            let by = line.agent_id.or(line.session_id).unwrap_or_else(|| "another agent".to_owned());
+            let claim = Claim { by: short(&by), until, reason: short(line.reason.as_deref().unwrap_or_default()) };
+            Some(OtherClaim { paths, claim })
+        });
+        Self { others: others.collect() }
+    }
+
+    /// Whether nobody else claims anything.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.others.is_empty()
+    }
+
+    fn find(&self, is_meant: impl Fn(&str) -> bool) -> Option<Claim> {
+        self.others.iter().find(|other| other.paths.iter().any(|path| is_meant(path))).map(|other| other.claim.clone())
+    }
+}
+
+/// The session that made a claim.
+pub struct ClaimOrigin<'a> {
+    /// Its name; empty where it gave none.
+    pub session: &'a str,
+    /// When it made the claim.
+    pub since: Option<Time>,
+}
+
+impl Line {
+    fn origin(&self) -> ClaimOrigin<'_> {
+        ClaimOrigin { session: self.session_id.as_deref().unwrap_or_default(), since: self.since.as_deref().and_then(Time::read) }
+    }
+
+    fn is_namesake_of(&self, asker: &Claimant) -> bool {
+        let agent = self.agent_id.as_deref().unwrap_or("main");
+        agent == "main" && asker.names.is_empty() || asker.names.iter().any(|name| name == agent)
+    }
+
+    fn is_of(&self, asker: &Claimant) -> bool {
+        let session = self.session_id.as_deref().filter(|session| !session.is_empty());
+        let host = session.and_then(|session| session.rsplit_once('@')).and_then(|(_, process)| process.parse().ok());
+        let agent = self.agent_id.as_deref().unwrap_or_default();
+        // `main` is what everybody is called who gives no name.
+        session == Some(asker.session.as_str())
+            || host.is_some_and(|host| asker.processes.contains(&host))
+            || asker.names.iter().any(|name| name == agent)
+            || (agent == "main" && session.is_none() && asker.names.is_empty())
+    }
+}
+
+impl Claims for ClaimsOfOthers {
+    fn held(&self, path: &str) -> Option<Claim> {
+        let path = path.to_lowercase();
+        self.find(|held| is_within(&path, held))
+    }
+
+    fn held_below(&self, folder: &str) -> Option<Claim> {
+        let folder = folder.trim_matches('/').to_lowercase();
+        self.find(|held| folder.is_empty() || is_within(&folder, held) || is_within(held, &folder))
+    }
+}
+
+/// Whether a change falls into what another works on.
+pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Answer {
+    let claimed = effects.changes.iter().filter(|change| change.changes_something()).find_map(|change| {
+        let claim = match change.extent {
+            Extent::File => facts.claims.held(&change.path),
+            Extent::Tree => facts.claims.held_below(&change.path),
+            // Whose uncommitted work that is nobody can tell.
+            Extent::Uncommitted => None,
+        }?;
+        let effect = format!("`{}` would change `{}`", change.by, change.path);
+        let why = if claim.reason.is_empty() { String::new() } else { format!(" ({})", claim.reason) };
+        let why = format!("{} works on it until {}{why}", claim.by, claim.until);
+        Some(Answer { why: Some(why), ..Answer::about(guard.action, &change.path, effect) })
+    });
+    claimed.unwrap_or_else(|| Answer::silent("nobody else works on it"))
+}
+
+/// A path that is claimed, as guards see paths. Nobody holds the whole project.
+fn claimed_path(path: &str) -> Option<String> {
+    let path = normal("", path.trim()).to_lowercase();
+    (!path.is_empty() && path != scope::PROJECT).then_some(path)
+}
+
+fn is_within(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn short(stored: &str) -> String {
+    text::visible(&text::excerpt(stored, 120)).replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"{"claims":[
+        {"id":"1","agent_id":"alice","session_id":"s-a","paths":["src/auth"],"feature":null,"reason":"rewriting","since":"2026-01-01T00:00:00Z","until":"2026-01-01T02:00:00Z"},
+        {"id":"2","agent_id":"bob","session_id":"s-b","paths":["docs/*.md"],"until":"2026-01-01T00:30:00Z"},
+        {"id":"3","agent_id":"carol","paths":["x"]},
+        {"id":"4","agent_id":"mallory","paths":["lib"],"until":"2026-01-02T02:00:00Z"},
+        {"id":"5","agent_id":"mallory","paths":["app"],"until":"9999-12-31T23:59:59Z"},
+        {"id":"7","agent_id":"eve","paths":["**","s*","project","."],"until":"2026-01-01T02:00:00Z"},
+        {"id":"8","agent_id":"main","session_id":"01K9Z3M4E0A1B2C3D4E5F6G7H1@812","paths":["web"],"until":"2026-01-01T02:00:00Z"},
+        {"id":"6","agent_id":"dave","paths":["bin"],"until":"2026-01-02T01:00:00Z"}]}"#;
+
+    fn held(asker: &Claimant, path: &str) -> Option<String> {
+        let now = Time::read("2026-01-01T01:00:00.000Z").expect("a time");
+        ClaimsOfOthers::read(FILE.as_bytes(), asker, now, &|_| false).held(path).map(|claim| claim.by)
+    }
+
+    #[test]
+    fn a_claim_covers_what_is_under_it_until_it_ends_and_never_its_own_agent() {
+        let me = Claimant { session: "s-c".into(), ..Claimant::default() };
+        assert_eq!(held(&me, "src/auth/jwt.rs").as_deref(), Some("alice"));
+        assert_eq!(held(&me, "src/authority.rs"), None);
+        assert_eq!(held(&me, "docs/a.md"), None, "it has ended");
+        assert_eq!(held(&me, "x"), None, "it never began to end");
+        assert_eq!((held(&me, "lib/a"), held(&me, "app/a")), (None, None), "nobody may claim for longer than a day");
+        assert_eq!(held(&me, "bin/a").as_deref(), Some("dave"), "a day is as long as it may be");
+        assert_eq!((held(&me, "src/b.rs"), held(&me, "setup.py")), (None, None), "a claim names places, not patterns");
+        assert_eq!(held(&me, "s*/a").as_deref(), Some("eve"), "letter by letter");
+        assert_eq!(held(&Claimant { session: "s-a".into(), ..Claimant::default() }, "src/auth/jwt.rs"), None);
+        assert_eq!(held(&Claimant { session: "s-c".into(), names: vec!["alice".into()], ..Claimant::default() }, "src/auth/jwt.rs"), None);
+        assert_eq!(held(&me, "web/a").as_deref(), Some("main"));
+        let beside = |processes: &[u32]| held(&Claimant { processes: processes.to_vec(), ..me.clone() }, "web/a");
+        assert_eq!((beside(&[900, 812, 1]), beside(&[813]).as_deref()), (None, Some("main")), "a server of the same host made it");
+        assert!(ClaimsOfOthers::read(b"{", &me, Time::from_ms(0), &|_| false).held("src/auth/jwt.rs").is_none());
+    }
+}

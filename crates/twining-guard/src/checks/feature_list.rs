@@ -1,0 +1,146 @@
+//! Feature lists as they are found: which features a text calls tested, and whether
+//! a run of their tests is recorded.
+//!
+//! Wider on purpose than the workflow, which must know what a feature is: here an
+//! object that says `tested` is a feature, wherever it stands.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use twining_model::text;
+
+use crate::checks::tested_flags;
+use crate::effects::{Effects, NewContent};
+use crate::facts::{Evidence, Facts, Proof};
+use crate::policy::rule::{Answer, Guard};
+
+/// A list that is no JSON.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the feature list is no JSON: {0}")]
+pub struct NotAList(String);
+
+/// The features a list calls tested, by id, name or place. Flat lists, lists in
+/// categories, buckets by status and bare arrays are all read.
+pub fn tested(list: &str) -> Result<BTreeSet<String>, NotAList> {
+    let list = list.trim_start_matches('\u{feff}');
+    if list.trim().is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    tested_flags::read(list).map_err(|error| NotAList(error.to_string()))
+}
+
+/// The features that one list calls tested and an earlier one does not. A list that
+/// was broken before is no reason to trust what comes after it.
+pub fn newly_tested(before: &str, after: &str) -> Result<BTreeSet<String>, NotAList> {
+    if before == after {
+        return Ok(BTreeSet::new());
+    }
+    let new = tested(after)?;
+    let old = if new.is_empty() { BTreeSet::new() } else { tested(before).unwrap_or_default() };
+    Ok(new.difference(&old).cloned().collect())
+}
+
+/// The first feature that a list newly calls tested without proof, and what is missing.
+#[must_use]
+pub fn first_unproven(before: &str, after: &str, evidence: &dyn Evidence) -> Option<(String, String)> {
+    newly_tested(before, after).ok()?.into_iter().find_map(|feature| match evidence.proof_of(&feature) {
+        Proof::Recorded(_) => None,
+        Proof::Missing(why) => Some((feature, why)),
+    })
+}
+
+/// Whether a call marks a feature tested that was not shown to work.
+pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Answer {
+    let unproven = guard.concerned(effects).find_map(|change| {
+        let NewContent::Text { before, after: Some(after) } = &*change.content else { return None };
+        let (feature, missing) = first_unproven(before.as_deref().unwrap_or_default(), after, facts.evidence)?;
+        let feature = text::excerpt(&feature, 60);
+        let effect = format!("`{}` would mark `{feature}` tested in `{}`", change.by, change.path);
+        let answer = Answer { why: Some(missing), ..Answer::about(guard.action, &change.path, effect) };
+        Some(answer.instead(format!("run its tests, then `twining report {feature} --role tester --outcome passed`")))
+    });
+    unproven.unwrap_or_else(|| Answer::silent("no feature is newly called tested"))
+}
+
+/// What an edit of our own list would do that only a report may; none where it
+/// rewords features, or adds some that are still to be done.
+pub(crate) fn status_changed(before: &str, after: &str) -> Option<String> {
+    let Some(new) = statuses(after) else { return Some("it would no longer be JSON".to_owned()) };
+    let old = statuses(before).unwrap_or_default();
+    let name = |id: &String| text::excerpt(id, 60);
+    if let Some((id, status)) = old.iter().find(|(id, status)| !new.contains_key(*id) && *status != PENDING) {
+        return Some(format!("`{}` is {status} and would be gone", name(id)));
+    }
+    let moved = new.iter().find(|(id, status)| old.get(*id).map_or(PENDING, String::as_str) != status.as_str())?;
+    Some(format!("`{}` would become {}", name(moved.0), moved.1))
+}
+
+const PENDING: &str = "pending";
+
+/// The status of each feature of our own list; none if it is no JSON.
+fn statuses(list: &str) -> Option<BTreeMap<String, String>> {
+    let mut found = BTreeMap::new();
+    let list = list.trim_start_matches('\u{feff}');
+    if !list.trim().is_empty() {
+        collect_statuses(&serde_json::from_str(list).ok()?, &mut found);
+    }
+    Some(found)
+}
+
+fn collect_statuses(value: &Value, found: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| collect_statuses(item, found)),
+        Value::Object(fields) => {
+            if let Some(id) = fields.get("id").and_then(Value::as_str) {
+                let is_tested = fields.get("tested").and_then(Value::as_bool) == Some(true);
+                let status = fields.get("status").and_then(Value::as_str).unwrap_or(PENDING);
+                found.insert(id.to_owned(), if is_tested { "tested" } else { status }.to_owned());
+            } else {
+                fields.values().for_each(|field| collect_statuses(field, found));
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_of_a_list_is_read() {
+        let ids = |text: &str| tested(text).expect("a list").into_iter().collect::<Vec<_>>();
+        assert_eq!(ids(r#"{"features":[{"id":"F1","tested":true},{"id":"F2","tested":false}]}"#), ["F1"]);
+        assert_eq!(ids(r#"{"categories":{"a":{"features":[{"id":"PT-003","tested" : true}]}}}"#), ["PT-003"]);
+        assert_eq!(ids(r#"{"completed":[{"id":"a","status":"tested"}],"pending":[{"id":"b"}]}"#), ["a"]);
+        assert_eq!(ids(r#"[{"name":"x","tested":true},{"tested":true}]"#), ["[1]", "x"]);
+        assert_eq!(ids(r#"{"tested":["F1",{"id":"F2"}],"pending":["F3"]}"#), ["F1", "F2"]);
+        assert_eq!(ids(r#"{"features":[{"id":"F1","status":"verified"}]}"#), ["F1"], "a word the workflow takes for it");
+        assert_eq!(ids(r#"{"features":[{"id":"F1","test\u0065d":true}]}"#), ["F1"]);
+        assert_eq!(ids(""), Vec::<String>::new());
+
+        assert!(tested("{").is_err());
+        assert!(tested(&"[".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn only_what_is_new_needs_proof() {
+        let new = |before: &str, after: &str| newly_tested(before, after).expect("lists").into_iter().collect::<Vec<_>>();
+        let before = r#"[{"id":"F","tested":true}]"#;
+        assert_eq!(new(before, r#"[{"id":"F","tested":true},{"id":"G","tested":true}]"#), ["G"]);
+        assert_eq!(new("{", before), ["F"]);
+        assert_eq!(new(before, "[]"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn our_own_list_is_reworded_and_added_to_by_hand_and_moved_by_reports() {
+        let list = r#"{"features":[{"id":"F1","status":"completed","tested":false,"description":"log in"}]}"#;
+        assert_eq!(status_changed(list, &list.replace("log in", "sign in")), None);
+        assert_eq!(status_changed(list, &list.replace("}]", r#"},{"id":"F2","description":"log out"}]"#)), None);
+        assert_eq!(status_changed("", r#"{"features":[{"id":"F1"}]}"#), None);
+        assert!(status_changed(list, &list.replace("completed", "in_progress")).is_some());
+        assert!(status_changed(list, &list.replace("false", "true")).is_some());
+        assert!(status_changed(list, r#"{"features":[]}"#).is_some());
+        assert!(status_changed(list, "{").is_some());
+    }
+}

@@ -1,0 +1,85 @@
+//! A policy that would allow more than it does.
+
+use twining_model::{PolicyFile, limits};
+
+use crate::effects::{Effects, NewContent};
+use crate::policy::rule::{Answer, Guard};
+use crate::policy::{Examples, Guards, Layer, UserPolicy};
+
+/// Whether a call weakens the project's policy.
+pub(crate) fn check(guard: &Guard, effects: &Effects) -> Answer {
+    let weakened = guard.concerned(effects).find_map(|change| match &*change.content {
+        NewContent::Text { before, after } => {
+            let (before, after) = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
+            let how = policy_weakened(before, after).or_else(|| promotes(before, after))?;
+            Some(Answer::about(guard.action, &change.path, format!("`{}` would change `{}`: {how}", change.by, change.path)))
+        }
+        // What comes of it is compared when the turn ends, and in CI.
+        NewContent::Unknown(_) => None,
+    });
+    weakened.unwrap_or_else(|| Answer::silent("the policy stays as strict as it is"))
+}
+
+/// What a new policy would no longer stop; none if it stops all that the old one does.
+#[must_use]
+pub fn policy_weakened(before: &str, after: &str) -> Option<String> {
+    // Two policies are compiled to be compared; most of the time they are one.
+    if before == after {
+        return None;
+    }
+    if after.len() > limits::POLICY_BYTES {
+        return Some(format!("it would be larger than {} bytes, and none of its guards would be read", limits::POLICY_BYTES));
+    }
+    let (was, will) = (load(before), load(after));
+    if was.unread.is_none() && will.unread.is_some() && was.guards.iter().any(is_of_project) {
+        return Some("it could no longer be read, and its guards would not hold".to_owned());
+    }
+    let gone = was.guards.iter().filter(|old| is_of_project(old)).find(|old| {
+        let is_kept = |new: &&Guard| is_of_project(new) && is_as_strict(old, new);
+        !will.guards.iter().any(|new| is_kept(&new))
+    });
+    gone.map(|gone| format!("`{}` would no longer hold as it does", gone.id))
+}
+
+fn load(text: &str) -> Guards {
+    Guards::load(&UserPolicy::default(), &PolicyFile::Text(text.to_owned()), Examples::Skip)
+}
+
+fn is_of_project(guard: &Guard) -> bool {
+    guard.source.layer == Layer::Project && guard.is_on()
+}
+
+fn is_as_strict(old: &Guard, new: &Guard) -> bool {
+    let shape =
+        |guard: &Guard| format!("{:?}{:?}{:?}{:?}{:?}{:?}", guard.events, guard.tools, guard.paths, guard.except, guard.when, guard.verify);
+    new.id == old.id && new.action >= old.action && new.on_error >= old.on_error && shape(new) == shape(old)
+}
+
+/// The proposed guard that a new policy would put in force.
+fn promotes(before: &str, after: &str) -> Option<String> {
+    if !before.contains("proposed") {
+        return None;
+    }
+    let (was, will) = (load(before).guards, load(after).guards);
+    let promoted = will.iter().find(|new| !new.proposed && was.iter().any(|old| old.proposed && old.id == new.id))?;
+    Some(format!("`{}` is proposed, and a person promotes it with `twining guard promote {}`", promoted.id, promoted.id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = "guards:\n  - id: no-x\n    say: no\n    paths: [x]\n";
+
+    #[test]
+    fn a_guard_may_be_added_and_made_stricter_and_no_other_way() {
+        let warns = ONE.replace("paths", "action: warn\n    paths");
+        assert_eq!(policy_weakened(ONE, &format!("{ONE}  - id: no-y\n    say: no\n    paths: [y]\n")), None);
+        assert_eq!(policy_weakened(&warns, ONE), None);
+        assert_eq!(policy_weakened(ONE, &format!("# why\n{ONE}")), None);
+        for after in [warns.as_str(), "", "guards: []\n", "guards: [\n", &ONE.replace("[x]", "[z]")] {
+            assert!(policy_weakened(ONE, after).is_some(), "{after}");
+        }
+        assert_eq!(policy_weakened("guards: [\n", ONE), None, "what was broken is mended");
+    }
+}

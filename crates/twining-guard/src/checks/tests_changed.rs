@@ -1,1 +1,0 @@
-//! Which tests a change removed, skipped, edited or emptied of assertions.

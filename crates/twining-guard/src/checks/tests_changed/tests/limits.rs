@@ -1,0 +1,101 @@
+//! Any text can be read, in bounded time.
+
+use proptest::prelude::*;
+
+use crate::checks::tests_changed::compare_file;
+
+const PATHS: [&str; 13] = [
+    "test_a.py",
+    "a.test.ts",
+    "src/a.rs",
+    "a_test.go",
+    "spec/a_spec.rb",
+    "ATest.java",
+    "ATest.kt",
+    "ATests.cs",
+    "tests/ATest.php",
+    "ATests.swift",
+    "a_test.exs",
+    "a.bats",
+    "a_test.cc",
+];
+
+/// Pieces that the reader looks for, in any order.
+fn fragments() -> impl Strategy<Value = String> {
+    let pieces = [
+        "def test_a():\n",
+        "    assert x\n",
+        "it('a', () => {\n",
+        "describe.skip(",
+        "it.each`",
+        "})",
+        "#[test]\n",
+        "#[",
+        "fn a(",
+        "r#\"",
+        "'",
+        "\"",
+        "`",
+        "@Test ",
+        "@",
+        "class ",
+        "func TestA(",
+        "func (",
+        ")",
+        "}",
+        "\n",
+        "  ",
+        "\\",
+        "/*",
+        "//",
+        "#",
+        "é",
+        "[Fact]\n",
+        "test \"a\" do\n",
+        "@test \"a\" {\n",
+        "TEST(",
+        "return",
+        ".",
+        "t.Skip()",
+        "expect",
+        "\"\"\"",
+    ];
+    prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..60).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn any_text_can_be_read(before in ".*", after in "(?s).*") {
+        for path in PATHS {
+            let _ = compare_file(path, Some(&before), Some(&after)).summary();
+        }
+    }
+
+    #[test]
+    fn any_mixture_of_what_is_looked_for_can_be_read(before in fragments(), after in fragments()) {
+        for path in PATHS {
+            let changes = compare_file(path, Some(&before), Some(&after));
+            prop_assert!(changes.summary().is_none_or(|line| line.chars().count() <= 200));
+            prop_assert!(compare_file(path, Some(&before), Some(&before)).is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_file_beyond_a_mebibyte_is_not_looked_at() {
+    let text = format!("def test_a():\n    assert f()\n{}", "\n".repeat(1 << 20));
+    assert!(compare_file("test_a.py", Some(&text), None).is_empty());
+}
+
+/// Text that would take minutes if a part of it were read again for each other part.
+#[test]
+fn a_mebibyte_made_to_be_slow_is_read() {
+    for piece in
+        ["it.each(", "it('a', ", "@Test a a(", "'\\'", "r#\"", "def test_a(", "((((", "[[[[{", "`${", "describe('a', ", "/*", "@a\n"]
+    {
+        let text = piece.repeat((1 << 20) / piece.len());
+        for path in PATHS {
+            let _ = compare_file(path, Some(&text), None);
+        }
+    }
+}

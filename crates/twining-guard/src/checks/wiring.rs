@@ -1,0 +1,185 @@
+//! The lines by which hosts and git call Twining: taken out, switched off or looked
+//! for elsewhere. Said only of files that call it now.
+
+use crate::effects::{Effects, FileChange, NewContent};
+use crate::facts::Facts;
+use crate::paths::normal;
+use crate::policy::rule::{Answer, Guard};
+use crate::verdict::Level;
+
+/// Where git's hook is, from the project's root.
+const GIT_HOOKS: [&str; 2] = [".git/hooks/pre-commit", ".husky/pre-commit"];
+/// Git's commands that run hooks.
+const RUNS_HOOKS: [&str; 6] = ["commit", "merge", "rebase", "cherry-pick", "revert", "am"];
+/// Letters of `git commit` after which the rest of the word is a value.
+const TAKES_VALUE: &str = "mFCctSu";
+
+/// Whether a call takes our hooks away.
+pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Answer {
+    let changed = guard.concerned(effects).filter_map(|change| of_change(guard, change));
+    let run = || {
+        let (level, effect) = effects.commands.iter().filter_map(|command| of_command(&command.words)).max_by_key(|(level, _)| *level)?;
+        is_wired(facts).then(|| Answer::about(guard.action.min(level), ".git/hooks/pre-commit", effect))
+    };
+    Answer::strictest(changed.chain(run())).unwrap_or_else(|| Answer::silent("hosts and git go on calling Twining"))
+}
+
+fn of_change(guard: &Guard, change: &FileChange) -> Option<Answer> {
+    let path = change.path.as_str();
+    match &*change.content {
+        NewContent::Text { before, after } => {
+            let how = unwired(path, before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default())?;
+            Some(Answer::about(guard.action, path, format!("`{}` would change `{path}`: {how}", change.by)))
+        }
+        NewContent::Unknown(_) => None,
+    }
+}
+
+/// How a file that wires us would stop doing so; none if it goes on.
+#[must_use]
+pub fn unwired(path: &str, before: &str, after: &str) -> Option<String> {
+    if path.ends_with(".git/config") {
+        let new = hooks_path(after).filter(|new| hooks_path(before).as_ref() != Some(new))?;
+        return leads_away(&new).then(|| format!("git would look for hooks in `{new}`"));
+    }
+    let calls = |text: &str| text.matches("twining").count();
+    let off = |text: &str| text.replace([' ', '\t', '\n'], "").contains("\"disableAllHooks\":true");
+    if off(after) && !off(before) {
+        return Some("it turns all hooks off".to_owned());
+    }
+    // Lines that move into another manager's file are still there; none at all is another matter.
+    (calls(before) > 0 && calls(after) < calls(before)).then(|| "fewer of its lines call twining".to_owned())
+}
+
+/// `core.hooksPath` of a git configuration.
+fn hooks_path(config: &str) -> Option<String> {
+    let mut in_core = false;
+    let mut found = None;
+    for line in config.lines().map(str::trim) {
+        if let Some(section) = line.strip_prefix('[') {
+            in_core = section.trim_end_matches(']').trim().eq_ignore_ascii_case("core");
+        } else if let Some((key, value)) = line.split_once('=').filter(|_| in_core)
+            && key.trim().eq_ignore_ascii_case("hookspath")
+        {
+            found = Some(value.trim().trim_matches('"').to_owned());
+        }
+    }
+    found
+}
+
+/// Whether a hooks folder is none of the project's: a hook manager keeps its own inside.
+fn leads_away(folder: &str) -> bool {
+    folder.is_empty() || folder.starts_with('/') || folder.starts_with("..") || folder.starts_with('~')
+}
+
+fn is_wired(facts: &Facts<'_>) -> bool {
+    let calls = |hook: &&str| facts.files.read(&normal(facts.root, hook)).ok().flatten().is_some_and(|text| text.contains("twining"));
+    GIT_HOOKS.iter().any(|hook| calls(&hook))
+}
+
+/// How a command would keep git from running hooks, and how grave that is.
+fn of_command(words: &[String]) -> Option<(Level, String)> {
+    let (program, words) = words.split_first()?;
+    if program.rsplit('/').next() != Some("git") {
+        return None;
+    }
+    let mut words = words.iter().map(String::as_str);
+    let mut elsewhere = false;
+    let setting = |setting: &str| setting.split_once('=').is_some_and(|(key, value)| is_hooks_path(key) && leads_away(value));
+    let command = loop {
+        match words.next()? {
+            "-c" => elsewhere |= setting(words.next()?),
+            "-C" | "--git-dir" | "--work-tree" | "--namespace" | "--config-env" => drop(words.next()?),
+            word if word.starts_with('-') => {}
+            word => break word,
+        }
+    };
+    let words: Vec<&str> = words.collect();
+    if elsewhere && RUNS_HOOKS.contains(&command) {
+        return Some((Level::Block, format!("git would look for hooks elsewhere for this {command}")));
+    }
+    match command {
+        "config" => hooks_path_set(&words)
+            .filter(|folder| leads_away(folder))
+            .map(|folder| (Level::Block, format!("`git config core.hooksPath {folder}` would leave `.git/hooks/pre-commit` uncalled"))),
+        "commit" if words.iter().take_while(|word| **word != "--").any(|word| skips_hooks(word)) => {
+            Some((Level::Warn, "this commit skips `.git/hooks/pre-commit`; the turn's end and CI still look at it".to_owned()))
+        }
+        _ => None,
+    }
+}
+
+fn is_hooks_path(key: &str) -> bool {
+    key.eq_ignore_ascii_case("core.hooksPath")
+}
+
+/// The folder that `git config key value` or `git config set key value` sets.
+fn hooks_path_set<'w>(words: &[&'w str]) -> Option<&'w str> {
+    let reads = |word: &&str| word.starts_with("--get") || word.starts_with("--unset") || *word == "--list" || *word == "-l";
+    if words.iter().any(reads) {
+        return None;
+    }
+    let plain: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
+    let rest = plain.strip_prefix(&["set"][..]).unwrap_or(&plain);
+    rest.first().filter(|key| is_hooks_path(key)).and(rest.get(1).copied())
+}
+
+fn skips_hooks(word: &str) -> bool {
+    if word.starts_with("--") {
+        return word.len() > "--no-ve".len() && "--no-verify".starts_with(word);
+    }
+    let letters = word.strip_prefix('-').unwrap_or_default();
+    letters.chars().take_while(|letter| !TAKES_VALUE.contains(*letter)).any(|letter| letter == 'n')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_past_git_s_hooks_are_told_from_what_looks_like_them() {
+        let level = |line: &str| of_command(&line.split(' ').map(str::to_owned).collect::<Vec<_>>()).map(|(level, _)| level);
+        for line in [
+            "git config core.hooksPath /nowhere",
+            "git config --global core.hookspath ~/hooks",
+            "/usr/bin/git -C x config --local core.hooksPath /dev/null",
+            "git config set core.hooksPath /nowhere",
+            "git -c core.hooksPath=/nowhere commit -m x",
+            "git --no-pager -c Core.HooksPath= -c a=b merge x",
+        ] {
+            assert_eq!(level(line), Some(Level::Block), "{line}");
+        }
+        for line in ["git commit --no-verify -m x", "git commit -nm x", "git commit -anm x", "git commit --no-veri", "git -C x commit -n"] {
+            assert_eq!(level(line), Some(Level::Warn), "{line}");
+        }
+        for line in [
+            "git config core.hooksPath .husky",
+            "git config core.hooksPath",
+            "git config --get core.hooksPath",
+            "git config --unset core.hooksPath",
+            "git config user.name core.hooksPath",
+            "git -c core.hooksPath=/nowhere status",
+            "git commit -mnew",
+            "git commit -am none",
+            "git commit --no-edit",
+            "git commit -m x -- -n",
+            "git log -n 3",
+            "git push --no-verify",
+            "echo git commit -n",
+        ] {
+            assert_eq!(level(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn settings_may_change_and_go_on_calling_us() {
+        let wired = r#"{"hooks":{"Stop":[{"command":"twining hook"}]}}"#;
+        assert_eq!(unwired(".claude/settings.json", wired, &wired.replace("{\"hooks", "{\"model\":\"x\",\"hooks")), None);
+        assert!(unwired(".claude/settings.json", wired, "{}").is_some());
+        assert!(unwired("/home/x/.claude/settings.json", "{}", "{ \"disableAllHooks\": true }").is_some());
+        let config = "[core]\n\tbare = false\n[user]\n\tname = x\n";
+        assert_eq!(unwired(".git/config", config, &format!("{config}[alias]\n\tst = status\n")), None);
+        assert_eq!(unwired(".git/config", config, &config.replace("bare", "hooksPath = .husky\n\tbare")), None);
+        assert!(unwired(".git/config", config, &config.replace("bare", "hooksPath = /dev/null\n\tbare")).is_some());
+    }
+}

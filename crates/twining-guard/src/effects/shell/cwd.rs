@@ -1,0 +1,126 @@
+//! Where a command runs, and which file a word names from there.
+
+use crate::effects::shell::Cwd;
+use crate::effects::shell::words::{Piece, Value};
+
+/// The folder that the next command runs in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct WorkingDir {
+    /// Relative to where the line starts; or the `cd` after which it is unknown.
+    current: Result<String, String>,
+    previous: Option<String>,
+    /// What `popd` goes back to.
+    stack: Vec<String>,
+}
+
+impl Default for WorkingDir {
+    fn default() -> Self {
+        Self { current: Ok(String::new()), previous: None, stack: Vec::new() }
+    }
+}
+
+/// What a word names where a file is expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Located {
+    Path(String),
+    /// No file of interest: a device, a descriptor, a process.
+    Nowhere,
+    /// A file whose name is not known, in a few words.
+    Unclear(String),
+}
+
+impl WorkingDir {
+    pub(super) fn cwd(&self) -> Cwd {
+        self.current.clone().map_or(Cwd::Unknown, Cwd::Known)
+    }
+
+    /// The folder as a place in a word: `$PWD`.
+    pub(super) fn place(&self) -> Option<&str> {
+        self.current.as_deref().ok()
+    }
+
+    /// From here on the folder is unknown, because of this command.
+    pub(super) fn lose(&mut self, by: &str) {
+        self.current = Err(by.to_owned());
+    }
+
+    /// Follows `cd`, `pushd` and `popd`.
+    pub(super) fn change(&mut self, program: &str, folder: Option<&Value>) {
+        let before = self.current.clone();
+        let shown = format!("{program} {}", folder.map(Value::text_lossy).unwrap_or_default()).trim_end().to_owned();
+        let next = match (program, folder) {
+            ("popd", _) => self.stack.pop(),
+            (_, None) => (program == "cd").then(|| "~".to_owned()),
+            (_, Some(folder)) if folder.known().as_deref() == Some("-") => self.previous.clone(),
+            (_, Some(folder)) => match self.locate(folder) {
+                Located::Path(path) if !path.contains(['*', '?', '[']) => Some(if path == "." { String::new() } else { path }),
+                _ => None,
+            },
+        };
+        if let (Ok(before), "pushd") = (&before, program) {
+            self.stack.push(before.clone());
+        }
+        self.previous = before.ok();
+        self.current = next.ok_or(shown);
+    }
+
+    /// The file that a word names here.
+    pub(super) fn locate(&self, word: &Value) -> Located {
+        let text = word.text_lossy();
+        if text.is_empty() || text == "-" || text.starts_with("/dev/") || text.starts_with("<(") || text.starts_with(">(") {
+            return Located::Nowhere;
+        }
+        let (place, pieces) = match word.0.split_first() {
+            Some((Piece::Place { path, .. }, rest)) => (Some(path), rest),
+            _ => (None, word.0.as_slice()),
+        };
+        if pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_) | Piece::Place { .. })) {
+            // Whatever the rest is called, the project is elsewhere.
+            let is_temporary = text.starts_with("/tmp/") || place.is_some_and(|place| place.starts_with("/tmp"));
+            return if is_temporary { Located::Nowhere } else { Located::Unclear(format!("`{text}` names a file")) };
+        }
+        let named: String = pieces.iter().map(|piece| if piece.shown().starts_with('{') { "*" } else { piece.shown() }).collect();
+        let path = match (place, &self.current) {
+            (Some(place), _) => format!("{place}{named}"),
+            (None, Ok(folder)) if !folder.is_empty() && !named.starts_with(['/', '~']) => format!("{folder}/{named}"),
+            (None, Err(by)) if !named.starts_with(['/', '~']) => return Located::Unclear(format!("`{text}` after `{by}`")),
+            (None, _) => named,
+        };
+        // `$PWD/x` at the start of the line is `x`.
+        let path = if place.is_some_and(String::is_empty) { path.trim_start_matches('/') } else { &path };
+        let path = normalize(path);
+        if pieces.iter().any(|piece| matches!(piece, Piece::Glob(_))) && !has_literal_folder(&path) {
+            return Located::Unclear(format!("`{text}` names files"));
+        }
+        Located::Path(path)
+    }
+}
+
+/// Whether a folder is named before the pattern.
+fn has_literal_folder(pattern: &str) -> bool {
+    let before = pattern.split(['*', '?', '[']).next().unwrap_or_default();
+    let folder = before.rsplit_once('/').map_or("", |(folder, _)| folder);
+    !folder.split('/').all(|name| matches!(name, "" | ".." | "~"))
+}
+
+/// A path without `.`, and without `..` where a name stands before it; `.` if nothing is left.
+pub(super) fn normalize(path: &str) -> String {
+    let is_absolute = path.starts_with('/');
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." if names.last().is_some_and(|last| !matches!(*last, ".." | "~")) => {
+                names.pop();
+            }
+            ".." if is_absolute => {}
+            _ => names.push(name),
+        }
+    }
+    let joined = names.join("/");
+    match (is_absolute, joined.is_empty()) {
+        (true, _) => format!("/{joined}"),
+        (false, true) => ".".to_owned(),
+        (false, false) => joined,
+    }
+}

@@ -1,0 +1,98 @@
+//! What all guards of a project say to one event.
+
+use crate::checks::{claims, feature_list, forbidden_use, person_commands, policy_weakened, records, wiring};
+use crate::effects::Effects;
+use crate::event::{Event, ToolAction};
+use crate::facts::Facts;
+use crate::policy::rule::{Answer, CheckKind, Guard};
+use crate::policy::{Guards, Standing};
+use crate::verdict::{Evaluation, Finding, Level, Verify};
+
+/// The name under which what cannot be read is answered for.
+const UNREADABLE: &str = "on-unreadable";
+
+impl Guards {
+    /// Asks every guard about an event.
+    #[must_use]
+    pub fn evaluate(&self, event: &Event, facts: &Facts<'_>) -> Evaluation {
+        let effects = Effects::of(event, facts.root, facts.files);
+        let asked = self.guards.iter().filter(|guard| guard.is_on() && guard.is_asked(event));
+        let mut findings: Vec<Finding> = asked.map(|guard| finding(guard, self.answer(guard, event, &effects, facts))).collect();
+        findings.extend(self.unreadable(&effects));
+        Evaluation::of(findings, effects.unread)
+    }
+
+    /// The same with a line for guards that were not asked.
+    #[must_use]
+    pub fn explain(&self, event: &Event, facts: &Facts<'_>) -> Evaluation {
+        let mut evaluation = self.evaluate(event, facts);
+        for guard in &self.guards {
+            let why = match (&guard.standing, guard.action) {
+                (Standing::Dead(why), _) => format!("dead: {why}"),
+                (_, Level::Off) => "off".to_owned(),
+                _ if !guard.is_asked(event) => "not asked at this event or about this tool".to_owned(),
+                _ => continue,
+            };
+            evaluation.findings.push(finding(guard, Answer::silent(&why)));
+        }
+        evaluation
+    }
+
+    fn answer(&self, guard: &Guard, event: &Event, effects: &Effects, facts: &Facts<'_>) -> Answer {
+        match guard.kind {
+            CheckKind::Declared => guard.declared(event, effects),
+            CheckKind::Records => records::check(guard, effects, facts),
+            CheckKind::FeatureList => feature_list::check(guard, effects, facts),
+            CheckKind::PolicyWeakened => policy_weakened::check(guard, effects),
+            CheckKind::Wiring => wiring::check(guard, effects, facts),
+            CheckKind::PersonCommands => person_commands::check(guard, effects),
+            CheckKind::Claims => claims::check(guard, effects, facts),
+            CheckKind::ForbiddenUse => forbidden_use::check(guard, effects, facts),
+            CheckKind::Returns => Answer::silent("asked when a subagent returns"),
+            CheckKind::Reads => {
+                let is_whole = matches!(event.action, ToolAction::Read(_) | ToolAction::ReadMany(_));
+                match effects.reads.iter().find(|path| is_whole && guard.paths.matches(path)) {
+                    Some(path) => Answer::about(guard.action, path, format!("`{path}` would be read whole")),
+                    None => Answer::silent("no log is read whole"),
+                }
+            }
+        }
+    }
+
+    /// What the person's own policy says about a call that cannot be read.
+    fn unreadable(&self, effects: &Effects) -> Option<Finding> {
+        let first = effects.unread.first().filter(|_| self.on_unreadable > Level::Off)?;
+        Some(Finding {
+            guard: UNREADABLE.to_owned(),
+            source: "user".to_owned(),
+            verdict: self.on_unreadable,
+            file: None,
+            effect: format!("part of this call cannot be read: {first}"),
+            why: "the person's policy says `on_unreadable`".to_owned(),
+            instead: "name the files on the command line, or make the change with an edit tool".to_owned(),
+            otherwise: "a person runs it themselves".to_owned(),
+            verify: None,
+        })
+    }
+}
+
+fn finding(guard: &Guard, answer: Answer) -> Finding {
+    let speaks = answer.level > Level::Off;
+    let if_speaking = |text: String| if speaks { text } else { String::new() };
+    let otherwise = if guard.otherwise.is_empty() {
+        format!("a person lifts it for a while: `twining guard bypass {} --for 30m`", guard.id)
+    } else {
+        guard.otherwise.clone()
+    };
+    Finding {
+        guard: guard.id.clone(),
+        source: guard.source.to_string(),
+        verdict: answer.level,
+        file: answer.file,
+        effect: answer.effect,
+        why: if_speaking(answer.why.unwrap_or_else(|| guard.say.clone())),
+        instead: if_speaking(answer.instead.unwrap_or_else(|| guard.next_step.clone())),
+        otherwise: if_speaking(otherwise),
+        verify: guard.verify.clone().filter(|_| speaks).map(|command| Verify { command, unverified: guard.on_error }),
+    }
+}

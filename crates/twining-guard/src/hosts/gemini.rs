@@ -1,0 +1,62 @@
+//! Gemini CLI.
+
+use serde_json::{Value, json};
+
+use super::payload::HostPayload;
+use super::reply::{Answer, Reply, cut};
+use super::{Host, some_text, text};
+use crate::event::EventKind;
+
+pub static HOST: Host = Host {
+    name: "gemini",
+    events: &[
+        ("BeforeTool", EventKind::PreToolUse),
+        ("AfterTool", EventKind::PostToolUse),
+        ("BeforeAgent", EventKind::UserPromptSubmit),
+        ("AfterAgent", EventKind::Stop),
+        ("PreCompress", EventKind::PreCompact),
+    ],
+    read,
+    answer,
+    sample,
+    tools: &[("Write", "write_file"), ("Edit", "replace"), ("Bash", "run_shell_command"), ("Read", "read_file")],
+};
+
+fn read(_: &str, _: EventKind, json: &Value) -> HostPayload {
+    HostPayload {
+        tool: text(json, &["tool_name"]),
+        input: json.get("tool_input").cloned().unwrap_or(Value::Null),
+        answer: json.get("tool_response").cloned(),
+        exit_code: None,
+        cwd: text(json, &["cwd"]),
+        session: text(json, &["session_id"]),
+        agent_id: some_text(json, &["agent_id"]),
+        agent_type: some_text(json, &["agent_type", "agent_name"]),
+        prompt: text(json, &["prompt"]),
+        last_message: text(json, &["prompt_response", "last_assistant_message"]),
+        source: text(json, &["source", "trigger", "reason"]),
+        stop_hook_active: json.get("stop_hook_active").and_then(Value::as_bool).unwrap_or(false),
+        call: some_text(json, &["tool_use_id", "tool_call_id", "call_id"]),
+    }
+}
+
+fn sample(tool: &str, input: &Value, at: &str) -> Value {
+    json!({"session_id": "twining-guard-test", "cwd": at, "hook_event_name": "BeforeTool", "tool_name": tool, "tool_input": input})
+}
+
+fn answer(reply: &Reply, kind: EventKind, _: &str) -> Answer {
+    let takes_context = matches!(kind, EventKind::SessionStart | EventKind::UserPromptSubmit | EventKind::PostToolUse);
+    let with_context = |text: &str| Answer::json(json!({"hookSpecificOutput": {"additionalContext": cut(text)}}));
+    match reply {
+        Reply::Silence => Answer::silence(),
+        Reply::Failed(why) => Answer::failed(why),
+        Reply::Deny(reason) => Answer::json(json!({"decision": "deny", "reason": cut(reason)})),
+        Reply::Ask(reason) => Answer::json(json!({"decision": "deny", "reason": cut(&format!("{reason}\nA person has to do this."))})),
+        Reply::Hold(reason) => Answer::json(json!({"decision": "block", "reason": cut(reason)})),
+        Reply::Context(text) if takes_context => with_context(text),
+        Reply::Start { context, go } if takes_context => with_context(&format!("{go}\n\n{context}")),
+        Reply::Context(text) | Reply::Notice(text) | Reply::Start { context: text, .. } => {
+            Answer::json(json!({ "systemMessage": cut(text) }))
+        }
+    }
+}

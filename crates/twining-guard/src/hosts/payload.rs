@@ -1,0 +1,200 @@
+//! What a host sends, and the neutral event it becomes. An adapter says which of
+//! its host's fields is what; the rest is the same for all.
+
+use serde_json::Value;
+
+use crate::event::{Event, EventKind, ToolAction};
+use crate::paths::normal;
+use crate::tool_call::{action, working_dir};
+
+/// An event as a host wrote it, with what is not a guard's business.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookEvent {
+    /// What guards judge.
+    pub event: Event,
+    /// The agent's working directory, whichever it sends a command to.
+    pub cwd: String,
+    /// The host's session.
+    pub session: String,
+    /// Whether the agent goes on only because a hook held it.
+    pub stop_hook_active: bool,
+    /// What the person wrote.
+    pub prompt: String,
+    /// What the agent wrote last, where the host says.
+    pub last_message: String,
+    /// What set it off: `startup`, `resume`, `clear`, `compact`, `manual`, `auto`.
+    pub source: String,
+    /// What the tool answered, where the host says.
+    pub result: Option<ToolResult>,
+    /// The host's name of the call, where it gives one.
+    pub call: Option<String>,
+}
+
+/// What a tool answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolResult {
+    /// How it ended; none where nobody says.
+    pub exit_code: Option<i64>,
+    /// What it printed.
+    pub output: String,
+    /// Whether it has not ended: it was broken off, or goes on in the background.
+    pub is_unfinished: bool,
+}
+
+/// What a host may send with an event.
+#[derive(Clone, Debug, Default)]
+pub struct HostPayload {
+    /// The host's name of the tool; empty where none is meant.
+    pub tool: String,
+    /// The tool's input.
+    pub input: Value,
+    /// The tool's answer.
+    pub answer: Option<Value>,
+    /// How the tool ended if the answer does not say.
+    pub exit_code: Option<i64>,
+    /// The agent's working directory.
+    pub cwd: String,
+    /// The session.
+    pub session: String,
+    /// The subagent's id.
+    pub agent_id: Option<String>,
+    /// The kind of agent.
+    pub agent_type: Option<String>,
+    /// What the person wrote.
+    pub prompt: String,
+    /// What the agent wrote last.
+    pub last_message: String,
+    /// What set it off.
+    pub source: String,
+    /// Whether a hook held the agent before.
+    pub stop_hook_active: bool,
+    /// The host's name of the call.
+    pub call: Option<String>,
+}
+
+impl HostPayload {
+    /// The neutral event. `here` stands in where the host names no folder.
+    #[must_use]
+    pub fn into_event(self, kind: EventKind, here: &str) -> HookEvent {
+        let action = if self.tool.is_empty() { ToolAction::Nothing } else { action(&self.tool, &self.input) };
+        let result = self.answer.as_ref().map(|answer| result_of(answer, self.exit_code));
+        let or = |text: String, other: &str| if text.is_empty() { other.to_owned() } else { text };
+        let agent_dir = or(self.cwd, here);
+        // A command may run elsewhere than in its agent's directory.
+        let sent = if matches!(action, ToolAction::Shell(_) | ToolAction::Patch(_)) { working_dir(&self.input) } else { None };
+        let cwd = sent.map_or_else(|| agent_dir.clone(), |folder| normal(&agent_dir, folder));
+        let event = Event { kind, tool: self.tool, action, cwd, agent_id: self.agent_id, agent_type: self.agent_type };
+        HookEvent {
+            event,
+            cwd: agent_dir,
+            session: or(self.session, "unknown"),
+            stop_hook_active: self.stop_hook_active,
+            prompt: self.prompt,
+            last_message: self.last_message,
+            source: self.source,
+            result,
+            call: self.call,
+        }
+    }
+}
+
+/// The payload of Claude Code and Codex.
+#[must_use]
+pub fn common(kind: EventKind, json: &Value) -> HostPayload {
+    let text = |key: &str| json.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
+    let has_failed = kind == EventKind::ToolFailed;
+    let was_interrupted = json.get("is_interrupt").and_then(Value::as_bool) == Some(true);
+    HostPayload {
+        tool: text("tool_name").unwrap_or_default(),
+        input: json.get("tool_input").cloned().unwrap_or(Value::Null),
+        answer: json.get(if has_failed { "error" } else { "tool_response" }).filter(|_| !was_interrupted).cloned(),
+        exit_code: has_failed.then_some(1),
+        cwd: text("cwd").unwrap_or_default(),
+        session: text("session_id").unwrap_or_default(),
+        agent_id: text("agent_id"),
+        agent_type: text("agent_type"),
+        prompt: text("prompt").unwrap_or_default(),
+        last_message: text("last_assistant_message").unwrap_or_default(),
+        source: text("source").or_else(|| text("trigger")).or_else(|| text("reason")).unwrap_or_default(),
+        stop_hook_active: json.get("stop_hook_active").and_then(Value::as_bool).unwrap_or(false),
+        call: text("tool_use_id"),
+    }
+}
+
+/// Bytes of an answer that are looked at.
+const MOST_ANSWER: usize = 4 * 1024 * 1024;
+
+/// A tool's answer in any of the forms in use: text, parts of text, or an object
+/// that names what was printed and how it ended.
+fn result_of(answer: &Value, otherwise: Option<i64>) -> ToolResult {
+    let mut outcome = ToolResult::default();
+    collect(answer, &mut outcome, 0);
+    outcome.exit_code = outcome.exit_code.or_else(|| exit_code_in(&outcome.output)).or(otherwise);
+    if outcome.is_unfinished {
+        outcome.exit_code = None;
+    }
+    outcome
+}
+
+fn collect(answer: &Value, outcome: &mut ToolResult, depth: usize) {
+    if depth > 4 || outcome.output.len() > MOST_ANSWER {
+        return;
+    }
+    match answer {
+        Value::String(text) => {
+            // Some hosts hand on an object as text.
+            match serde_json::from_str::<Value>(text) {
+                Ok(inner @ Value::Object(_)) if depth < 2 && has_printed(&inner) => collect(&inner, outcome, depth + 1),
+                _ => {
+                    outcome.output.push_str(text);
+                    outcome.output.push('\n');
+                }
+            }
+        }
+        Value::Array(parts) => parts.iter().take(1_000).for_each(|part| collect(part, outcome, depth + 1)),
+        Value::Object(fields) => {
+            let ended = ["exit_code", "exitCode", "returncode", "returnCode"].iter().find_map(|key| fields.get(*key)?.as_i64());
+            let signal = fields.get("signal").is_some_and(|signal| !signal.is_null());
+            outcome.exit_code = outcome.exit_code.or(ended).or(signal.then_some(-1));
+            let yes = |key: &str| fields.get(key).is_some_and(|value| value.as_bool() == Some(true));
+            let goes_on = ["backgroundTaskId", "background_task_id", "backgroundPIDs"].iter().any(|key| match fields.get(*key) {
+                None | Some(Value::Null) => false,
+                Some(Value::Array(list)) => !list.is_empty(),
+                Some(_) => true,
+            });
+            outcome.is_unfinished |= yes("interrupted") || yes("is_interrupt") || yes("timed_out") || goes_on;
+            for key in PRINTED {
+                match fields.get(key) {
+                    None | Some(Value::Null) => {}
+                    Some(Value::String(text)) if key == "llmContent" => collect(&unlabelled(text).into(), outcome, depth + 1),
+                    Some(value) => collect(value, outcome, depth + 1),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What was printed begins a line of its own, and not behind the name of what it is.
+fn unlabelled(text: &str) -> String {
+    let text = text.replacen("\nOutput: ", "\nOutput:\n", 1);
+    text.strip_prefix("Output: ").map_or(text.clone(), str::to_owned)
+}
+
+/// Members that hold what was printed; those that wrap others come last.
+const PRINTED: [&str; 11] =
+    ["stdout", "output", "stderr", "text", "content", "llmContent", "textResultForLlm", "error", "result", "metadata", "tool_output"];
+
+fn has_printed(value: &Value) -> bool {
+    PRINTED.iter().chain(&["exit_code", "exitCode"]).any(|key| value.get(*key).is_some())
+}
+
+/// How a command ended, where its first or last lines say: `Exit code: 1`,
+/// `Process exited with code 0`.
+fn exit_code_in(output: &str) -> Option<i64> {
+    output.lines().take(8).chain(output.lines().rev().take(8)).find_map(|line| {
+        let line = line.trim().to_lowercase();
+        let rest = ["exit code:", "exit code", "process exited with code"].iter().find_map(|words| line.strip_prefix(words))?;
+        rest.trim().split(|c: char| !c.is_ascii_digit() && c != '-').next()?.parse().ok()
+    })
+}

@@ -1,0 +1,231 @@
+//! The guards that are compiled in.
+
+use serde_json::{Value, json};
+
+use crate::event::{Event, EventKind};
+use crate::paths::PathGlobs;
+use crate::policy::rule::{Actor, CheckKind, Conditions, Example, Guard, Standing};
+use crate::policy::source::Source;
+use crate::tool_call;
+use crate::verdict::Level;
+
+/// The guard of Twining's own records.
+pub(crate) const RECORDS: &str = "protect-twining-state";
+/// The guard of coders that return with nothing done.
+pub const RETURNS: &str = "return-needs-changes";
+/// The guard of features that are called tested.
+pub const TESTED: &str = "tested-needs-evidence";
+/// The guard of the policy.
+pub const POLICY: &str = "policy-only-grows";
+/// The guard of hooks.
+pub const WIRING: &str = "hooks-stay-wired";
+
+/// The guard of commands that only a person gives. It is never lifted: it keeps what lifts the others.
+pub const PERSON_COMMANDS: &str = "people-lift-guards";
+
+/// Our own feature list.
+pub const OWN_LIST: &str = ".twining/features.json";
+
+/// Files of `.twining/` that Twining alone writes, and the person's own settings.
+const RECORD_FILES: [&str; 17] = [
+    ".twining",
+    ".twining/blackboard.jsonl",
+    ".twining/traces.jsonl",
+    ".twining/features.json",
+    ".twining/decisions/**",
+    ".twining/graph/**",
+    ".twining/agents/**",
+    ".twining/handoffs/**",
+    ".twining/turns/**",
+    ".twining/archive/**",
+    ".twining/local/**",
+    "**/.config/twining/**",
+    "/**/.config/twining/**",
+    "**/Library/Application Support/twining/**",
+    "/**/Library/Application Support/twining/**",
+    "**/AppData/Roaming/twining/**",
+    "/**/AppData/Roaming/twining/**",
+];
+
+/// Where feature lists are: ours, and those of other loops that go by this name.
+pub const FEATURE_LISTS: [&str; 5] = [
+    ".twining/features.json",
+    ".claude/progress/feature-list.json",
+    ".claude/progress/feature_list.json",
+    "feature-list.json",
+    "feature_list.json",
+];
+
+/// Where hosts and git are told to call us.
+const WIRING_FILES: [&str; 18] = [
+    "**/.claude/settings.json",
+    "/**/.claude/settings.json",
+    "**/.claude/settings.local.json",
+    "/**/.claude/settings.local.json",
+    "**/.codex/hooks.json",
+    "/**/.codex/hooks.json",
+    "**/.codex/config.toml",
+    "/**/.codex/config.toml",
+    "**/.gemini/settings.json",
+    "/**/.gemini/settings.json",
+    "**/.cursor/hooks.json",
+    "/**/.cursor/hooks.json",
+    "**/.github/hooks/*.json",
+    ".git/config",
+    "/**/.git/config",
+    ".git/hooks/pre-commit",
+    "/**/.git/hooks/pre-commit",
+    ".husky/pre-commit",
+];
+
+/// Every built-in guard.
+pub(crate) fn guards() -> Vec<Guard> {
+    let mut guards = vec![
+        guard(
+            RECORDS,
+            CheckKind::Records,
+            &RECORD_FILES,
+            Level::Block,
+            "these are Twining's own records; edited by hand they no longer say who decided what",
+            "use the Twining tools: twining_post, twining_decide, twining_features, twining_report",
+        ),
+        guard(
+            PERSON_COMMANDS,
+            CheckKind::PersonCommands,
+            &[],
+            Level::Block,
+            "only a person lifts, promotes or trusts guards, or uninstalls Twining",
+            "tell the person what stopped you and which command they could run",
+        ),
+        guard(
+            TESTED,
+            CheckKind::FeatureList,
+            &FEATURE_LISTS,
+            Level::Block,
+            "a feature is tested when a recorded run of its tests says so",
+            "run its tests, then `twining report FEATURE --role tester --outcome passed`",
+        ),
+        guard(
+            POLICY,
+            CheckKind::PolicyWeakened,
+            &[".twining/policy.yml"],
+            Level::Ask,
+            "agents may add guards to the project's policy, a person takes them out",
+            "leave that guard as it is, or ask the person to change policy.yml",
+        ),
+        guard(
+            WIRING,
+            CheckKind::Wiring,
+            &WIRING_FILES,
+            Level::Block,
+            "the host would no longer ask Twining before tools run, or git before a commit",
+            "make your change and leave the lines that call twining as they are",
+        ),
+        guard(
+            "no-edit-under-anothers-claim",
+            CheckKind::Claims,
+            &[],
+            Level::Block,
+            "another agent works on this file",
+            "work on something else, or ask with twining_post question; the claim ends by itself",
+        ),
+        guard(
+            "read-logs-with-tools",
+            CheckKind::Reads,
+            &["**/*.log", "**/logs/**/*.txt"],
+            Level::Warn,
+            "a whole log costs more tokens than it tells",
+            "search it: grep for the error, or read its last lines with tail",
+        ),
+        guard(
+            RETURNS,
+            CheckKind::Returns,
+            &[],
+            Level::Block,
+            "a coding agent was sent to change something",
+            "implement the task, or end with a sentence that says nothing was to be done, and why",
+        ),
+        guard(
+            "orchestrator-does-not-edit",
+            CheckKind::Declared,
+            &["src/**", "lib/**", "app/**", "crates/**"],
+            Level::Off,
+            "the main agent delegates; it does not implement",
+            "start a coding agent for this change",
+        ),
+    ];
+    for guard in &mut guards {
+        match guard.id.as_str() {
+            PERSON_COMMANDS => guard.otherwise = "a person types it in a terminal of their own".to_owned(),
+            RETURNS => guard.events = vec![EventKind::SubagentStop],
+            "orchestrator-does-not-edit" => guard.when = Conditions { actors: vec![Actor::Main], ..Conditions::default() },
+            _ => {}
+        }
+        guard.examples = examples(&guard.id);
+    }
+    guards
+}
+
+/// Calls that show what a guard stops and what it lets through, so that its wiring
+/// can be tried like anybody's.
+fn examples(id: &str) -> Vec<Example> {
+    let shell = |line: &str| ("Bash", json!({ "command": line }), None);
+    let write =
+        |path: &str, before: Option<&str>, after: &str| ("Write", json!({"file_path": path, "content": after}), before.map(str::to_owned));
+    let read = |path: &str| ("Read", json!({ "file_path": path }), None);
+    let (blocks, allows) = match id {
+        RECORDS => (
+            vec![write(".twining/blackboard.jsonl", None, "{}"), shell("echo x >> .twining/decisions/index.json")],
+            vec![shell("cat .twining/blackboard.jsonl"), write("notes.md", None, "x"), write(".twining/README.md", None, "x")],
+        ),
+        PERSON_COMMANDS => (
+            vec![shell("twining guard bypass no-force-push --for 1h")],
+            vec![shell("twining guard list"), shell("echo 'twining guard bypass' >> docs/notes.md")],
+        ),
+        TESTED => (
+            vec![write("feature-list.json", Some(r#"[{"id":"F","tested":false}]"#), r#"[{"id":"F","tested":true}]"#)],
+            vec![write("feature-list.json", Some(r#"[{"id":"F","tested":true}]"#), r#"[{"id":"F","tested":true},{"id":"G"}]"#)],
+        ),
+        POLICY => (
+            vec![write(".twining/policy.yml", Some("guards:\n  - id: no-x\n    say: no\n    paths: [x]\n"), "guards: []\n")],
+            vec![write(".twining/policy.yml", Some("guards: []\n"), "guards:\n  - id: no-x\n    say: no\n    paths: [x]\n")],
+        ),
+        WIRING => (
+            vec![write(".claude/settings.json", Some(r#"{"hooks":{"Stop":"twining"}}"#), "{}")],
+            vec![write(".claude/settings.json", Some("{}"), r#"{"model":"x"}"#)],
+        ),
+        "read-logs-with-tools" => (vec![read("logs/app.log")], vec![read("src/main.rs")]),
+        "orchestrator-does-not-edit" => (vec![write("src/main.rs", None, "x")], vec![write("docs/notes.md", None, "x")]),
+        _ => (Vec::new(), Vec::new()),
+    };
+    let of = |is_stopped: bool| {
+        move |(tool, input, file): (&str, Value, Option<String>)| {
+            let event = Event::of_tool(tool, tool_call::action(tool, &input), "/project");
+            Example { event, input, file, is_stopped }
+        }
+    };
+    blocks.into_iter().map(of(true)).chain(allows.into_iter().map(of(false))).collect()
+}
+
+fn guard(id: &str, kind: CheckKind, globs: &[&str], action: Level, say: &str, next_step: &str) -> Guard {
+    Guard {
+        id: id.to_owned(),
+        source: Source::DEFAULT,
+        action,
+        say: say.to_owned(),
+        next_step: next_step.to_owned(),
+        otherwise: String::new(),
+        on_error: action,
+        standing: Standing::Alive,
+        proposed: false,
+        origin: None,
+        verify: None,
+        kind,
+        events: vec![EventKind::PreToolUse],
+        tools: Vec::new(),
+        paths: PathGlobs::of(globs),
+        except: PathGlobs::of(&[]),
+        when: Conditions::default(),
+        examples: Vec::new(),
+    }
+}

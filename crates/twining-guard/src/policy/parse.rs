@@ -1,0 +1,321 @@
+//! `guards:` of a policy file into guards. What is not known is refused: a rule
+//! with a field we do not understand might mean something else than it does.
+
+use serde_json::{Map, Value as Json};
+use twining_model::{limits, text};
+
+use crate::event::{Event, EventKind, ToolAction};
+use crate::paths::PathGlobs;
+use crate::policy::mistake::Mistake;
+use crate::policy::rule::{Actor, CheckKind, Conditions, Example, Guard, Standing};
+use crate::policy::source::{Layer, Source};
+use crate::policy::yaml::{self, Key, Lost, Node, Spot, Value};
+use crate::tool_call;
+use crate::verdict::Level;
+
+/// Guards one file may have.
+pub(crate) const MAX_GUARDS: usize = 2_000;
+/// Examples of one guard.
+const MAX_EXAMPLES: usize = 32;
+
+/// A guard as a file has it: fields it leaves out are a built-in's, or the usual.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GuardSource {
+    pub(crate) id: String,
+    pub(crate) line: u64,
+    pub(crate) fields: Vec<(Key, Node)>,
+}
+
+/// The guards of a file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GuardsPart {
+    /// Those that can be read, in its order.
+    pub(crate) guards: Vec<GuardSource>,
+    /// Why there may be others, which cannot.
+    pub(crate) unread: Option<Mistake>,
+    /// What happens to what cannot be read; only a person's own file may say so.
+    pub(crate) on_unreadable: Option<Level>,
+}
+
+/// Parts of a policy that hold no guards: one of them that is broken takes none away.
+const OTHERS: [&str; 6] = ["roles", "gates", "modes", "overrides", "version", ON_UNREADABLE];
+
+/// What to do about a call that cannot be read.
+pub(crate) const ON_UNREADABLE: &str = "on_unreadable";
+
+/// Reads the guards of a file.
+pub(crate) fn read(policy: &str, file: &str, mistakes: &mut Vec<Mistake>) -> GuardsPart {
+    let (entries, broken) = yaml::read(policy);
+    let mut unread = None;
+    for broken in broken {
+        let told = mistake(file, broken.at, format!("this cannot be read: {}", broken.why));
+        let holds_guards = match &broken.lost {
+            Lost::Nothing => false,
+            Lost::Part(key) => !OTHERS.contains(&key.as_str()),
+            Lost::All => true,
+        };
+        unread = unread.or_else(|| holds_guards.then(|| told.clone()));
+        mistakes.push(told);
+    }
+    let mut written = Vec::new();
+    let mut on_unreadable = None;
+    if let Some((key, node)) = entries.iter().find(|(key, _)| key.name == ON_UNREADABLE) {
+        match level(node) {
+            Ok(level) => on_unreadable = Some(level),
+            Err(why) => mistakes.push(mistake(file, key.at, why)),
+        }
+    }
+    for (_, node) in entries.into_iter().filter(|(key, _)| key.name == "guards") {
+        match node.value {
+            Value::Map(guards) => {
+                for (key, node) in guards {
+                    match node.value {
+                        Value::Map(fields) => written.push(GuardSource { id: key.name, line: key.at.line, fields }),
+                        _ => mistakes.push(mistake(file, node.at, "a guard is a map".to_owned())),
+                    }
+                }
+            }
+            Value::List(guards) => {
+                for node in guards {
+                    let Value::Map(fields) = node.value else {
+                        mistakes.push(mistake(file, node.at, "a guard is a map with an `id`".to_owned()));
+                        continue;
+                    };
+                    match fields.iter().find(|(key, _)| key.name == "id").map(|(_, node)| &node.value) {
+                        Some(Value::Text(id)) => written.push(GuardSource { id: id.clone(), line: node.at.line, fields }),
+                        _ => mistakes.push(mistake(file, node.at, "the guard has no `id`".to_owned())),
+                    }
+                }
+            }
+            Value::Nothing => {}
+            _ => mistakes.push(mistake(file, node.at, "`guards:` is a list or a map of guards".to_owned())),
+        }
+    }
+    if written.len() > MAX_GUARDS {
+        mistakes.push(mistake(
+            file,
+            Spot { line: written[MAX_GUARDS].line, column: 1 },
+            format!("a policy has at most {MAX_GUARDS} guards; the others are left out"),
+        ));
+        written.truncate(MAX_GUARDS);
+    }
+    GuardsPart { guards: written, unread, on_unreadable }
+}
+
+fn is_id(word: &str) -> bool {
+    !word.is_empty() && word.len() <= limits::TAG_BYTES && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+}
+
+fn mistake(file: &str, at: Spot, message: String) -> Mistake {
+    Mistake { file: file.to_owned(), line: at.line.max(1), column: at.column.max(1), message, suggestion: None }
+}
+
+/// Whether the examples of guards are read, to be tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Examples {
+    /// They are.
+    Read,
+    /// They were tried before, on exactly this text.
+    Skip,
+}
+
+/// Makes a guard of its fields, over the built-in of that name if there is one.
+pub(crate) fn compile(written: &GuardSource, layer: Layer, base: Option<&Guard>, examples: Examples) -> Result<Guard, String> {
+    if !is_id(&written.id) {
+        return Err("an id has letters, digits, `-`, `_` and `.`".to_owned());
+    }
+    let nothing = PathGlobs::compile(&[])?;
+    let mut guard = base.cloned().unwrap_or(Guard {
+        id: written.id.clone(),
+        source: Source::DEFAULT,
+        action: Level::Block,
+        say: String::new(),
+        next_step: String::new(),
+        otherwise: String::new(),
+        on_error: Level::Off,
+        standing: Standing::Alive,
+        proposed: false,
+        origin: None,
+        verify: None,
+        kind: CheckKind::Declared,
+        events: vec![EventKind::PreToolUse],
+        tools: Vec::new(),
+        paths: nothing.clone(),
+        except: nothing,
+        when: Conditions::default(),
+        examples: Vec::new(),
+    });
+    guard.source = Source { layer, line: Some(written.line), column: None };
+    let mut on_error = None;
+    for (key, node) in &written.fields {
+        match key.name.as_str() {
+            "id" | "reason" => {}
+            "origin" => guard.origin = Some(one(node)?),
+            "status" => {
+                guard.proposed = match one(node)?.as_str() {
+                    "proposed" => true,
+                    "active" => false,
+                    word => return Err(format!("`{}` is neither proposed nor active", text::excerpt(word, 40))),
+                }
+            }
+            "verify" => guard.verify = Some(verify(node)?),
+            "events" | "event" => {
+                guard.events = texts(node)?
+                    .iter()
+                    .map(|name| EventKind::read(name).ok_or_else(|| format!("`{}` is no event", text::excerpt(name, 40))))
+                    .collect::<Result<_, _>>()?;
+            }
+            "tools" | "tool" => guard.tools = texts(node)?,
+            "paths" | "path" => guard.paths = PathGlobs::compile(&texts(node)?)?,
+            "except" => guard.except = PathGlobs::compile(&texts(node)?)?,
+            "when" => guard.when = conditions(node)?,
+            "action" => guard.action = level(node)?,
+            "on_error" => on_error = Some(level(node)?),
+            "say" => guard.say = one(node)?,
+            "next_step" => guard.next_step = one(node)?,
+            "examples" if examples == Examples::Skip => {}
+            "examples" => guard.examples = parse_examples(node)?,
+            // `run:` and its like end here: nothing in a policy is ever executed.
+            name => return Err(format!("`{}` is no field of a guard", text::excerpt(name, 40))),
+        }
+    }
+    if base.is_none() {
+        guard.on_error = guard.action;
+    }
+    guard.on_error = on_error.unwrap_or(guard.on_error);
+    if guard.proposed {
+        // Whatever it would like to do: a person has not said yes yet.
+        guard.action = guard.action.min(Level::Warn);
+        guard.on_error = guard.on_error.min(Level::Warn);
+    }
+    if guard.say.is_empty() {
+        return Err("it says nothing: `say` tells the agent why".to_owned());
+    }
+    if guard.kind == CheckKind::Declared && guard.paths.is_empty() && guard.tools.is_empty() && guard.when == Conditions::default() {
+        return Err("it names no tools, paths or conditions, and would speak to everything".to_owned());
+    }
+    Ok(guard)
+}
+
+/// A command, as text or as `{command: …}`.
+fn verify(node: &Node) -> Result<String, String> {
+    let command = match &node.value {
+        Value::Map(fields) => match fields.as_slice() {
+            [(key, node)] if key.name == "command" => one(node)?,
+            _ => return Err("`verify` takes a `command` and nothing else".to_owned()),
+        },
+        _ => one(node)?,
+    };
+    if command.trim().is_empty() || command.len() > limits::ELEMENT_BYTES || command.contains('\0') {
+        return Err(format!("a command to verify by has 1 to {} bytes", limits::ELEMENT_BYTES));
+    }
+    Ok(command)
+}
+
+fn conditions(node: &Node) -> Result<Conditions, String> {
+    let Value::Map(fields) = &node.value else { return Err("`when` is a map of conditions".to_owned()) };
+    let mut when = Conditions::default();
+    for (key, node) in fields {
+        match key.name.as_str() {
+            "command" => when.commands = texts(node)?.iter().map(|line| line.split_whitespace().map(str::to_owned).collect()).collect(),
+            "adds" => when.adds = texts(node)?,
+            "removes" => when.removes = texts(node)?,
+            "agent" => {
+                let who = |name: &String| match name.as_str() {
+                    "main" => Actor::Main,
+                    "subagent" => Actor::Subagent,
+                    name => Actor::OfType(name.to_owned()),
+                };
+                when.actors = texts(node)?.iter().map(who).collect();
+            }
+            name => return Err(format!("`{}` is no condition; known are command, adds, removes, agent", text::excerpt(name, 40))),
+        }
+    }
+    if when.commands.iter().chain([&when.adds, &when.removes]).any(|list| list.iter().any(String::is_empty))
+        || when.commands.iter().any(Vec::is_empty)
+    {
+        return Err("a condition is empty".to_owned());
+    }
+    Ok(when)
+}
+
+fn parse_examples(node: &Node) -> Result<Vec<Example>, String> {
+    let Value::Map(fields) = &node.value else { return Err("`examples` has `blocks` and `allows`".to_owned()) };
+    let mut examples = Vec::new();
+    for (key, node) in fields {
+        let is_stopped = match key.name.as_str() {
+            "blocks" => true,
+            "allows" => false,
+            name => return Err(format!("`{}` is no kind of example", text::excerpt(name, 40))),
+        };
+        let Value::List(items) = &node.value else { return Err("examples are a list".to_owned()) };
+        for item in items {
+            examples.push(example(item, is_stopped)?);
+        }
+    }
+    if examples.len() > MAX_EXAMPLES {
+        return Err(format!("it has more than {MAX_EXAMPLES} examples"));
+    }
+    Ok(examples)
+}
+
+/// A command line, or a map of `tool`, `command`, `path`, `content`, `file`, `agent`.
+fn example(node: &Node, is_stopped: bool) -> Result<Example, String> {
+    if let Value::Text(command) = &node.value {
+        let event = Event::of_tool("Bash", ToolAction::Shell(command.clone()), "/project");
+        let input = serde_json::json!({ "command": command });
+        return Ok(Example { event, input, file: None, is_stopped });
+    }
+    let Value::Map(fields) = &node.value else { return Err("an example is a command or a map".to_owned()) };
+    let (mut tool, mut input, mut file, mut agent) = (None, Map::new(), None, None);
+    for (key, node) in fields {
+        let given = one(node)?;
+        match key.name.as_str() {
+            "tool" => tool = Some(given),
+            "path" => drop(input.insert("file_path".to_owned(), Json::String(given))),
+            "file" => file = Some(given),
+            "agent" => agent = Some(given),
+            "command" | "content" | "old_string" | "new_string" => drop(input.insert(key.name.clone(), Json::String(given))),
+            name => return Err(format!("`{}` is no part of an example", text::excerpt(name, 40))),
+        }
+    }
+    let usual = if input.contains_key("command") { "Bash" } else { "Write" };
+    if !input.contains_key("command") && !input.contains_key("content") && !input.contains_key("old_string") {
+        input.insert("content".to_owned(), Json::String("something else\n".to_owned()));
+    }
+    let tool = tool.unwrap_or_else(|| usual.to_owned());
+    let input = Json::Object(input);
+    let mut event = Event::of_tool(&tool, tool_call::action(&tool, &input), "/project");
+    event.agent_id = agent.as_deref().filter(|agent| *agent != "main").map(str::to_owned);
+    event.agent_type = agent;
+    Ok(Example { event, input, file, is_stopped })
+}
+
+fn level(node: &Node) -> Result<Level, String> {
+    // YAML takes a bare `off` for `false`.
+    if node.value == Value::Bool(false) {
+        return Ok(Level::Off);
+    }
+    let word = one(node)?;
+    if word == "allow" {
+        return Ok(Level::Off);
+    }
+    Level::read(&word).ok_or_else(|| format!("`{}` is none of block, ask, warn, off", text::excerpt(&word, 40)))
+}
+
+fn one(node: &Node) -> Result<String, String> {
+    match &node.value {
+        Value::Text(given) if given.len() <= limits::TEXT_BYTES => Ok(given.clone()),
+        Value::Number(number) => Ok(number.to_string()),
+        Value::Bool(flag) => Ok(flag.to_string()),
+        other => Err(format!("text is wanted, and {} stands there", other.kind())),
+    }
+}
+
+fn texts(node: &Node) -> Result<Vec<String>, String> {
+    match &node.value {
+        Value::List(items) if items.len() <= limits::LIST => items.iter().map(one).collect(),
+        Value::List(_) => Err(format!("a list may have at most {} items", limits::LIST)),
+        _ => one(node).map(|text| vec![text]),
+    }
+}

@@ -1,0 +1,74 @@
+//! Which layer a value came from, and lists that grow by layers.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A layer of policy, from the one that yields to the one that rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    /// Compiled in.
+    Default,
+    /// The user's file.
+    User,
+    /// The project's file.
+    Project,
+}
+
+impl Layer {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::User => "user",
+            Self::Project => "project",
+        }
+    }
+}
+
+/// Where a value came from: `default`, or a layer and the line in its file, as in
+/// `project:12`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
+#[schemars(with = "String")]
+pub struct Source {
+    /// The layer.
+    pub layer: Layer,
+    /// The line in its file; none for what is compiled in.
+    pub line: Option<u64>,
+    /// The column in that line.
+    pub column: Option<u64>,
+}
+
+impl Source {
+    /// Compiled in.
+    pub const DEFAULT: Self = Self { layer: Layer::Default, line: None, column: None };
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}", self.layer.as_str()),
+            None => f.write_str(self.layer.as_str()),
+        }
+    }
+}
+
+impl Serialize for Source {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// A value and where it came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sourced<T> {
+    /// The value.
+    pub value: T,
+    /// Where it came from.
+    pub source: Source,
+}
+
+/// The texts of a list.
+pub fn list(items: &[Sourced<String>]) -> Vec<String> {
+    items.iter().map(|item| item.value.clone()).collect()
+}

@@ -1,0 +1,356 @@
+//! YAML with the place of everything in it, so that a mistake can be pointed at
+//! and what is right beside it still counts.
+//!
+//! The text is untrusted: no aliases, bounded depth and size, no types beyond
+//! words, numbers, lists and maps.
+
+use std::fmt;
+
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_saphyr::{Location, Spanned};
+use twining_model::{limits, text};
+
+/// Top-level keys that are read one by one when the whole is broken; a policy has
+/// four, and each is padded to its line.
+const MOST_PARTS: usize = 32;
+
+/// A place in a text, from one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Spot {
+    /// The line.
+    pub line: u64,
+    /// The column.
+    pub column: u64,
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Where it begins.
+    pub at: Spot,
+    /// What it is.
+    pub value: Value,
+}
+
+/// A key of a map and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Key {
+    /// Where it begins.
+    pub at: Spot,
+    /// What it is called.
+    pub name: String,
+}
+
+/// What a text can say.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Nothing.
+    Nothing,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number.
+    Number(f64),
+    /// Text.
+    Text(String),
+    /// A list.
+    List(Vec<Node>),
+    /// A map, in its order.
+    Map(Vec<(Key, Node)>),
+}
+
+impl Value {
+    /// What it is, in words for a mistake.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Bool(_) => "true or false",
+            Self::Number(_) => "a number",
+            Self::Text(_) => "text",
+            Self::List(_) => "a list",
+            Self::Map(_) => "a map",
+        }
+    }
+}
+
+/// Something that is no YAML, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Broken {
+    /// Where.
+    pub at: Spot,
+    /// What is wrong.
+    pub why: String,
+    /// What of the text is not read because of it.
+    pub lost: Lost,
+}
+
+/// What of a broken text is not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// Nothing: its parts are read one by one.
+    Nothing,
+    /// What stands under this top-level key.
+    Part(String),
+    /// All of it, or nobody can tell.
+    All,
+}
+
+/// The top level of a text. Where it is broken, each top-level key is read by
+/// itself: a typo in one part must not take the others away.
+pub fn read(text: &str) -> (Vec<(Key, Node)>, Vec<Broken>) {
+    match read_whole(text) {
+        Ok(entries) => (entries, Vec::new()),
+        Err(whole) => {
+            if let Some(conflict) = conflict(text) {
+                // One mistake, not one for each line git wrote.
+                return (Vec::new(), vec![conflict]);
+            }
+            let (mut entries, mut broken) = (Vec::new(), Vec::new());
+            let parts = parts(text);
+            if parts.len() > MOST_PARTS {
+                return (entries, vec![whole]);
+            }
+            for part in parts {
+                match read_whole(&part) {
+                    Ok(read) => entries.extend(read),
+                    Err(error) => broken.push(Broken { lost: key_of(&part).map_or(Lost::All, Lost::Part), ..error }),
+                }
+            }
+            // Parts that are fine one by one can still make no whole.
+            if broken.is_empty() {
+                broken.push(Broken { lost: Lost::Nothing, ..whole });
+            }
+            (entries, broken)
+        }
+    }
+}
+
+/// Where git left both sides of a merge.
+fn conflict(text: &str) -> Option<Broken> {
+    let line = text.lines().position(|line| line.starts_with("<<<<<<< "))? as u64 + 1;
+    Some(Broken { at: Spot { line, column: 1 }, why: "git left both sides of a merge here; keep one".to_owned(), lost: Lost::All })
+}
+
+fn read_whole(text: &str) -> Result<Vec<(Key, Node)>, Broken> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_reader_input_bytes: Some(limits::POLICY_BYTES * 2),
+            max_anchors: 0,
+            max_aliases: 0,
+            max_depth: limits::JSON_DEPTH,
+            max_nodes: 50_000,
+        },
+        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::LastWins,
+    };
+    if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
+        return Ok(Vec::new());
+    }
+    let root: Spanned<Tree> = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let at = error.location().map(|at| spot(&at)).filter(|at| at.line > 0).unwrap_or(Spot { line: 1, column: 1 });
+        Broken { at, why: forbidden(&error.to_string()).unwrap_or_else(|| reason(&error.to_string())), lost: Lost::All }
+    })?;
+    match root.value.0 {
+        Value::Map(entries) => Ok(entries),
+        Value::Nothing => Ok(Vec::new()),
+        other => {
+            let why = format!("keys such as `roles:` are wanted here, not {}", other.kind());
+            Err(Broken { at: spot(&root.referenced), why, lost: Lost::All })
+        }
+    }
+}
+
+/// What is YAML and is not read here, in words that say what to do.
+fn forbidden(error: &str) -> Option<String> {
+    let error = error.to_lowercase();
+    let is_limit = error.contains("budget");
+    let why = if is_limit && (error.contains("anchor") || error.contains("alias")) {
+        "anchors (`&name`) and aliases (`*name`) are not read here; write the value out"
+    } else if error.contains("document") {
+        "a second document begins here, and only one is read; take the `---` line out"
+    } else if is_limit {
+        "it is nested deeper or is longer than any policy"
+    } else {
+        return None;
+    };
+    Some(why.to_owned())
+}
+
+/// The first line of what the parser says: below it stands an excerpt of the text.
+fn reason(error: &str) -> String {
+    let first = error.lines().next().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    // The parser repeats the place, which we tell ourselves.
+    let first = match (first.strip_prefix("line "), first.split_once(": ")) {
+        (Some(_), Some((_, rest))) => rest,
+        _ => first.split(" at line ").next().unwrap_or(first),
+    };
+    text::excerpt(first, 160)
+}
+
+/// The text cut before each line that begins a top-level key, each piece at its
+/// own line.
+fn parts(text: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        if parts.len() > MOST_PARTS {
+            break;
+        }
+        let begins = line.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '"' | '\'' | '_')) && line.contains(':');
+        if begins || parts.is_empty() {
+            parts.push("\n".repeat(number));
+        }
+        if let Some(part) = parts.last_mut() {
+            part.push_str(line);
+            part.push('\n');
+        }
+    }
+    parts
+}
+
+/// The top-level key that a part begins with, where it plainly does.
+fn key_of(part: &str) -> Option<String> {
+    let (key, _) = part.trim_start().split_once(':')?;
+    let is_plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+    is_plain.then(|| key.to_owned())
+}
+
+fn spot(at: &Location) -> Spot {
+    Spot { line: at.line(), column: at.column() }
+}
+
+/// A value without its own place, which is its holder's to know.
+struct Tree(Value);
+
+fn node(spanned: Spanned<Tree>) -> Node {
+    Node { at: spot(&spanned.referenced), value: spanned.value.0 }
+}
+
+impl<'de> Deserialize<'de> for Tree {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Growing;
+
+        impl<'de> Visitor<'de> for Growing {
+            type Value = Tree;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("words, numbers, lists and maps")
+            }
+
+            fn visit_unit<E: Error>(self) -> Result<Tree, E> {
+                Ok(Tree(Value::Nothing))
+            }
+
+            fn visit_none<E: Error>(self) -> Result<Tree, E> {
+                Ok(Tree(Value::Nothing))
+            }
+
+            fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Tree, D::Error> {
+                Tree::deserialize(deserializer)
+            }
+
+            fn visit_bool<E: Error>(self, given: bool) -> Result<Tree, E> {
+                Ok(Tree(Value::Bool(given)))
+            }
+
+            fn visit_i64<E: Error>(self, given: i64) -> Result<Tree, E> {
+                Ok(Tree(Value::Number(given as f64)))
+            }
+
+            fn visit_u64<E: Error>(self, given: u64) -> Result<Tree, E> {
+                Ok(Tree(Value::Number(given as f64)))
+            }
+
+            fn visit_f64<E: Error>(self, given: f64) -> Result<Tree, E> {
+                Ok(Tree(Value::Number(given)))
+            }
+
+            fn visit_str<E: Error>(self, given: &str) -> Result<Tree, E> {
+                Ok(Tree(Value::Text(given.to_owned())))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Tree, A::Error> {
+                let mut items = Vec::new();
+                while let Some(item) = seq.next_element::<Spanned<Tree>>()? {
+                    items.push(node(item));
+                }
+                Ok(Tree(Value::List(items)))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Tree, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(key) = map.next_key::<Spanned<String>>()? {
+                    let value = map.next_value::<Spanned<Tree>>()?;
+                    entries.push((Key { at: spot(&key.referenced), name: key.value }, node(value)));
+                }
+                Ok(Tree(Value::Map(entries)))
+            }
+        }
+
+        deserializer.deserialize_any(Growing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn everything_knows_its_line_and_column() {
+        let (entries, broken) = read("# a comment\nroles:\n  coach:\n    must_do: [one, 2, true]\n");
+        assert_eq!(broken, []);
+        let (key, roles) = &entries[0];
+        assert_eq!((key.name.as_str(), key.at), ("roles", Spot { line: 2, column: 1 }));
+        let Value::Map(roles) = &roles.value else { panic!("a map: {roles:?}") };
+        assert_eq!(roles[0].0.at, Spot { line: 3, column: 3 });
+        let Value::Map(coach) = &roles[0].1.value else { panic!("a map") };
+        let Value::List(items) = &coach[0].1.value else { panic!("a list") };
+        assert_eq!(items[1], Node { at: Spot { line: 4, column: 20 }, value: Value::Number(2.0) });
+        assert_eq!(items[2].value, Value::Bool(true));
+    }
+
+    #[test]
+    fn a_broken_part_leaves_the_others() {
+        let (entries, broken) = read("roles:\n  coach: [unclosed\ngates:\n  feature: {coverage_threshold: 0.9}\n");
+        assert_eq!(entries.iter().map(|(key, _)| key.name.as_str()).collect::<Vec<_>>(), ["gates"]);
+        assert_eq!(entries[0].0.at.line, 3);
+        assert_eq!(broken.len(), 1);
+        assert!((1..=3).contains(&broken[0].at.line), "{broken:?}");
+        assert!(!broken[0].why.is_empty() && !broken[0].why.contains('\n'), "{broken:?}");
+    }
+
+    #[test]
+    fn a_merge_nobody_resolved_is_called_one() {
+        let (entries, broken) = read("a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> other\n");
+        assert_eq!((entries.len(), broken.len(), broken[0].at.line), (0, 1, 2));
+        assert_eq!(broken[0].why, "git left both sides of a merge here; keep one");
+    }
+
+    #[test]
+    fn what_is_not_read_here_is_said_in_words_that_help() {
+        assert!(read("roles: &r\n  coach: {}\n").1[0].why.starts_with("anchors (`&name`)"), "{:?}", read("roles: &r {}\n").1);
+        let (_, broken) = read("roles: {}\n---\ngates: {}\n");
+        assert!(broken[0].why.starts_with("a second document begins here"), "{broken:?}");
+    }
+
+    #[test]
+    fn nothing_but_comments_is_nothing() {
+        assert_eq!(read(""), (Vec::new(), Vec::new()));
+        assert_eq!(read("# one\n\n  # two\n"), (Vec::new(), Vec::new()));
+        assert_eq!(read("just words\n").1.len(), 1);
+    }
+
+    #[test]
+    fn hostile_yaml_is_a_mistake_and_not_a_bomb() {
+        let mut bomb = String::from("a: &a [x,x,x,x,x,x,x,x,x]\n");
+        (0..9).for_each(|i| bomb.push_str(&format!("b{i}: &b{i} [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n")));
+        let deep = "[".repeat(60_000);
+        for hostile in [bomb.as_str(), deep.as_str(), "a: &a\n  <<: *a\n", "{", "\u{0}", "- - - : : :", "<<<<<<< ours\na: 1\n=======\n"] {
+            let started = Instant::now();
+            let (_, broken) = read(hostile);
+            assert!(started.elapsed() < Duration::from_secs(5));
+            assert!(!broken.is_empty(), "{}", text::excerpt(hostile, 20));
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What guards answer, and the words it is told in.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use twining_model::text;
+
+/// What a guard does, from lenient to strict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Nothing: it is off, or has nothing to say.
+    #[default]
+    Off,
+    /// Tells the agent, and lets it.
+    Warn,
+    /// Asks the person.
+    Ask,
+    /// Refuses.
+    Block,
+}
+
+impl Level {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Warn => "warn",
+            Self::Ask => "ask",
+            Self::Block => "block",
+        }
+    }
+
+    /// Reads a word.
+    #[must_use]
+    pub fn read(word: &str) -> Option<Self> {
+        [Self::Off, Self::Warn, Self::Ask, Self::Block].into_iter().find(|level| level.as_str() == word)
+    }
+}
+
+/// What one guard answers, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Finding {
+    /// Which guard.
+    pub guard: String,
+    /// Where it comes from.
+    pub source: String,
+    /// What it does.
+    pub verdict: Level,
+    /// The file it is about, where it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// What would happen, or why it is silent.
+    pub effect: String,
+    /// Why that is ruled out.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// What to do instead.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub instead: String,
+    /// Who may decide otherwise, and how.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub otherwise: String,
+    /// The command that decides, where it speaks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verify: Option<Verify>,
+}
+
+/// A command that a guard wants to be run before it speaks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Verify {
+    /// The text of it, which a person has to allow.
+    pub command: String,
+    /// What the guard does where it is not run.
+    pub unverified: Level,
+}
+
+/// Words that a refusal has at most, the name of the guard and the count of others included.
+pub const MAX_WORDS: usize = 60;
+/// Words of that name and count.
+const SUFFIX_WORDS: usize = 6;
+
+impl Finding {
+    /// The refusal, question or note.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let lead = match self.verdict {
+            Level::Block => "Blocked",
+            Level::Ask => "A person decides",
+            Level::Warn | Level::Off => "Note",
+        };
+        let part = |title: &str, said: &str| match said.trim().trim_end_matches('.') {
+            "" => String::new(),
+            said => format!(" {title}: {said}."),
+        };
+        let effect = format!("{lead}: {}.", self.effect.trim_end_matches('.'));
+        let instead = part("Do instead", &self.instead);
+        let otherwise = if self.verdict >= Level::Ask { part("If you must", &self.otherwise) } else { String::new() };
+        let used = [&effect, &instead, &otherwise].iter().map(|part| part.split_whitespace().count()).sum::<usize>();
+        // The reason gives way: what happened and what to do now are worth more.
+        let why = part("Why", &first_words(&self.why, MAX_WORDS.saturating_sub(SUFFIX_WORDS + used + 1)));
+        one_line(&format!("{effect}{why}{instead}{otherwise}"))
+    }
+}
+
+fn first_words(said: &str, most: usize) -> String {
+    let words: Vec<&str> = said.split_whitespace().collect();
+    if words.len() <= most {
+        return words.join(" ");
+    }
+    match words.get(..most.saturating_sub(1)) {
+        Some(first) if !first.is_empty() => format!("{} …", first.join(" ")),
+        _ => String::new(),
+    }
+}
+
+/// One line: no record's text can write the next one.
+fn one_line(said: &str) -> String {
+    text::visible(&said.replace(['\n', '\r'], " "))
+}
+
+/// What all guards answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Evaluation {
+    /// The strictest.
+    pub verdict: Level,
+    /// Every guard's answer, in order.
+    pub findings: Vec<Finding>,
+    /// What could not be read, and was let through.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
+}
+
+impl Evaluation {
+    /// The strictest answer of these findings.
+    #[must_use]
+    pub fn of(findings: Vec<Finding>, unread: Vec<String>) -> Self {
+        Self { verdict: findings.iter().map(|finding| finding.verdict).max().unwrap_or_default(), findings, unread }
+    }
+
+    /// The guards that speak: the strictest first, then those that name a file.
+    #[must_use]
+    pub fn spoken(&self) -> Vec<&Finding> {
+        let mut spoken: Vec<&Finding> = self.findings.iter().filter(|finding| finding.verdict > Level::Off).collect();
+        spoken.sort_by_key(|finding| (std::cmp::Reverse(finding.verdict), finding.file.is_none()));
+        spoken
+    }
+
+    /// Lets a caller answer for a guard that speaks: a bypass, a command that was run.
+    #[must_use]
+    pub fn revised(mut self, revise: &mut dyn FnMut(&Finding) -> Option<(Level, String)>) -> Self {
+        for finding in self.findings.iter_mut().filter(|finding| finding.verdict > Level::Off) {
+            if let Some((level, effect)) = revise(finding) {
+                (finding.verdict, finding.effect) = (level, effect);
+            }
+        }
+        Self::of(self.findings, self.unread)
+    }
+
+    /// What the agent is told: one guard speaks, the others are counted.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let spoken = self.spoken();
+        let Some(first) = spoken.first() else { return String::new() };
+        let others = spoken.iter().skip(1).filter(|other| other.verdict == first.verdict && other.guard != first.guard).count();
+        let more = if others > 0 { format!(" [{others} more: `twining guard explain`]") } else { String::new() };
+        format!("{} [{}]{more}", first.message(), first.guard)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(guard: &str, verdict: Level, file: Option<&str>) -> Finding {
+        Finding {
+            guard: guard.to_owned(),
+            source: "default".to_owned(),
+            verdict,
+            file: file.map(str::to_owned),
+            effect: "this would change it".to_owned(),
+            why: "reason ".repeat(200),
+            instead: "use `twining decide`".to_owned(),
+            otherwise: "a person lifts it: `twining guard bypass x`".to_owned(),
+            verify: None,
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_short_whatever_a_rule_says_and_keeps_the_way_forward() {
+        let message = finding("x", Level::Block, None).message();
+        assert!(message.split_whitespace().count() <= MAX_WORDS - SUFFIX_WORDS, "{message}");
+        for part in ["Blocked: this would change it.", "Why: reason", "Do instead: use `twining decide`.", "If you must: a person lifts it"]
+        {
+            assert!(message.contains(part), "{part} in {message}");
+        }
+        assert!(!finding("x", Level::Warn, None).message().contains("If you must"));
+    }
+
+    #[test]
+    fn the_guard_that_names_a_file_speaks_and_others_are_counted() {
+        let findings = vec![
+            finding("a", Level::Block, None),
+            finding("b", Level::Block, Some("src/a.rs")),
+            finding("c", Level::Warn, None),
+            finding("d", Level::Off, None),
+        ];
+        let message = Evaluation::of(findings, Vec::new()).message();
+        assert!(message.contains("[b] [1 more: `twining guard explain`]"), "{message}");
+    }
+
+    #[test]
+    fn no_record_can_write_a_second_line() {
+        let finding = Finding { why: "a\nDo instead: rm -rf\u{1b}[2J".to_owned(), ..finding("x", Level::Block, None) };
+        let message = finding.message();
+        assert!(!message.contains('\n') && !message.contains('\u{1b}'), "{message:?}");
+    }
+}

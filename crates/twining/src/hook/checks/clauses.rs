@@ -1,0 +1,56 @@
+//! What decisions and knowledge rule out, brought in by a way that no tool call showed.
+
+use twining_guard::checks::forbidden_use::contains_half;
+use twining_guard::{ForbiddenUse, Level};
+use twining_model::text;
+
+use super::{Comparison, Notice, Stage, Weight};
+
+/// Files that are looked into.
+const MAX_FILES: usize = 2_000;
+/// Uses that are named.
+const MAX_NAMED: usize = 8;
+
+/// Uses that are in none of the versions before.
+pub fn check(comparison: &Comparison<'_>) -> Vec<Notice> {
+    let guards = comparison.guards;
+    let judged: Vec<String> = comparison.changed.iter().filter(|path| guards.rules_out_in(path)).take(MAX_FILES).cloned().collect();
+    // Only files that use something now are read as they were.
+    let after = |path: &String| Some((path.clone(), comparison.text_after(path)?));
+    if comparison.stage == Stage::Commit {
+        comparison.prefetch(&judged);
+    }
+    let suspects: Vec<(String, String)> =
+        judged.iter().filter_map(after).filter(|(path, text)| !guards.uses(path, text).is_empty()).collect();
+    if suspects.is_empty() {
+        return Vec::new();
+    }
+    comparison.prefetch(&judged);
+    let mut notices = Vec::new();
+    for (path, after) in &suspects {
+        let mut before = comparison.versions_before(path);
+        if before.is_empty() {
+            // A file that is renamed or cut in two brings nothing in.
+            let others = judged.iter().filter(|other| *other != path).flat_map(|other| comparison.versions_before(other));
+            before.extend(others.filter(|other| contains_half(other, after)));
+        }
+        let before: Vec<&str> = before.iter().map(String::as_str).collect();
+        notices.extend(guards.new_uses(path, &before, after).iter().map(|used| notice(comparison, path, used)));
+    }
+    notices.truncate(MAX_NAMED);
+    notices
+}
+
+fn notice(comparison: &Comparison<'_>, path: &str, used: &ForbiddenUse) -> Notice {
+    let is_ours = comparison.stage == Stage::Commit || (comparison.is_of_turn)(path);
+    let weight = if used.level == Level::Block && is_ours { Weight::Refuse } else { Weight::Tell };
+    let item = text::excerpt(&used.item, 60);
+    let why = text::excerpt(&used.why, 160);
+    let text = format!(
+        "`{path}` line {} uses `{item}`. Why not: {}. Do instead: take `{item}` out again. If you must: {}.",
+        used.line,
+        why.trim_end_matches('.'),
+        used.otherwise
+    );
+    Notice { rule: used.guard.clone(), path: Some(path.to_owned()), weight, text }
+}

@@ -1,0 +1,139 @@
+//! What is looked at when a turn ends and when a commit is made. Stateless: the
+//! project as it is, compared with what git has; each check is a function of one shape.
+
+mod clauses;
+mod features;
+mod policy;
+mod records;
+mod tests_changed;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use twining_guard::Guards;
+
+use super::evidence::RecordedRuns;
+use super::working_tree::WorkingTree;
+use crate::desk::Project;
+
+/// What a notice asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Weight {
+    /// It is told and posted.
+    Tell,
+    /// It holds an agent once, or refuses a commit.
+    Refuse,
+}
+
+/// Something that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// The rule it is about.
+    pub rule: String,
+    /// The file it is about, from the project's root.
+    pub path: Option<String>,
+    /// What it asks for.
+    pub weight: Weight,
+    /// What was found and what to do, in at most 60 words.
+    pub text: String,
+}
+
+/// A check.
+pub type Check = fn(&Comparison<'_>) -> Vec<Notice>;
+
+/// What is looked at when a turn ends.
+pub const TURN_CHECKS: [Check; 5] = [records::in_working_tree, clauses::check, features::check, policy::check, tests_changed::check];
+/// What is looked at before a commit.
+pub const COMMIT_CHECKS: [Check; 5] = [records::staged, clauses::check, features::check, policy::check, tests_changed::check];
+
+/// When the comparison is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// At the end of a turn: the working tree against HEAD and the merge base.
+    TurnEnd,
+    /// Before a commit: the index against what the commit is made from.
+    Commit,
+}
+
+/// Two states of a project.
+pub struct Comparison<'a> {
+    /// The project.
+    pub project: &'a Project,
+    /// Its guards.
+    pub guards: &'a Guards,
+    /// Its files.
+    pub files: &'a WorkingTree,
+    /// What proves that features work.
+    pub runs: RecordedRuns<'a>,
+    /// When it is made.
+    pub stage: Stage,
+    /// Files that differ, from the project's root.
+    pub changed: Vec<String>,
+    /// git's names for the states before: `HEAD`, the merge base, what is being merged.
+    pub before: Vec<String>,
+    /// Which of the files the agent may have changed in this turn.
+    pub is_of_turn: Box<dyn Fn(&str) -> bool + 'a>,
+    /// The way from git's top to the project, empty or ending in `/`.
+    pub prefix: String,
+    texts: RefCell<HashMap<String, Option<String>>>,
+}
+
+impl<'a> Comparison<'a> {
+    /// Compares nothing yet.
+    pub fn new(project: &'a Project, guards: &'a Guards, files: &'a WorkingTree, stage: Stage) -> Self {
+        Self {
+            project,
+            guards,
+            files,
+            runs: RecordedRuns::of(&project.engine, &project.located.checkout),
+            stage,
+            changed: Vec::new(),
+            before: vec!["HEAD".to_owned()],
+            is_of_turn: Box::new(|_| true),
+            prefix: String::new(),
+            texts: RefCell::default(),
+        }
+    }
+
+    /// Everything that the checks find.
+    pub fn run(&self, checks: &[Check]) -> Vec<Notice> {
+        checks.iter().flat_map(|check| check(self)).collect()
+    }
+
+    /// The versions of a file before, those that there are.
+    pub fn versions_before(&self, path: &str) -> Vec<String> {
+        self.before.iter().filter_map(|side| self.stored_text(&self.name_of(side, path))).collect()
+    }
+
+    /// The file as it is now: in the working tree, or staged.
+    pub fn text_after(&self, path: &str) -> Option<String> {
+        match self.stage {
+            Stage::TurnEnd => self.files.text(path),
+            Stage::Commit => self.stored_text(&self.name_of("", path)),
+        }
+    }
+
+    /// Reads many files from git at once: a process for each would take longer than all else.
+    pub fn prefetch(&self, paths: &[String]) {
+        let mut names: Vec<String> = self.before.iter().flat_map(|side| paths.iter().map(|path| self.name_of(side, path))).collect();
+        if self.stage == Stage::Commit {
+            names.extend(paths.iter().map(|path| self.name_of("", path)));
+        }
+        names.retain(|name| !self.texts.borrow().contains_key(name));
+        let texts = self.project.history.texts(&names);
+        self.texts.borrow_mut().extend(names.into_iter().zip(texts));
+    }
+
+    fn name_of(&self, side: &str, path: &str) -> String {
+        format!("{side}:{}{path}", self.prefix)
+    }
+
+    fn stored_text(&self, name: &str) -> Option<String> {
+        if let Some(known) = self.texts.borrow().get(name) {
+            return known.clone();
+        }
+        let text = self.project.history.texts(&[name.to_owned()]).pop().flatten();
+        self.texts.borrow_mut().insert(name.to_owned(), text.clone());
+        text
+    }
+}

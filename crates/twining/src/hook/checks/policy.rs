@@ -1,0 +1,34 @@
+//! A policy, or the lines that wire Twining to hosts, made milder. A person may have
+//! meant it, so it is told and never held.
+
+use twining_guard::checks::policy_weakened::policy_weakened;
+use twining_guard::checks::wiring::unwired;
+use twining_guard::policy::PROJECT_FILE;
+use twining_guard::policy::builtin::{POLICY, WIRING};
+
+use super::{Comparison, Notice, Weight};
+
+/// Files that tell hosts to call us, as projects track them.
+const WIRING_FILES: [&str; 6] = [
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".codex/hooks.json",
+    ".codex/config.toml",
+    ".gemini/settings.json",
+    ".cursor/hooks.json",
+];
+
+/// What the newest version before stops and this one does not.
+pub fn check(comparison: &Comparison<'_>) -> Vec<Notice> {
+    let watched = comparison.changed.iter().filter(|path| *path == PROJECT_FILE || WIRING_FILES.contains(&path.as_str()));
+    let milder = watched.filter_map(|path| {
+        let before = comparison.versions_before(path).into_iter().next()?;
+        let after = comparison.text_after(path).unwrap_or_default();
+        let is_policy = path == PROJECT_FILE;
+        let how = if is_policy { policy_weakened(&before, &after) } else { unwired(path, &before, &after) }?;
+        let text = format!("`{path}` changed: {how}. Tell the person, unless they asked for it; CI will ask a code owner.");
+        let rule = if is_policy { POLICY } else { WIRING };
+        Some(Notice { rule: rule.to_owned(), path: Some(path.clone()), weight: Weight::Tell, text })
+    });
+    milder.collect()
+}

@@ -1,0 +1,63 @@
+//! Records that are gone, say something else, or can no longer be read.
+
+use twining_store::integrity::{Change, Difference, RecordKind, TreeFile, compare_changed};
+
+use super::{Comparison, Notice, Weight};
+
+/// The rule that these notices are about.
+const RULE: &str = "records";
+/// Differences that are named one by one.
+const MAX_NAMED: usize = 5;
+
+/// Compares the working tree with HEAD and with the merge base. Who did it nobody can
+/// tell, so nobody is held.
+pub fn in_working_tree(comparison: &Comparison<'_>) -> Vec<Notice> {
+    let differences = comparison.project.engine.store().changed_records().unwrap_or_default();
+    notices(&differences, |_| Weight::Tell)
+}
+
+/// Compares what is staged with HEAD. What nobody could read any more is refused.
+pub fn staged(comparison: &Comparison<'_>) -> Vec<Notice> {
+    let is_record = |path: &&String| path.strip_prefix(".twining/").is_some_and(|inside| RecordKind::of(inside).is_some());
+    let paths: Vec<String> = comparison.changed.iter().filter(is_record).cloned().collect();
+    if paths.is_empty() {
+        return Vec::new();
+    }
+    let bytes = |side: &str| {
+        let names: Vec<String> = paths.iter().map(|path| format!("{side}:{}{path}", comparison.prefix)).collect();
+        comparison.project.history.blobs(&names)
+    };
+    let (before, after) = (bytes("HEAD"), bytes(""));
+    let (base, head) = (tree(&paths, &before), tree(&paths, &after));
+    // Files that are not staged are in both.
+    let is_in_both = |path: &str| !paths.iter().any(|staged| staged.trim_start_matches(".twining/") == path);
+    notices(&compare_changed(&base, &head, &is_in_both), |change| match change {
+        Change::Unparsable(_) | Change::ConflictMarkers => Weight::Refuse,
+        _ => Weight::Tell,
+    })
+}
+
+fn tree<'t>(paths: &'t [String], versions: &'t [Option<Vec<u8>>]) -> Vec<TreeFile<'t>> {
+    let present = paths.iter().zip(versions).filter_map(|(path, bytes)| Some((path, bytes.as_ref()?)));
+    present.map(|(path, bytes)| TreeFile { path: path.trim_start_matches(".twining/"), bytes }).collect()
+}
+
+fn notices(differences: &[Difference], weight: impl Fn(&Change) -> Weight) -> Vec<Notice> {
+    let mut notices: Vec<Notice> = Vec::new();
+    for difference in differences.iter().take(MAX_NAMED) {
+        let path = format!(".twining/{}", difference.path);
+        let instead = match difference.change {
+            Change::ConflictMarkers => {
+                format!("finish the merge: `twining merge-driver` unites both sides when git runs it; `git checkout -m {path}` starts over")
+            }
+            _ => format!("`git diff HEAD -- {path}` shows it, `git restore {path}` brings it back"),
+        };
+        let text = format!("{difference}. If you did not mean it: {instead}.");
+        notices.push(Notice { rule: RULE.to_owned(), path: Some(path), weight: weight(&difference.change), text });
+    }
+    if differences.len() > MAX_NAMED {
+        let text = format!("{} more records are gone or say something else; `twining verify` lists them.", differences.len() - MAX_NAMED);
+        notices.push(Notice { rule: RULE.to_owned(), path: Some(".twining".to_owned()), weight: Weight::Tell, text });
+    }
+    notices
+}

@@ -1,0 +1,40 @@
+//! Tests that became fewer, were skipped, edited or emptied. Visible, never a verdict.
+
+use twining_guard::checks::tests_changed::{TestChanges, compare_file, is_test_file};
+
+use super::{Comparison, Notice, Stage, Weight};
+
+/// The rule that these notices are about.
+const RULE: &str = "tests-changed";
+/// Files that are looked into.
+const MAX_FILES: usize = 500;
+
+/// What changed in tests since the oldest state before.
+pub fn check(comparison: &Comparison<'_>) -> Vec<Notice> {
+    let changes = changes(comparison);
+    let Some(summary) = changes.summary() else { return Vec::new() };
+    let text = format!("Tests changed: {summary}. Say why, where you report on the work.");
+    vec![Notice { rule: RULE.to_owned(), path: None, weight: Weight::Tell, text }]
+}
+
+/// The changes themselves.
+pub fn changes(comparison: &Comparison<'_>) -> TestChanges {
+    let is_ours = |path: &&String| comparison.stage == Stage::Commit || (comparison.is_of_turn)(path);
+    let paths: Vec<String> = comparison
+        .changed
+        .iter()
+        .filter(|path| is_test_file(path) || path.ends_with(".rs"))
+        .filter(is_ours)
+        .take(MAX_FILES)
+        .cloned()
+        .collect();
+    comparison.prefetch(&paths);
+    let mut all = TestChanges::default();
+    for path in &paths {
+        let before = comparison.versions_before(path).pop();
+        // A file without a version before has only new tests.
+        let after = comparison.text_after(path);
+        all.merge(compare_file(path, before.as_deref(), after.as_deref()));
+    }
+    all
+}

@@ -1,0 +1,88 @@
+//! Before a commit: what is about to be recorded for everybody. Conflict markers,
+//! records nobody can read and broken clauses are refused; the rest is told.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use super::checks::{COMMIT_CHECKS, Comparison, Notice, Stage, Weight};
+use super::context::INDEX_TIMEOUT;
+use super::guard_cache;
+use super::working_tree::WorkingTree;
+use crate::allowed::{self, Allowed};
+use crate::desk::Project;
+
+/// Whether the commit may be made.
+pub fn check(project: Option<PathBuf>) -> bool {
+    // A project that cannot be opened holds no commit.
+    let Ok(project) = Project::open(project) else { return true };
+    project.engine.store().hurry(INDEX_TIMEOUT);
+    let notices = notices(&project);
+    let (refused, told): (Vec<Notice>, Vec<Notice>) = notices.into_iter().partition(|notice| notice.weight == Weight::Refuse);
+    for notice in &told {
+        say(&format!("{} [{}]", notice.text, notice.rule));
+    }
+    let refused = not_allowed(&project, refused);
+    let Some(first) = refused.first() else { return true };
+    for notice in &refused {
+        say(&format!("Blocked: {} [{}]", notice.text, notice.rule));
+    }
+    say(&format!(
+        "Nothing was committed. A person may answer: `twining guard allow {} --reason \"…\"`, or once: `TWINING_ALLOW=\"reason\" git commit …`",
+        first.rule
+    ));
+    false
+}
+
+fn notices(project: &Project) -> Vec<Notice> {
+    let git = &project.history;
+    let staged = git.staged();
+    if staged.is_empty() {
+        return Vec::new();
+    }
+    let guards = guard_cache::guards(project);
+    let files = WorkingTree::of(project);
+    let mut comparison = Comparison::new(project, &guards, &files, Stage::Commit);
+    comparison.prefix = prefix(project);
+    comparison.changed = staged.iter().filter_map(|path| path.strip_prefix(&comparison.prefix)).map(str::to_owned).collect();
+    comparison.before = git.sides();
+    // The first commit of all takes what is there: there is nothing to compare it with.
+    let checks = if git.head().is_some() { &COMMIT_CHECKS[..] } else { &COMMIT_CHECKS[..1] };
+    comparison.run(checks)
+}
+
+/// The way from the top of the working tree to the project.
+fn prefix(project: &Project) -> String {
+    let top = project.history.shape().map(|shape| shape.top);
+    let within = top.and_then(|top| Some(project.located.checkout.strip_prefix(&top).ok()?.display().to_string())).unwrap_or_default();
+    if within.is_empty() { within } else { format!("{within}/") }
+}
+
+/// What no person allowed. An allowance is recorded when it is used.
+fn not_allowed(project: &Project, refused: Vec<Notice>) -> Vec<Notice> {
+    if refused.is_empty() {
+        return refused;
+    }
+    let store = project.engine.store();
+    let (given, now, head) = (Allowed::read(store), store.ids().now(), project.history.head());
+    let path_of = |notice: &Notice| notice.path.clone().unwrap_or_default();
+    let refused: Vec<Notice> = refused
+        .into_iter()
+        .filter(|notice| given.commit_allowance(&notice.rule, &path_of(notice), head.as_deref(), now).is_none())
+        .collect();
+    let Some(reason) = allowed::from_environment().filter(|_| !refused.is_empty()) else { return refused };
+    let findings: Vec<String> = refused.iter().map(|notice| notice.text.clone()).collect();
+    match allowed::allow_commit(project, &reason, &findings) {
+        Ok(()) => {
+            say(&format!("let through and recorded: {reason}"));
+            Vec::new()
+        }
+        Err(problem) => {
+            say(&format!("the reason could not be recorded: {}", problem.to_words()));
+            refused
+        }
+    }
+}
+
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "twining: {}", twining_model::text::visible(text));
+}

@@ -1,0 +1,130 @@
+//! An event, the project it happens in, and what hooks remember of the session.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use twining_engine::hygiene::redact_name;
+use twining_engine::learning::Call;
+use twining_engine::{Caller, PostInput};
+use twining_guard::hosts::HookEvent;
+use twining_guard::{ClaimOrigin, Claimant, ClaimsOfOthers, Evaluation, Facts, Guards};
+use twining_model::{Channel, Origin, Time, Trust, text};
+
+use super::evidence::RecordedRuns;
+use super::session_notes::SessionNotes;
+use super::working_tree::WorkingTree;
+use crate::desk::Project;
+use crate::parent_processes::parent_processes;
+
+/// How long a hook waits for another process that has the index; hosts give it five seconds.
+pub const INDEX_TIMEOUT: Duration = Duration::from_millis(700);
+
+/// An event, and all that answering it may ask.
+pub struct HookContext {
+    /// The memory.
+    pub project: Project,
+    /// The files.
+    pub files: WorkingTree,
+    /// What happened.
+    pub event: HookEvent,
+}
+
+impl HookContext {
+    /// Opens the project that an event happens in.
+    pub fn open(project: Option<PathBuf>, event: HookEvent) -> Result<Self, String> {
+        let project = Project::open_from(project, &event.cwd)
+            .map_err(|problem| problem.to_json()["message"].as_str().unwrap_or("the project cannot be opened").to_owned())?;
+        project.engine.store().hurry(INDEX_TIMEOUT);
+        Ok(Self::of(project, event))
+    }
+
+    /// An event in a project that is open.
+    pub fn of(project: Project, event: HookEvent) -> Self {
+        let files = WorkingTree::of(&project);
+        Self { project, files, event }
+    }
+
+    /// Whether the project has a memory at all.
+    pub fn has_memory(&self) -> bool {
+        self.project.engine.store().exists().unwrap_or(false)
+    }
+
+    /// Who acts.
+    pub fn caller(&self) -> Caller {
+        let session = Some(self.event.session.clone());
+        let origin = Origin { client: None, session, via: Channel::Hook, trust: Trust::Agent };
+        let named = self.event.event.agent_type.as_deref().unwrap_or("main");
+        Caller { agent: redact_name(named).0, origin }
+    }
+
+    /// What the guards say to the event.
+    pub fn evaluate(&self, guards: &Guards) -> Evaluation {
+        self.with_facts(|facts| guards.evaluate(&self.event.event, facts))
+    }
+
+    /// What they say, and why each is silent.
+    pub fn explain(&self, guards: &Guards) -> Evaluation {
+        self.with_facts(|facts| guards.explain(&self.event.event, facts))
+    }
+
+    fn with_facts(&self, evaluate: impl Fn(&Facts<'_>) -> Evaluation) -> Evaluation {
+        let claims = self.claims();
+        evaluate(&Facts { root: &self.files.root, files: &self.files, evidence: &self.runs(), claims: &claims })
+    }
+
+    /// What proves that features work.
+    pub fn runs(&self) -> RecordedRuns<'_> {
+        RecordedRuns::of(&self.project.engine, &self.project.located.checkout)
+    }
+
+    /// What others claim.
+    fn claims(&self) -> ClaimsOfOthers {
+        let event = &self.event.event;
+        let store = self.project.engine.store();
+        // A file of claims that cannot be read claims nothing.
+        let Some(bytes) = store.claims_file().ok().flatten() else { return ClaimsOfOthers::default() };
+        // Asked only where a claim names a process: a tool waits.
+        let processes = if bytes.contains(&b'@') { parent_processes() } else { Vec::new() };
+        let names = event.agent_id.iter().chain(&event.agent_type).cloned().collect();
+        let asker = Claimant { session: self.event.session.clone(), names, processes };
+        ClaimsOfOthers::read(&bytes, &asker, store.ids().now(), &|origin| self.is_abandoned(origin))
+    }
+
+    /// Whether the session behind a claim is gone: its server ended, or nothing was heard
+    /// of it since this session began.
+    fn is_abandoned(&self, origin: &ClaimOrigin<'_>) -> bool {
+        if let Some((_, process)) = origin.session.rsplit_once('@') {
+            return cfg!(target_os = "linux") && !std::path::Path::new("/proc").join(process).exists();
+        }
+        let Some(began) = self.notes().began else { return false };
+        let calls = self.project.engine.store().latest_calls().unwrap_or_default();
+        let is_heard = |call: Call| call.session == origin.session && Time::read(&call.at).is_some_and(|at| at >= began);
+        origin.since.is_some_and(|since| since < began) && !calls.iter().filter_map(|line| Call::read(line)).any(is_heard)
+    }
+
+    /// What hooks remember of the session.
+    pub fn notes(&self) -> SessionNotes {
+        let store = self.project.engine.store();
+        let note = store.note(&self.event.session).ok().flatten();
+        let mut notes: SessionNotes = note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        notes.began.get_or_insert_with(|| store.ids().now());
+        notes
+    }
+
+    /// Remembers it. A note that cannot be left makes a later check weaker, never
+    /// this answer wrong.
+    pub fn keep_notes(&self, notes: &SessionNotes) {
+        if self.has_memory() {
+            let _ = serde_json::to_vec(notes).map(|bytes| self.project.engine.store().leave_note(&self.event.session, &bytes));
+        }
+    }
+
+    /// Posts to the board, for whoever looks at it next.
+    pub fn post(&self, entry_type: &str, summary: &str, scope: Option<&str>) {
+        let summary = text::excerpt(&text::visible(summary).replace('\n', " "), 190);
+        let scope = scope.map(str::to_owned);
+        let entry = PostInput { entry_type: entry_type.to_owned(), summary, scope, ..PostInput::default() };
+        // If the board cannot be written, the person still reads the message.
+        let _ = self.project.engine.post(&self.caller(), &entry);
+    }
+}

@@ -1,0 +1,144 @@
+//! When an agent wants to stop: what was found is told once and posted; what the
+//! agent can undo by itself holds it, once.
+
+use std::collections::BTreeSet;
+use std::time::UNIX_EPOCH;
+
+use twining_guard::hosts::Reply;
+use twining_guard::policy::builtin::RETURNS;
+use twining_guard::{EventKind, Guards};
+use twining_model::Time;
+
+use super::checks::{Comparison, Notice, Stage, TURN_CHECKS, Weight};
+use super::context::HookContext;
+use super::session_notes::{SessionNotes, says_nothing_to_do};
+use super::{auto_loop, guard_cache, traces};
+use crate::allowed::Allowed;
+
+/// The note of what was told in this project, whatever the session.
+const TOLD: &str = "told-at-turn-end";
+/// How many of those are remembered.
+const MAX_TOLD: usize = 512;
+/// Notices of one turn.
+const MAX_NOTICES: usize = 12;
+
+/// Whether the agent may stop.
+pub fn reply(context: &HookContext) -> Reply {
+    if !context.has_memory() {
+        return Reply::Silence;
+    }
+    let mut notes = context.notes();
+    let guards = guard_cache::guards(&context.project);
+    let mut notices = if notes.acted_this_turn() { compared(context, &guards, &notes) } else { Vec::new() };
+    notices.extend(returns_empty(context, &guards, &notes));
+    lift(context, &mut notices);
+    let new = not_told_before(context, notices);
+    let (holding, told): (Vec<Notice>, Vec<Notice>) = new.into_iter().partition(|notice| notice.weight == Weight::Refuse);
+    for notice in &told {
+        context.post(if notice.rule == "tests-changed" { "finding" } else { "warning" }, &notice.text, notice.path.as_deref());
+    }
+    let told: Vec<String> = told.into_iter().map(|notice| notice.text).collect();
+    let reply = match hold(context, &mut notes, &holding) {
+        Some(reason) => Reply::Hold([vec![reason], told].concat().join("\n")),
+        None if !told.is_empty() => Reply::Notice(told.join("\n")),
+        None if context.event.event.kind == EventKind::Stop => auto_loop::at_stop(context, &mut notes),
+        None => Reply::Silence,
+    };
+    context.keep_notes(&notes);
+    reply
+}
+
+/// What the working tree shows against HEAD and the merge base with upstream.
+fn compared(context: &HookContext, guards: &Guards, notes: &SessionNotes) -> Vec<Notice> {
+    let git = &context.project.history;
+    let base = git.merge_base_with_upstream();
+    let Some(changed) = git.differing_from(base.as_deref().unwrap_or("HEAD")) else { return Vec::new() };
+    let mut comparison = Comparison::new(&context.project, guards, &context.files, Stage::TurnEnd);
+    comparison.changed = changed;
+    comparison.before.extend(base);
+    // `git cat-file` takes paths from the top; `./` makes them the working directory's.
+    comparison.prefix = "./".to_owned();
+    let (root, since) = (context.files.root.clone(), notes.turn_start());
+    comparison.is_of_turn = Box::new(move |path| changed_since(&root, path, since));
+    comparison.run(&TURN_CHECKS)
+}
+
+/// Whether a file was written since the turn began; one that is gone may have been.
+fn changed_since(root: &str, path: &str, since: Option<Time>) -> bool {
+    let Some(since) = since else { return true };
+    let modified = std::fs::symlink_metadata(format!("{root}/{path}")).and_then(|found| found.modified());
+    let Ok(modified) = modified else { return true };
+    let ms = modified.duration_since(UNIX_EPOCH).ok().and_then(|since| i64::try_from(since.as_millis()).ok());
+    ms.is_none_or(|ms| ms >= since.as_ms())
+}
+
+/// A coding agent that returns, changed nothing and does not say why.
+fn returns_empty(context: &HookContext, guards: &Guards, notes: &SessionNotes) -> Option<Notice> {
+    let event = &context.event.event;
+    let is_empty = event.kind == EventKind::SubagentStop && guards.blocks(RETURNS) && notes.returns_empty(event);
+    if !is_empty || says_nothing_to_do(&context.event.last_message) {
+        return None;
+    }
+    let agent = event.agent_type.as_deref().unwrap_or("the coding agent");
+    let text = format!(
+        "{agent} changed nothing. Do instead: implement the task; or, if nothing was to be done, say so in one plain sentence (\"no changes were needed, because …\") and stop."
+    );
+    Some(Notice { rule: RETURNS.to_owned(), path: None, weight: Weight::Refuse, text })
+}
+
+/// Takes out what a person lifted.
+fn lift(context: &HookContext, notices: &mut Vec<Notice>) {
+    if notices.is_empty() {
+        return;
+    }
+    let store = context.project.engine.store();
+    let allowed = Allowed::read(store);
+    notices.retain(|notice| match allowed.bypass(&notice.rule, store.ids().now()) {
+        Some(bypass) => {
+            traces::lifted_at_stop(context, &notice.rule, &notice.text, &bypass.reason);
+            false
+        }
+        None => true,
+    });
+    notices.truncate(MAX_NOTICES);
+}
+
+/// What is new: each thing is told once in a project, and what holds, once in a session.
+fn not_told_before(context: &HookContext, notices: Vec<Notice>) -> Vec<Notice> {
+    if notices.is_empty() {
+        return notices;
+    }
+    let store = context.project.engine.store();
+    let note = store.note(TOLD).ok().flatten();
+    let mut told: BTreeSet<String> = note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    let known = told.len();
+    let new: Vec<Notice> =
+        notices.into_iter().filter(|notice| notice.weight == Weight::Refuse || told.insert(notice.text.clone())).collect();
+    if told.len() > known {
+        while told.len() > MAX_TOLD {
+            told.pop_first();
+        }
+        let _ = serde_json::to_vec(&told).map(|bytes| store.leave_note(TOLD, &bytes));
+    }
+    new
+}
+
+/// Holds the agent for what it was not held for before.
+fn hold(context: &HookContext, notes: &mut SessionNotes, holding: &[Notice]) -> Option<String> {
+    let agent = context.event.event.agent_id.clone().unwrap_or_default();
+    let mut reasons = Vec::new();
+    for notice in holding {
+        let count = notes.held.entry(format!("{agent} {} {}", notice.rule, notice.path.as_deref().unwrap_or_default())).or_default();
+        *count += 1;
+        match *count {
+            1 if !context.event.stop_hook_active => {
+                traces::held(context, &notice.rule, &notice.text);
+                reasons.push(format!("{} [{}]", notice.text, notice.rule));
+            }
+            // Held for it once, and it still stands: it becomes the person's to see.
+            1 | 2 => context.post("warning", &notice.text, notice.path.as_deref()),
+            _ => {}
+        }
+    }
+    (!reasons.is_empty()).then(|| reasons.join("\n"))
+}

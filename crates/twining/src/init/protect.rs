@@ -1,0 +1,118 @@
+//! `init --protect`: what is handed to the host, which holds it for real. Its sandbox keeps
+//! shells and scripts out of a folder, whatever the model runs; our hooks see plain
+//! command lines only. The MCP server and the hooks run outside of the sandbox and go on
+//! writing.
+
+use std::path::PathBuf;
+
+use super::block::{self, Marks};
+use super::git::GitGround;
+use super::piece::{Part, Piece};
+use super::sheet::Sheet;
+use super::{Ground, Host};
+use crate::locate::FOLDER;
+use crate::problem::Problem;
+
+/// How much the host is to keep agents from writing, the mild first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Protection {
+    /// What only this machine knows, and git's hooks.
+    Local,
+    /// Every record besides.
+    Strict,
+}
+
+/// Where code hosts look for owners; the first that is there, else the first.
+const CODEOWNERS: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"];
+
+impl Protection {
+    /// Reads the word behind `--protect=`.
+    pub fn named(word: &str) -> Self {
+        if word == "strict" { Self::Strict } else { Self::Local }
+    }
+
+    /// The folders, from the project's root.
+    fn folders(self) -> [String; 2] {
+        let memory = if self == Self::Strict { FOLDER.to_owned() } else { format!("{FOLDER}/local") };
+        [memory, ".git/hooks".to_owned()]
+    }
+}
+
+/// What a host is told; nothing where it knows no such thing.
+pub fn pieces(host: Host, ground: &Ground, wanted: Protection) -> Vec<Piece> {
+    let listed = |path: &[&'static str], form: fn(&str) -> String| {
+        let lines = |level: Protection| level.folders().iter().map(|folder| form(folder)).collect::<Vec<_>>();
+        let known = [lines(Protection::Local), lines(Protection::Strict)].concat();
+        Part::Listed { path: path.to_vec(), wanted: lines(wanted), known }
+    };
+    match host {
+        Host::Claude => {
+            let settings = ground.claude_settings();
+            vec![
+                // `Edit` stands for every tool that writes files; a path behind `Write` is warned of. The slash is the project's root.
+                ground.piece(settings, listed(&["permissions", "deny"], |folder| format!("Edit(/{folder}/**)"))),
+                ground.piece(settings, listed(&["sandbox", "filesystem", "denyWrite"], |folder| format!("./{folder}"))),
+            ]
+        }
+        // Git's folder is read-only there by itself.
+        Host::Codex => vec![ground.piece(".codex/config.toml", Part::ReadOnly(wanted.folders()[0].clone()))],
+        Host::Gemini | Host::Cursor | Host::OpenCode => Vec::new(),
+    }
+}
+
+/// What a person has to know of it.
+pub fn advice(host: Host) -> &'static str {
+    match host {
+        Host::Claude => "Claude Code keeps its file tools out at once, and shells once its sandbox is on: type /sandbox there",
+        Host::Codex => "Codex keeps shells out of it in a trusted project, unless --sandbox or sandbox_mode says otherwise",
+        Host::Gemini => "Gemini CLI has no setting that keeps one folder read-only; only hooks guard the memory there",
+        Host::Cursor => "Cursor has no setting that keeps one folder read-only; only hooks guard the memory there",
+        Host::OpenCode => "OpenCode has no setting that keeps one folder read-only; only its plugin guards the memory there",
+    }
+}
+
+/// Asks code owners about policy and decisions. Without `owners` it says what to fill in,
+/// and leaves what somebody has filled in.
+pub fn put_codeowners(sheet: &mut Sheet, git: &GitGround, owners: Option<&str>) -> Result<(), Problem> {
+    let piece = codeowners(git, owners);
+    let there = sheet.text(&piece.file, &piece.within)?.is_some_and(|text| block::is_there(&text, Marks::Hash));
+    if there && owners.is_none() { Ok(()) } else { piece.put(sheet) }
+}
+
+/// The lines for code owners.
+pub fn codeowners(git: &GitGround, owners: Option<&str>) -> Piece {
+    let top = &git.shape.top;
+    let file = CODEOWNERS.iter().map(|file| top.join(file)).find(|file| file.is_file()).unwrap_or_else(|| top.join(CODEOWNERS[0]));
+    let lines = ["policy.yml", "decisions/"].map(|file| format!("/{}{FOLDER}/{file}", git.prefix.replace(' ', "\\ ")));
+    let body = match owners {
+        Some(owners) => lines.map(|line| format!("{line} {owners}")).join("\n"),
+        None => format!(
+            "# Name who decides here, and take the first sign off the lines below:\n{}",
+            lines.map(|line| format!("# {line} @your-team")).join("\n")
+        ),
+    };
+    Piece { file, within: PathBuf::from(top), part: Part::Block(Marks::Hash, body) }
+}
+
+/// Reads `--owner`: teams, people or addresses, separated by spaces.
+pub fn owners(given: &str) -> Result<String, Problem> {
+    let words: Vec<&str> = given.split_whitespace().collect();
+    let is_owner = |word: &&str| word.contains('@') && word.len() > 1 && !word.contains('#');
+    if words.is_empty() || !words.iter().all(is_owner) {
+        return Err(Problem::misuse("--owner names who decides, such as `@org/team`, `@ada` or an address"));
+    }
+    Ok(words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_is_a_team_a_person_or_an_address() {
+        assert_eq!(owners(" @org/team  ada@example.com ").ok().as_deref(), Some("@org/team ada@example.com"));
+        for odd in ["", "@", "team", "@a # b"] {
+            assert!(owners(odd).is_err(), "{odd}");
+        }
+    }
+}
