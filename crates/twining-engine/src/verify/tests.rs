@@ -38,7 +38,6 @@ fn settings_go_up_and_not_down() {
     assert_eq!(lowered(&needs("ci"), &needs("seen")), 1);
     assert_eq!(lowered(&needs("seen"), ""), 1, "left out is not said");
     assert_eq!(lowered(&needs("told"), &needs("ci")), 0);
-    assert_eq!(lowered("on_unreadable: block\n", "on_unreadable: ask\n"), 1);
     let gate = |coverage: &str| format!("gates: {{feature: {{overrides: [{{coverage_threshold: {coverage}}}]}}}}\n");
     assert_eq!((lowered(&gate("0.8"), &gate("0.7")), lowered(&gate("0.8"), &gate("0.9"))), (1, 0));
 }

@@ -213,6 +213,31 @@ fn fewer_tests_than_the_base_fail_where_a_feature_becomes_tested() {
 }
 
 #[test]
+fn edited_skipped_and_removed_tests_are_listed_and_do_not_fail() {
+    let team = Team::new();
+    let changed = team.request(&[], |team| team.write("tests/app.test.ts", "it.skip('adds', () => { expect(1 + 1).toBe(2); });\n"));
+    assert_eq!((changed.code, changed.told()), (0, vec!["features note ".to_owned()]));
+    assert!(
+        changed.report["findings"][0]["message"].as_str().is_some_and(|told| told.contains("skipped") && told.contains("adds")),
+        "{changed:?}"
+    );
+    let removed = team.request(&[], |team| fs::remove_file(team.work().join("tests/app.test.ts")).expect("removes"));
+    assert!(removed.code == 0 && removed.report.to_string().contains("tests removed: adds"), "{removed:?}");
+    team.request(&[], |team| drop(team.git(&team.work(), &["mv", "tests/app.test.ts", "tests/all.test.ts"]))).is_clean();
+}
+
+#[test]
+fn weaker_evidence_for_tested_is_milder() {
+    let team = Team::new();
+    let needs = |grade: &str| format!("version: 1\nworkflow: {{tested_needs: {grade}}}\n");
+    team.write(".twining/config.yml", &needs("ci"));
+    team.commit(ADA, "strict");
+    team.git(&team.work(), &["push", "-q", "origin", "main"]);
+    team.request(&[], |team| team.write(".twining/config.yml", &needs("told"))).found(&["policy error .twining/config.yml"]);
+    team.request(&[], |team| team.write(".twining/config.yml", &format!("{}# why\n", needs("ci")))).is_clean();
+}
+
+#[test]
 fn a_milder_policy_needs_approval() {
     let team = Team::new();
     for milder in [POLICY.replace("action: block", "action: warn"), POLICY.replace("0.85", "0.5"), "guards: []\n".to_owned()] {

@@ -2,18 +2,20 @@
 
 use std::collections::BTreeSet;
 
+use twining_guard::checks::tests_changed::compare_files;
 use twining_model::text::excerpt;
 use twining_store::{feature_list_paths, is_feature_list};
 
 use crate::governance::reports::{TestCase, test_cases};
 use crate::verify::ci::{CiEvidence, CiOptions};
 use crate::verify::finding::{CiFinding, Severity};
-use crate::verify::pull_request::PullRequest;
+use crate::verify::pull_request::{ChangedFile, PullRequest};
 use crate::workflow::{Feature, FeatureList};
 
 const RULE: &str = "features";
-/// Tests that a message names.
+/// Tests that a message names, and that a note lists.
 const NAMED: usize = 3;
+const LISTED: usize = 12;
 
 /// What the rule found, bad and good.
 #[derive(Default)]
@@ -34,7 +36,8 @@ pub(in crate::verify) fn check(request: &PullRequest<'_>, options: &CiOptions, s
         let is_new = |feature: &&Feature| feature.tested && !before.get(&feature.id).is_some_and(|known| known.tested);
         for feature in after.features.iter().filter(is_new) {
             is_any_new = true;
-            let own: BTreeSet<String> = [&in_base, &after].iter().flat_map(|list| own_tests(list, &feature.id)).collect();
+            let own: BTreeSet<String> =
+                [&in_base, &after].iter().filter_map(|list| list.get(&feature.id)).flat_map(|own| own.tests.clone()).collect();
             match judge(feature, &own, head.as_deref()) {
                 Ok(tests) => proven.evidence.push(CiEvidence { feature: feature.id.clone(), source: "ci", tests }),
                 Err(why) => proven.findings.push(CiFinding::at(RULE, Severity::Error, &path, &why)),
@@ -118,14 +121,6 @@ fn judge(feature: &Feature, own: &BTreeSet<String>, cases: Option<&[TestCase]>) 
     Ok(passed)
 }
 
-/// The tests that a feature of a list names as its own.
-fn own_tests(list: &FeatureList, id: &str) -> Vec<String> {
-    let fields = list.raw(id);
-    let tests = fields.get("tests").cloned().unwrap_or_default();
-    let texts = tests.as_array().cloned().unwrap_or_else(|| vec![tests]);
-    texts.iter().filter_map(|test| test.as_str()).map(str::trim).filter(|test| !test.is_empty()).map(str::to_owned).collect()
-}
-
 /// Whether a test that a list names is, or holds, a test case: `test_a`,
 /// `tests/a.py::test_a`, `tests/a.py`, `module::test_a`, `suite name`.
 pub(in crate::verify) fn is_named(test: &str, case: &TestCase) -> bool {
@@ -162,6 +157,26 @@ fn fewer(head: &[TestCase], base: &[TestCase], is_any_new: bool) -> Option<CiFin
 
 /// Tests that were removed, skipped, edited or emptied: listed, never a verdict.
 fn tests_changed(request: &PullRequest<'_>) -> Vec<CiFinding> {
-    let _ = request;
-    Vec::new()
+    let changes = compare_files(request.changed.iter().flat_map(sides));
+    let kinds = [
+        (&changes.removed, "tests removed"),
+        (&changes.skipped, "tests skipped from now on"),
+        (&changes.emptied, "tests without an assertion that can fail"),
+        (&changes.edited, "tests edited"),
+        (&changes.goldens, "golden or snapshot files changed"),
+    ];
+    let note = |(names, what): (&Vec<String>, &str)| {
+        let more = if names.len() > LISTED { format!(" and {} more", names.len() - LISTED) } else { String::new() };
+        let listed = names.iter().take(LISTED).map(|name| excerpt(name, 60)).collect::<Vec<_>>().join(", ");
+        CiFinding::of(RULE, Severity::Note, &format!("{what}: {listed}{more}. Review whether that is meant."))
+    };
+    kinds.into_iter().filter(|(names, _)| !names.is_empty()).map(note).collect()
+}
+
+/// A file as its tests are compared. Under another name it keeps them: they moved.
+fn sides(file: &ChangedFile) -> Vec<(&str, Option<&str>, Option<&str>)> {
+    match (file.old_path.as_deref(), file.path.as_deref()) {
+        (Some(old), Some(new)) if old != new => vec![(old, file.text_before(), None), (new, None, file.text_after())],
+        _ => vec![(file.name(), file.text_before(), file.text_after())],
+    }
 }

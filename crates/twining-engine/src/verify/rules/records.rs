@@ -1,8 +1,8 @@
 //! Rule 2: what the records of the base say, they go on to say; and every file can be read.
 
+use twining_guard::policy::yaml;
 use twining_store::integrity::{Change, Difference, RecordKind, TreeFile, compare_changed};
 
-use crate::governance::yaml;
 use crate::knowledge::{Knowledge, KnowledgeFacts};
 use crate::verify::finding::{CiFinding, Severity};
 use crate::verify::pull_request::{MEMORY, PullRequest};
