@@ -37,7 +37,7 @@ impl Engine {
         })?;
         // Knowledge that cannot be read binds nobody; its own check says so.
         if let Ok(facts) = self.knowledge_facts() {
-            clauses.extend(facts.must_not_use.iter().filter_map(of_bond));
+            clauses.extend(facts.must_not_use.iter().filter_map(clause_of_bond));
         }
         Ok(clauses)
     }
@@ -97,6 +97,11 @@ fn items_of(decision: &Decision) -> Vec<String> {
     decision.constraints.iter().flat_map(|constraint| ruled_out(constraint)).collect()
 }
 
+/// Everything that a decision rules out, whatever became of it.
+pub(crate) fn clause_of_decision(decision: &Decision) -> Option<Clause> {
+    of_decision(decision, items_of(decision))
+}
+
 fn of_decision(decision: &Decision, must_not_use: Vec<String>) -> Option<Clause> {
     (!must_not_use.is_empty()).then(|| Clause {
         id: format!("decision-{}", decision.id),
@@ -107,7 +112,8 @@ fn of_decision(decision: &Decision, must_not_use: Vec<String>) -> Option<Clause>
     })
 }
 
-fn of_bond(bond: &BondFact) -> Option<Clause> {
+/// What an edge of the reviewed graph rules out.
+pub(crate) fn clause_of_bond(bond: &BondFact) -> Option<Clause> {
     let paths: Vec<String> = split(&bond.from_path).flat_map(globs_of).collect();
     let named = split(&bond.to_path).map(str::to_owned).collect::<Vec<_>>();
     // A node without a path is called as it is imported.

@@ -27,6 +27,7 @@ pub mod search;
 #[cfg(test)]
 mod testing;
 mod together;
+pub mod verify;
 mod words;
 pub mod workflow;
 

@@ -79,10 +79,10 @@ impl Guards {
 fn finding(guard: &Guard, answer: Answer) -> Finding {
     let speaks = answer.level > Level::Off;
     let if_speaking = |text: String| if speaks { text } else { String::new() };
-    let otherwise = if guard.otherwise.is_empty() {
-        format!("a person lifts it for a while: `twining guard bypass {} --for 30m`", guard.id)
-    } else {
-        guard.otherwise.clone()
+    let otherwise = match (guard.otherwise.as_str(), answer.level) {
+        ("", Level::Ask) => "a person agrees when the host asks them".to_owned(),
+        ("", _) => format!("a person runs `twining guard bypass {} --for 30m`", guard.id),
+        (otherwise, _) => otherwise.to_owned(),
     };
     Finding {
         guard: guard.id.clone(),

@@ -161,7 +161,7 @@ fn glob_matches(path: &str, glob: &str) -> bool {
 }
 
 /// Whether a name fits a pattern of `*` and `?`.
-fn name_matches(name: &str, pattern: &str) -> bool {
+pub(crate) fn name_matches(name: &str, pattern: &str) -> bool {
     if !pattern.contains(['*', '?']) {
         return name == pattern;
     }

@@ -85,8 +85,7 @@ impl Finding {
     #[must_use]
     pub fn message(&self) -> String {
         let lead = match self.verdict {
-            Level::Block => "Blocked",
-            Level::Ask => "A person decides",
+            Level::Block | Level::Ask => "Blocked",
             Level::Warn | Level::Off => "Note",
         };
         let part = |title: &str, said: &str| match said.trim().trim_end_matches('.') {

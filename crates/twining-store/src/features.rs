@@ -56,9 +56,8 @@ impl Elsewhere {
             Err(error) => return Err(error),
         };
         // A file of this name may be anybody's: only one that speaks of tests is a list.
-        let is_list = |text: &str| ["\"tested\"", "\"passes\""].iter().any(|word| text.contains(word));
         match file {
-            FeatureFile::Text(text) if self.file == FEATURES && !is_list(&text) => Ok(FeatureFile::Missing),
+            FeatureFile::Text(text) if !is_feature_list(&self.path(), &text) => Ok(FeatureFile::Missing),
             FeatureFile::Unusable(_) if self.file == FEATURES => Ok(FeatureFile::Missing),
             file => Ok(file),
         }
@@ -184,6 +183,18 @@ impl Store {
             None => (file, false),
         }
     }
+}
+
+/// Where a feature list may be, relative to the project, the likeliest first.
+#[must_use]
+pub fn feature_list_paths() -> Vec<String> {
+    std::iter::once(own_path()).chain(ELSEWHERE.iter().map(Elsewhere::path)).collect()
+}
+
+/// Whether a text is a feature list, and not another file of that name.
+#[must_use]
+pub fn is_feature_list(path: &str, text: &str) -> bool {
+    path != FEATURES || ["\"tested\"", "\"passes\""].iter().any(|word| text.contains(word))
 }
 
 fn own_path() -> String {

@@ -21,6 +21,7 @@ use crate::problem::{Ending, Problem};
 use crate::verbs::{Effect, FAMILIES, Given, VerbEntry};
 use crate::{
     completions, dashes, doctor, dot, guard, help, hook, import, init, lift, merge_driver, misread, misuse, reindex, seed, show, tour,
+    verify_ci,
 };
 
 /// Commands that are no verbs: they serve people and hosts, not agents.
@@ -166,6 +167,9 @@ fn verb_command(verb: &VerbEntry, spelled: &'static str, shape: Shape) -> Comman
     }
     if spelled != name {
         command = command.alias(spelled);
+    }
+    if verb.name == "verify" {
+        command = verify_ci::flags(command);
     }
     let example = format!("Example:\n  {}\n\nAs an MCP tool: {}", verb.example, verb.tool_name());
     command.about(help::first_sentence(verb.about).to_owned()).long_about(verb.about).after_help(example).arg(json_input)
@@ -347,6 +351,7 @@ fn run(matches: &ArgMatches) -> Ending {
             return dot::check(&files, style);
         }
         "knowledge show" => Project::open(project).and_then(|project| show::draw(&project, given, style)),
+        "verify" if given.get_flag("ci") => verify_ci::run(project, given, style),
         "seed" => Project::open(project).and_then(|project| seed::write(&project, style)),
         "import" => {
             let aim = if given.get_flag("print") || given.get_flag("dry-run") { Aim::Print } else { Aim::Write };

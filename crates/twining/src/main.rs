@@ -43,6 +43,7 @@ mod show;
 mod tour;
 mod user_policy;
 mod verbs;
+mod verify_ci;
 mod wiring;
 mod world;
 

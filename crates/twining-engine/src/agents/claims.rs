@@ -54,7 +54,7 @@ pub struct ClaimOutcome {
 pub(crate) enum ClaimDraft {
     List,
     Take { paths: Vec<Scope>, feature: Option<String>, ttl_ms: i64, reason: Option<String> },
-    Release { paths: Vec<Scope>, feature: Option<String>, lost_after_ms: u64 },
+    Release { paths: Vec<Scope>, feature: Option<String> },
 }
 
 /// What a claim says that nobody gave a reason for.
@@ -87,7 +87,7 @@ impl ClaimDraft {
         let feature = input.feature.as_deref().map(|name| text::name("feature", name)).transpose()?;
         match action {
             2 => Ok(Self::List),
-            1 => Ok(Self::Release { paths, feature, lost_after_ms: config.agents.liveness.idle_after_ms }),
+            1 => Ok(Self::Release { paths, feature }),
             _ => {
                 // What is there under just that name is no pattern.
                 let is_meant = |path: &str| !is_pattern(path) || is_there(path);
@@ -167,13 +167,6 @@ pub(crate) fn is_mine(claim: &Claim, caller: &Caller) -> bool {
     claim.agent_id == caller.agent && (claim.session_id.is_none() || claim.session_id == caller.origin.session)
 }
 
-/// Whether nothing was heard for so long of the session that made a claim.
-fn is_lost(claim: &Claim, presence: &Presence, now: Time, after_ms: u64) -> bool {
-    let seen = presence.agents.values().filter(|seen| seen.session == claim.session_id).map(|seen| seen.at);
-    let last = seen.chain(Time::read(&claim.since)).max();
-    last.is_none_or(|last| now.since(last).as_millis() >= u128::from(after_ms))
-}
-
 /// The path of a claim that a place lies in or covers.
 pub(crate) fn overlapping<'c>(claim: &'c Claim, place: &Scope, folding: Folding) -> Option<&'c str> {
     claim.paths.iter().map(String::as_str).find(|path| Scope::read(path).overlaps(place, folding))
@@ -231,17 +224,16 @@ pub(crate) fn plan_claim(
             claims.push(claim.clone());
             ClaimOutcome { claim: Some(claim), released: Vec::new(), claims, redacted: Vec::new() }
         }
-        ClaimDraft::Release { paths, feature, lost_after_ms } => {
+        ClaimDraft::Release { paths, feature } => {
             let all = paths.is_empty() && feature.is_none();
             let meant = |claim: &Claim| {
                 all || paths.iter().any(|path| overlapping(claim, path, folding).is_some())
                     || (feature.is_some() && claim.feature == *feature)
             };
-            let presence = Presence::read(shelf.presence.as_deref());
-            // What is named is let go by a person, whoever holds it, and by its own name once its session is lost.
+            // What is named is let go by a person, whoever holds it, and by an agent of the same name: its session may have crashed.
             let may = |claim: &Claim| {
-                let is_namesake = || claim.agent_id == stamp.caller.agent && is_lost(claim, &presence, stamp.at, *lost_after_ms);
-                is_mine(claim, stamp.caller) || (!all && (stamp.caller.origin.trust == Trust::Human || is_namesake()))
+                let is_namesake = claim.agent_id == stamp.caller.agent;
+                is_mine(claim, stamp.caller) || (!all && (stamp.caller.origin.trust == Trust::Human || is_namesake))
             };
             if let Some(held) = claims.iter().find(|claim| !all && meant(claim) && !may(claim)) {
                 let what = held.paths.first().map_or_else(|| held.feature.as_deref().unwrap_or_default(), String::as_str);

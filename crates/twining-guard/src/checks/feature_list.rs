@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use twining_model::text;
 
-use crate::checks::tested_flags;
 use crate::effects::{Effects, NewContent};
 use crate::facts::{Evidence, Facts, Proof};
 use crate::policy::rule::{Answer, Guard};
@@ -26,7 +25,67 @@ pub fn tested(list: &str) -> Result<BTreeSet<String>, NotAList> {
     if list.trim().is_empty() {
         return Ok(BTreeSet::new());
     }
-    tested_flags::read(list).map_err(|error| NotAList(error.to_string()))
+    let list: Value = serde_json::from_str(list).map_err(|error| NotAList(error.to_string()))?;
+    let mut tested = BTreeSet::new();
+    collect_tested(&list, Place { key: None, path: String::new(), in_bucket: false }, &mut tested);
+    Ok(tested)
+}
+
+/// Words that lists use for a feature that was shown to work.
+const TESTED_WORDS: [&str; 5] = ["tested", "verified", "validated", "passed", "passing"];
+/// Fields that name a feature: its ids, and what it is called where it has none.
+const IDS: [&str; 4] = ["id", "feature_id", "featureId", "key"];
+const NAMES: [&str; 4] = ["description", "name", "title", "feature"];
+
+/// Where a value stands in a list.
+struct Place<'l> {
+    /// The key it stands under.
+    key: Option<&'l str>,
+    /// The whole way to it, for one that has no name.
+    path: String,
+    /// Whether it is an item of a list called `tested`.
+    in_bucket: bool,
+}
+
+fn collect_tested(value: &Value, place: Place<'_>, tested: &mut BTreeSet<String>) {
+    match value {
+        Value::String(name) if place.in_bucket => drop(tested.insert(name.clone())),
+        Value::Array(items) => {
+            let in_bucket = place.in_bucket || place.key.is_some_and(|key| key.eq_ignore_ascii_case("tested"));
+            for (at, item) in items.iter().enumerate() {
+                collect_tested(item, Place { key: None, path: format!("{}[{at}]", place.path), in_bucket }, tested);
+            }
+        }
+        Value::Object(fields) => {
+            let is_tested = fields.iter().any(|(key, value)| says_tested(key.trim(), value));
+            if is_tested || place.in_bucket {
+                let first = |keys: &[&str]| keys.iter().find_map(|key| shown(fields.get(*key)?)).filter(|name| !name.trim().is_empty());
+                let name = first(&IDS).or_else(|| place.key.map(str::to_owned)).or_else(|| first(&NAMES));
+                tested.insert(name.unwrap_or_else(|| place.path.clone()));
+            }
+            for (key, value) in fields {
+                let path = if place.path.is_empty() { key.clone() } else { format!("{}.{key}", place.path) };
+                collect_tested(value, Place { key: Some(key), path, in_bucket: false }, tested);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a field says that what it belongs to is tested.
+fn says_tested(key: &str, value: &Value) -> bool {
+    let is = |name: &str| key.eq_ignore_ascii_case(name);
+    let word = shown(value).unwrap_or_default().trim().to_lowercase();
+    (is("tested") || is("passes")) && ["true", "yes", "1"].contains(&word.as_str())
+        || (is("status") || is("state")) && TESTED_WORDS.contains(&word.as_str())
+}
+
+fn shown(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        _ => None,
+    }
 }
 
 /// The features that one list calls tested and an earlier one does not. A list that

@@ -8,6 +8,5 @@ mod lexer;
 pub(crate) mod person_commands;
 pub mod policy_weakened;
 pub(crate) mod records;
-mod tested_flags;
 pub mod tests_changed;
 pub mod wiring;

@@ -50,9 +50,29 @@ fn is_of_project(guard: &Guard) -> bool {
 }
 
 fn is_as_strict(old: &Guard, new: &Guard) -> bool {
-    let shape =
-        |guard: &Guard| format!("{:?}{:?}{:?}{:?}{:?}{:?}", guard.events, guard.tools, guard.paths, guard.except, guard.when, guard.verify);
-    new.id == old.id && new.action >= old.action && new.on_error >= old.on_error && shape(new) == shape(old)
+    let (was, will) = (&old.when, &new.when);
+    new.id == old.id
+        && new.action >= old.action
+        && new.on_error >= old.on_error
+        && new.verify == old.verify
+        && will.actors == was.actors
+        && covers(&new.events, &old.events)
+        && widens(&new.tools, &old.tools)
+        && widens(new.paths.globs(), old.paths.globs())
+        && covers(old.except.globs(), new.except.globs())
+        && widens(&will.commands, &was.commands)
+        && widens(&will.adds, &was.adds)
+        && widens(&will.removes, &was.removes)
+}
+
+/// Whether one list has all that another has.
+fn covers<T: PartialEq>(list: &[T], other: &[T]) -> bool {
+    other.iter().all(|item| list.contains(item))
+}
+
+/// Whether a condition is met at least as often; an empty one asks for nothing.
+fn widens<T: PartialEq>(new: &[T], old: &[T]) -> bool {
+    new == old || !old.is_empty() && (new.is_empty() || covers(new, old))
 }
 
 /// The proposed guard that a new policy would put in force.
@@ -77,6 +97,7 @@ mod tests {
         assert_eq!(policy_weakened(ONE, &format!("{ONE}  - id: no-y\n    say: no\n    paths: [y]\n")), None);
         assert_eq!(policy_weakened(&warns, ONE), None);
         assert_eq!(policy_weakened(ONE, &format!("# why\n{ONE}")), None);
+        assert_eq!(policy_weakened(ONE, &ONE.replace("[x]", "[x, y]")), None);
         for after in [warns.as_str(), "", "guards: []\n", "guards: [\n", &ONE.replace("[x]", "[z]")] {
             assert!(policy_weakened(ONE, after).is_some(), "{after}");
         }

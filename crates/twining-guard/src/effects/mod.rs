@@ -12,7 +12,7 @@ pub mod shell;
 use std::sync::Arc;
 
 use crate::event::{Event, ToolAction};
-use crate::paths::{inside, normal};
+use crate::paths::{inside, name_matches, normal};
 use shell::{SimpleCommand, WriteKind};
 
 /// Files one call may change that are looked at.
@@ -191,46 +191,61 @@ impl Collector<'_> {
             Err(why) => return self.effects.unread.push(why.to_string()),
         };
         for write in &read.writes {
-            let (path, extent) = match write.path.split_once(['*', '?']) {
-                // What the shell fills in lies in the folder before it.
-                Some((before, _)) => (before.rsplit_once('/').map_or("", |(folder, _)| folder), Extent::Tree),
-                None => (write.path.as_str(), Extent::File),
-            };
-            let unknown = |_| NewContent::Unknown(format!("`{}` writes it", write.by));
-            let (cwd, files) = (&self.event.cwd, self.files);
-            match &write.kind {
-                _ if extent == Extent::Tree && path.is_empty() => self.effects.unread.push(format!("`{}`", write.path)),
-                WriteKind::RemoveTree => self.change(path, Extent::Tree, &write.by, |_| NewContent::Text { before: None, after: None }),
-                WriteKind::Discard => self.change(path, Extent::Uncommitted, &write.by, unknown),
-                _ if extent == Extent::Tree => self.change(path, extent, &write.by, unknown),
-                WriteKind::Create { content: Some(after) } => {
-                    self.change(path, extent, &write.by, |before| NewContent::Text { before, after: Some(after.clone()) });
-                }
-                WriteKind::Append { content: Some(added) } => self.change(path, extent, &write.by, |before| {
-                    let after = format!("{}{added}", before.as_deref().unwrap_or_default());
-                    NewContent::Text { before, after: Some(after) }
-                }),
-                WriteKind::Copy { from } | WriteKind::Move { from } => {
-                    let source = files.read(&normal(cwd, from)).ok().flatten();
-                    self.change(path, extent, &write.by, |before| match source {
-                        Some(after) => NewContent::Text { before, after: Some(after) },
-                        None => NewContent::Unknown(format!("`{}` writes it", write.by)),
-                    });
-                }
-                WriteKind::Remove => self.change(path, extent, &write.by, |before| NewContent::Text { before, after: None }),
-                WriteKind::Metadata => {
-                    self.change(path, extent, &write.by, |before| NewContent::Text {
-                        after: before.clone().or(Some(String::new())),
-                        before,
-                    });
-                }
-                WriteKind::Create { content: None } | WriteKind::Append { content: None } | WriteKind::Edit => {
-                    self.change(path, extent, &write.by, unknown);
-                }
+            for path in self.expanded(&write.path) {
+                self.shell_write(&path, &write.kind, &write.by);
             }
         }
         self.effects.commands = read.commands;
         self.effects.inserted = read.inserted;
         self.effects.unread.extend(read.unread);
+    }
+
+    /// The files that the shell puts in a pattern's place, where only names are left open.
+    fn expanded(&mut self, path: &str) -> Vec<String> {
+        if !path.contains(['*', '?']) {
+            return vec![path.to_owned()];
+        }
+        let (folder, pattern) = path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
+        if folder.contains(['*', '?']) {
+            self.effects.unread.push(format!("`{path}`"));
+            return Vec::new();
+        }
+        let beside = self.files.siblings(&normal(&self.event.cwd, path));
+        let names = beside.iter().filter_map(|path| path.rsplit('/').next());
+        // A star does not stand for names that begin with a dot.
+        let is_meant = |name: &&str| (pattern.starts_with('.') || !name.starts_with('.')) && name_matches(name, pattern);
+        let within = |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+        names.filter(is_meant).map(within).collect()
+    }
+
+    fn shell_write(&mut self, path: &str, kind: &WriteKind, by: &str) {
+        let unknown = |_| NewContent::Unknown(format!("`{by}` writes it"));
+        let (cwd, files) = (&self.event.cwd, self.files);
+        let extent = Extent::File;
+        match kind {
+            WriteKind::RemoveTree => self.change(path, Extent::Tree, by, |_| NewContent::Text { before: None, after: None }),
+            WriteKind::Discard => self.change(path, Extent::Uncommitted, by, unknown),
+            WriteKind::Create { content: Some(after) } => {
+                self.change(path, extent, by, |before| NewContent::Text { before, after: Some(after.clone()) });
+            }
+            WriteKind::Append { content: Some(added) } => self.change(path, extent, by, |before| {
+                let after = format!("{}{added}", before.as_deref().unwrap_or_default());
+                NewContent::Text { before, after: Some(after) }
+            }),
+            WriteKind::Copy { from } | WriteKind::Move { from } => {
+                let source = files.read(&normal(cwd, from)).ok().flatten();
+                self.change(path, extent, by, |before| match source {
+                    Some(after) => NewContent::Text { before, after: Some(after) },
+                    None => NewContent::Unknown(format!("`{by}` writes it")),
+                });
+            }
+            WriteKind::Remove => self.change(path, extent, by, |before| NewContent::Text { before, after: None }),
+            WriteKind::Metadata => {
+                self.change(path, extent, by, |before| NewContent::Text { after: before.clone().or(Some(String::new())), before });
+            }
+            WriteKind::Create { content: None } | WriteKind::Append { content: None } | WriteKind::Edit => {
+                self.change(path, extent, by, unknown);
+            }
+        }
     }
 }

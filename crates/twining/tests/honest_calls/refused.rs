@@ -55,7 +55,7 @@ refused_calls! {
     a_guard_is_taken_out: "policy.yml", "Write", {"file_path": ".twining/policy.yml", "content": "guards: []\n"};
     a_guard_is_made_milder: "policy.yml", "Edit", {"file_path": ".twining/policy.yml", "old_string": "action: block", "new_string": "action: warn"};
     the_project_s_hooks_are_taken_out: "settings.json", "Write", {"file_path": ".claude/settings.json", "content": "{}\n"};
-    all_hooks_are_turned_off_here: "settings.json", "Write", {"file_path": ".claude/settings.local.json", "content": "{\"disableAllHooks\": true}\n"};
+    all_hooks_are_turned_off_here: "settings.local.json", "Write", {"file_path": ".claude/settings.local.json", "content": "{\"disableAllHooks\": true}\n"};
     all_hooks_are_turned_off_at_home: "settings.json", "Write", {"file_path": "@HOME@/.claude/settings.json", "content": "{\"disableAllHooks\": true}\n"};
     git_s_hooks_go_nowhere: "core.hooksPath|.git/config|.git/hooks", "Bash", {"command": "git config core.hooksPath /nowhere"};
     git_s_hooks_go_to_dev_null: "core.hooksPath|.git/config|.git/hooks", "Bash", {"command": "git config --local core.hooksPath /dev/null"};

@@ -86,6 +86,51 @@ pub(super) fn read(xml: &str) -> Result<TestCounts, Problem> {
     Ok(TestCounts { run: passed.saturating_add(failed), passed, failed })
 }
 
+/// A test case of a report.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TestCase {
+    /// Its file, suite and class as far as the report tells them, and its name.
+    pub place: [String; 4],
+    /// Whether it passed; nothing where it was skipped.
+    pub passed: Option<bool>,
+}
+
+/// The test cases of a JUnit report, one by one.
+pub fn test_cases(bytes: &[u8]) -> Result<Vec<TestCase>, String> {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim_start_matches('\u{FEFF}').trim_start();
+    if !matches!(xml::root(text)?.as_str(), "testsuites" | "testsuite") {
+        return Err("is no JUnit report".to_owned());
+    }
+    // Also what its totals say against it.
+    read(text)?;
+    let (mut cases, mut suites, mut open): (Vec<TestCase>, Vec<String>, Option<(TestCase, End)>) = (Vec::new(), Vec::new(), None);
+    xml::walk(text, |step| match step {
+        Step::Begin(element) => match element.local_name().as_ref() {
+            "testsuite" => suites.push(xml::words(element, "name")),
+            "testcase" => {
+                let suite = suites.last().cloned().unwrap_or_default();
+                let place = [xml::words(element, "file"), suite, xml::words(element, "classname"), xml::words(element, "name")];
+                open = Some((TestCase { place, passed: None }, End::Passed));
+            }
+            "failure" | "error" => open = open.take().map(|(case, end)| (case, end.max(End::Failed))),
+            "skipped" => open = open.take().map(|(case, end)| (case, end.max(End::Skipped))),
+            _ => {}
+        },
+        Step::End("testsuite") => drop(suites.pop()),
+        Step::End("testcase") => cases.extend(open.take().map(|(case, end)| TestCase {
+            passed: match end {
+                End::Passed => Some(true),
+                End::Failed => Some(false),
+                End::Skipped => None,
+            },
+            ..case
+        })),
+        Step::End(_) => {}
+    })?;
+    Ok(cases)
+}
+
 fn totals(element: &BytesStart<'_>) -> Totals {
     let count = |name| xml::count(element, name).unwrap_or_default();
     let failed = count("failures").saturating_add(count("errors"));

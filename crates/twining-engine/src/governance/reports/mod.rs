@@ -24,6 +24,8 @@ use twining_store::{StoreError, disk};
 use crate::failure::Failure;
 use crate::governance::gates::TestCounts;
 
+pub use self::junit::{TestCase, test_cases};
+
 /// How much of the code ran under test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LineCounts {

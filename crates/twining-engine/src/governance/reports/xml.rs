@@ -62,6 +62,12 @@ fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
     Some(value.value.trim().to_owned())
 }
 
+/// An attribute's text with its entities read; empty where there is none.
+pub(super) fn words(element: &BytesStart<'_>, name: &str) -> String {
+    let raw = attribute(element, name).unwrap_or_default();
+    quick_xml::escape::unescape(&raw).map_or_else(|_| raw.clone(), |text| text.into_owned())
+}
+
 /// An attribute that counts something.
 pub(super) fn count(element: &BytesStart<'_>, name: &str) -> Option<u64> {
     attribute(element, name)?.parse().ok()

@@ -33,55 +33,51 @@ impl Tokens<'_> {
         if head.any(|at| contains("should_panic expected ExpectedException", self.sign(at))) {
             return Strength::Asserts;
         }
-        let (mut strength, mut depth, mut asserts, mut is_constant) = (Strength::Vacuous, 0_usize, false, true);
+        let (mut strength, mut depth, mut asserts, mut is_constant) = (Strength::Vacuous, 0_i32, false, true);
         for at in body {
-            let (sign, lower) = (self.sign(at), self.sign(at).to_ascii_lowercase());
-            let begins = matches!(sign, ";" | "{" | "}") || self.column(at).is_some() && !matches!(sign, "." | ")" | "]");
-            if begins && depth == 0 {
-                (asserts, is_constant) = (false, true);
+            let (sign, is_bats) = (self.sign(at), self.language.is("bats"));
+            if depth <= 0 && (contains("; { }", sign) || self.column(at).is_some() && !contains(". ) ]", sign)) {
+                (depth, asserts, is_constant) = (0, false, true);
             }
-            depth += usize::from(matches!(sign, "(" | "["));
-            depth = depth.saturating_sub(usize::from(matches!(sign, ")" | "]")));
-            asserts |= self.is_assertion(at, &lower) || self.language.is("bats") && sign == "[" || helpers.contains(sign);
-            is_constant &= self.is_constant(at, &lower);
+            depth += i32::from(contains("( [", sign)) - i32::from(contains(") ]", sign));
+            asserts |= self.is_assertion(at) || is_bats && sign == "[" || helpers.contains(sign) && self.sign(at + 1) == "(";
+            is_constant &= self.is_constant(at);
             if asserts && !is_constant {
                 return Strength::Asserts;
             }
             // The handle of a test is given to what asserts.
-            let is_handle = sign == "t" && matches!(self.sign(at + 1), "," | ")" | ".") || sign == "?";
-            let is_smoke = is_handle || SMOKE.iter().any(|part| lower.contains(part)) || self.language.is("bats") && !is_constant;
-            strength = if is_smoke { Strength::Smoke } else { strength };
+            let is_handle = sign == "t" && contains(", ) .", self.sign(at + 1)) || sign == "?";
+            if is_handle || is_bats && !is_constant || SMOKE.iter().any(|part| self.lower(at).contains(part)) {
+                strength = Strength::Smoke;
+            }
         }
         strength
     }
 
-    fn is_assertion(&self, at: usize, lower: &str) -> bool {
-        let (sign, next, is_method) = (self.sign(at), self.sign(at + 1), self.before(at) == ".");
+    fn is_assertion(&self, at: usize) -> bool {
+        let (sign, lower, next, is_method) = (self.sign(at), self.lower(at), self.sign(at + 1), self.before(at) == ".");
         let is_called = matches!(next, "(" | "!" | "<");
-        if contains(FAILURES, lower) {
+        if contains(FAILURES, &lower) {
             return is_called && (self.language.is("go") || !lower.starts_with("error"));
         }
         // An import, a variable and Rust's way to unwrap assert nothing.
-        let is_other = matches!(next, "=" | "," | ")" | ":" | ";" | "]" | "}")
-            || sign == "require" && is_called
-            || lower == "expect" && is_method && self.language.is("rs")
-            || lower.starts_with("expected") && !is_called;
-        let is_check = ["check", "verify"].iter().any(|prefix| {
-            lower.starts_with(prefix) && sign[prefix.len()..].chars().next().is_none_or(|next| next == '_' || next.is_uppercase())
+        let is_other = sign == "require" && is_called || sign == "expect" && is_method && self.language.is("rs");
+        let is_used = if lower.starts_with("expected") { is_called } else { !contains("= , ) : ; ] }", next) };
+        let rest = lower.strip_prefix("check").or(lower.strip_prefix("verify"));
+        let is_check = rest.is_some_and(|rest| {
+            rest.is_empty() || rest.starts_with('_') || sign[sign.len() - rest.len()..].starts_with(char::is_uppercase)
         });
-        !is_other && ASSERTIONS.iter().any(|part| lower.contains(part))
-            || is_called && (contains("raises throws warns", lower) || is_check && (!is_method || sign.starts_with('V')))
+        is_used && !is_other && ASSERTIONS.iter().any(|part| lower.contains(part))
+            || is_called && (contains("raises throws warns", &lower) || is_check && (!is_method || sign.starts_with('V')))
     }
 
     /// Whether the token is a constant, a sign, or the assertion itself.
-    fn is_constant(&self, at: usize, lower: &str) -> bool {
-        let is_part = |at, lower: &str| contains(CHAIN, lower) || self.is_assertion(at, lower) && !contains(FAILURES, lower);
-        let is_matcher = |owner: &str| owner == ")" || is_part(at - 2, &owner.to_ascii_lowercase());
-        match self.word(at) {
-            None => self.string(at).is_none_or(|text| !text.contains('$')),
-            Some(word) if word.starts_with(|first: char| first.is_ascii_digit()) => true,
-            Some(_) => contains(CONSTANTS, lower) || is_part(at, lower) || self.before(at) == "." && is_matcher(self.before(at - 1)),
-        }
+    fn is_constant(&self, at: usize) -> bool {
+        let is_part = |at| contains(CHAIN, &self.lower(at)) || self.is_assertion(at) && !contains(FAILURES, &self.lower(at));
+        let is_matcher = || self.before(at) == "." && (self.before(at - 1) == ")" || is_part(at - 2));
+        let is_number = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
+        let is_word_constant = |word| is_number(word) || contains(CONSTANTS, &self.lower(at)) || is_part(at) || is_matcher();
+        self.word(at).is_none_or(is_word_constant) && self.string(at).is_none_or(|text| !text.contains('$'))
     }
 
     /// The functions of the file that assert something, for the tests that call them.
@@ -89,9 +85,10 @@ impl Tokens<'_> {
         let (mut helpers, mut function) = (HashSet::new(), None);
         for at in 0..self.list.len() {
             match self.sign(at) {
-                "def" | "defp" | "fn" | "fun" | "func" | "function" | "const" => function = self.word(at + 1),
+                "const" if matches!(self.sign(at + 3), "(" | "async") => function = self.word(at + 1),
+                "def" | "defp" | "fn" | "fun" | "func" | "function" => function = self.word(at + 1),
                 word if contains(CALLS, word) => function = None,
-                word if self.is_assertion(at, &word.to_ascii_lowercase()) => helpers.extend(function),
+                _ if self.is_assertion(at) => helpers.extend(function),
                 _ => {}
             }
         }
@@ -100,12 +97,10 @@ impl Tokens<'_> {
 
     /// Whether the words before a body switch a test off.
     pub(super) fn marks_skip(&self, mut head: Range<usize>) -> bool {
-        head.any(|at| {
-            let lower = self.sign(at).to_ascii_lowercase();
-            SKIPS.iter().any(|part| lower.contains(part))
-                || contains("cfg fails", &lower)
-                || lower == "enabled" && self.sign(at + 2) == "false"
-        })
+        let is_off = |lower: &str| {
+            SKIPS.iter().any(|part| lower.contains(part)) || contains("cfg fails xit xtest xspecify xdescribe xcontext", lower)
+        };
+        head.any(|at| is_off(&self.lower(at)) || self.sign(at) == "enabled" && self.sign(at + 2) == "false")
     }
 
     /// Whether the whole file is skipped: `pytestmark = pytest.mark.skip`, `@moduletag :skip`.
@@ -116,14 +111,12 @@ impl Tokens<'_> {
 
     /// Whether a body leaves in its first line, or asks the runner to skip the test.
     pub(super) fn skips(&self, mut body: Range<usize>, column: usize) -> bool {
-        let leaves = |at| self.sign(at) == "return" && (self.column(at + 1).is_some() || contains("; Ok None nil", self.sign(at + 1)));
         let first = body.clone().find(|at| self.column(*at).is_some_and(|inner| inner > column));
-        first.is_some_and(leaves)
-            || body.any(|at| {
-                let lower = self.sign(at).to_ascii_lowercase();
-                let is_owned = self.before(at) == "." && contains(HANDLES, self.before(at - 1));
-                let is_command = self.language.has('#') && self.column(at).is_some() && self.sign(at + 1) != "=";
-                contains(SKIP_WORDS, &lower) || contains(SKIP_CALLS, &lower) && (is_owned || is_command)
-            })
+        let leaves = |at| self.sign(at) == "return" && (self.column(at + 1).is_some() || contains("; Ok None nil", self.sign(at + 1)));
+        let is_command = |at| self.language.has('#') && self.column(at).is_some() && self.sign(at + 1) != "=";
+        let is_skip = |at| {
+            contains(SKIP_CALLS, &self.lower(at)) && (is_command(at) || self.before(at) == "." && contains(HANDLES, self.before(at - 1)))
+        };
+        first.is_some_and(leaves) || body.any(|at| is_skip(at) || contains(SKIP_WORDS, &self.lower(at)))
     }
 }

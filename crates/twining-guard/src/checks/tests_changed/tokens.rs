@@ -68,13 +68,18 @@ impl<'a> Tokens<'a> {
         self.list.get(at).map(|token| token.text).filter(|text| is_string(text)).map(|text| text.trim_matches(['"', '\'', '`']))
     }
 
+    pub(super) fn lower(&self, at: usize) -> String {
+        self.sign(at).to_ascii_lowercase()
+    }
+
     pub(super) fn column(&self, at: usize) -> Option<usize> {
         self.list.get(at).and_then(|token| token.column)
     }
 
-    /// Appends the tokens in a form that formatters leave alone: brackets only where they
-    /// make a call, keys and strings without their quotes.
-    pub(super) fn canonical(&self, range: Range<usize>, out: &mut String) {
+    /// The tokens in a form that formatters leave alone: brackets only where they make a
+    /// call, keys and strings without their quotes.
+    pub(super) fn canonical(&self, range: Range<usize>) -> String {
+        let mut out = String::new();
         for at in range {
             let before = self.before(at);
             match (self.string(at), self.sign(at)) {
@@ -86,6 +91,7 @@ impl<'a> Tokens<'a> {
                 (None, sign) => out.extend(["\n", sign]),
             }
         }
+        out
     }
 }
 

@@ -2,6 +2,9 @@
 
 use crate::effects::shell::words::Value;
 
+/// Most letters of one word that are options.
+const MAX_LETTERS: usize = 32;
+
 /// Arguments taken apart.
 pub(super) struct Arguments {
     options: Vec<(String, Option<Value>)>,
@@ -32,7 +35,7 @@ impl Arguments {
                 }
                 continue;
             }
-            let Some(letters) = prefix.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
+            let Some(letters) = prefix.strip_prefix('-').filter(|letters| (1..=MAX_LETTERS).contains(&letters.len())) else {
                 arguments.operands.push(word.clone());
                 if specification.starts_with('+') {
                     break;

@@ -3,6 +3,9 @@
 use crate::effects::shell::Cwd;
 use crate::effects::shell::words::{Piece, Value};
 
+/// Longest path of a folder that is followed.
+const MAX_PATH: usize = 1_024;
+
 /// The folder that the next command runs in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WorkingDir {
@@ -53,7 +56,9 @@ impl WorkingDir {
             (_, None) => (program == "cd").then(|| "~".to_owned()),
             (_, Some(folder)) if folder.known().as_deref() == Some("-") => self.previous.clone(),
             (_, Some(folder)) => match self.locate(folder) {
-                Located::Path(path) if !path.contains(['*', '?', '[']) => Some(if path == "." { String::new() } else { path }),
+                Located::Path(path) if path.len() < MAX_PATH && !path.contains(['*', '?', '[']) => {
+                    Some(if path == "." { String::new() } else { path })
+                }
                 _ => None,
             },
         };
@@ -71,10 +76,10 @@ impl WorkingDir {
             return Located::Nowhere;
         }
         let (place, pieces) = match word.0.split_first() {
-            Some((Piece::Place { path, .. }, rest)) => (Some(path), rest),
+            Some((Piece::Place(_, path), rest)) => (Some(path), rest),
             _ => (None, word.0.as_slice()),
         };
-        if pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_) | Piece::Place { .. })) {
+        if pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_) | Piece::Place(..))) {
             // Whatever the rest is called, the project is elsewhere.
             let is_temporary = text.starts_with("/tmp/") || place.is_some_and(|place| place.starts_with("/tmp"));
             return if is_temporary { Located::Nowhere } else { Located::Unclear(format!("`{text}` names a file")) };
@@ -87,40 +92,28 @@ impl WorkingDir {
             (None, _) => named,
         };
         // `$PWD/x` at the start of the line is `x`.
-        let path = if place.is_some_and(String::is_empty) { path.trim_start_matches('/') } else { &path };
-        let path = normalize(path);
-        if pieces.iter().any(|piece| matches!(piece, Piece::Glob(_))) && !has_literal_folder(&path) {
+        let path = normalize(if place.is_some_and(String::is_empty) { path.trim_start_matches('/') } else { &path });
+        // Before a pattern a folder has to be named.
+        let folder = path.split(['*', '?', '[']).next().and_then(|before| before.rsplit_once('/')).map_or("", |(folder, _)| folder);
+        let is_pattern = pieces.iter().any(|piece| matches!(piece, Piece::Glob(_)));
+        if is_pattern && folder.split('/').all(|name| matches!(name, "" | ".." | "~")) {
             return Located::Unclear(format!("`{text}` names files"));
         }
         Located::Path(path)
     }
 }
 
-/// Whether a folder is named before the pattern.
-fn has_literal_folder(pattern: &str) -> bool {
-    let before = pattern.split(['*', '?', '[']).next().unwrap_or_default();
-    let folder = before.rsplit_once('/').map_or("", |(folder, _)| folder);
-    !folder.split('/').all(|name| matches!(name, "" | ".." | "~"))
-}
-
 /// A path without `.`, and without `..` where a name stands before it; `.` if nothing is left.
-pub(super) fn normalize(path: &str) -> String {
-    let is_absolute = path.starts_with('/');
+fn normalize(path: &str) -> String {
+    let root = if path.starts_with('/') { "/" } else { "" };
     let mut names: Vec<&str> = Vec::new();
-    for name in path.split('/') {
-        match name {
-            "" | "." => {}
-            ".." if names.last().is_some_and(|last| !matches!(*last, ".." | "~")) => {
-                names.pop();
-            }
-            ".." if is_absolute => {}
+    for name in path.split('/').filter(|name| !matches!(*name, "" | ".")) {
+        match (name, names.last()) {
+            ("..", Some(last)) if !matches!(*last, ".." | "~") => drop(names.pop()),
+            ("..", None) if !root.is_empty() => {}
             _ => names.push(name),
         }
     }
-    let joined = names.join("/");
-    match (is_absolute, joined.is_empty()) {
-        (true, _) => format!("/{joined}"),
-        (false, true) => ".".to_owned(),
-        (false, false) => joined,
-    }
+    let path = format!("{root}{}", names.join("/"));
+    if path.is_empty() { ".".to_owned() } else { path }
 }

@@ -68,7 +68,10 @@ impl Interpreter {
                 None | Some(("save", _)) => self.discard(&[], STASH),
                 Some(("push", paths)) => self.discard(paths, STASH),
                 // The same line brings it back.
-                Some(("pop" | "apply", _)) => self.effects.writes.retain(|write| write.by != STASH),
+                Some(("pop" | "apply", _)) => {
+                    self.effects.writes.retain(|write| write.by != STASH);
+                    self.written.retain(|write| write.by != STASH);
+                }
                 Some(_) => {}
             },
             _ => {}

@@ -7,7 +7,7 @@
 use crate::effects::shell::cwd::Located;
 use crate::effects::shell::interpreter::{Interpreter, Output, ShellState};
 use crate::effects::shell::words::{Piece, Value, is_name_byte};
-use crate::effects::shell::{MAX_DEPTH, Unreadable};
+use crate::effects::shell::{MAX_DEPTH, MAX_STEPS, Unreadable};
 
 /// Most items of a loop that are followed one by one.
 const MAX_ITEMS: usize = 64;
@@ -98,11 +98,10 @@ impl<'t, 's> Parser<'t, 's> {
     }
 
     fn eat_operator(&mut self, operator: &str) -> bool {
-        let is_there = self.eat(operator);
-        if is_there {
+        self.eat(operator) && {
             self.skip_spaces();
+            true
         }
-        is_there
     }
 
     /// The word here if it may be a keyword: no quotes, no expansion.
@@ -176,11 +175,11 @@ impl<'t, 's> Parser<'t, 's> {
     }
 
     fn pipeline(&mut self) -> Result<Output, Unreadable> {
-        let (mut input, mut is_stage) = (None, false);
+        let mut input = None;
         loop {
             // `-p` is an option of `time`, the keyword.
             while ["!", "time", "-p"].iter().any(|word| self.eat_keyword(word)) {}
-            let state = self.shell.state.clone();
+            let (state, is_stage) = (self.shell.state.clone(), input.is_some());
             let output = self.command(input)?;
             let is_piped = !self.is_at("||") && (self.eat("|&") || self.eat("|"));
             if is_piped || is_stage {
@@ -189,16 +188,13 @@ impl<'t, 's> Parser<'t, 's> {
             if !is_piped {
                 return Ok(output);
             }
-            (input, is_stage) = (Some(output), true);
+            input = Some(output);
             self.skip_lines();
         }
     }
 
     fn command(&mut self, input: Option<Output>) -> Result<Output, Unreadable> {
-        self.shell.charge(1);
-        if self.shell.depth >= MAX_DEPTH || self.shell.is_exhausted() {
-            return Err(Unreadable::TooManySteps);
-        }
+        self.shell.charge(if self.shell.depth < MAX_DEPTH { 1 } else { MAX_STEPS })?;
         self.shell.depth += 1;
         let dir = self.shell.state.dir.clone();
         let mut redirects = Redirects { input, files: Vec::new() };
@@ -292,19 +288,14 @@ impl<'t, 's> Parser<'t, 's> {
     }
 
     fn for_loop(&mut self, ends: &mut Vec<ShellState>) -> Result<(), Unreadable> {
-        let (mut name, mut items) = ("", Vec::new());
-        if let Some(end) = self.arithmetic_end(self.at) {
-            self.at = end;
-        } else {
-            name = self.eat_while(is_name_byte);
-            self.skip_lines();
-            if self.eat_keyword("in") {
-                while !matches!(self.peek(), None | Some(b'\n' | b';')) {
-                    self.word()?.split_into(&mut items);
-                }
+        self.at = self.arithmetic_end(self.at).unwrap_or(self.at);
+        let (name, mut items) = (self.eat_while(is_name_byte), Vec::new());
+        self.skip_lines();
+        if self.eat_keyword("in") {
+            while !matches!(self.peek(), None | Some(b'\n' | b';')) {
+                self.word()?.split_into(&mut items);
             }
         }
-        self.skip_spaces();
         self.eat(";");
         self.expect_keyword("do")?;
         let start = self.at;
@@ -343,8 +334,8 @@ impl<'t, 's> Parser<'t, 's> {
                 _ => {}
             }
             let mut word = self.word()?;
-            is_test &= word.known().is_none_or(|word| word != "]]");
-            if word.text_lossy().ends_with('=') && self.eat("(") {
+            is_test &= word.prefix() != "]]";
+            if self.is_at("(") && word.text_lossy().ends_with('=') && self.eat("(") {
                 self.skip_lines();
                 while !self.eat_operator(")") {
                     self.word()?;
@@ -381,16 +372,15 @@ impl<'t, 's> Parser<'t, 's> {
         self.at += digits + operator.len();
         self.skip_spaces();
         let start = self.at;
-        let target = self.word()?;
+        let mut target = self.word()?;
         match operator {
             "<<" | "<<-" => {
                 let delimiter = self.text.get(start..self.at).unwrap_or_default().trim_end();
                 redirects.input = Some(self.heredoc(delimiter, operator == "<<-")?);
             }
             "<<<" => {
-                let mut text = Output::of(&target);
-                text.text.push('\n');
-                redirects.input = Some(text);
+                target.push_text("\n");
+                redirects.input = Some(Output::of(&target));
             }
             "<" => redirects.input = None,
             "<&" | "<>" => {}
@@ -414,7 +404,7 @@ impl<'t, 's> Parser<'t, 's> {
             }
             body.push_str(line);
         }
-        self.shell.charge((end - self.at) / 64);
+        self.shell.charge((end - self.at) / 64)?;
         self.heredocs = Some((line_end, end.min(self.text.len())));
         if delimiter.len() > name.len() {
             return Ok(Output { text: body, is_partial: false });

@@ -16,7 +16,7 @@ pub(super) struct Interpreter {
     pub(super) state: ShellState,
     /// Levels of commands around the one that is parsed.
     pub(super) depth: usize,
-    written: HashSet<ShellWrite>,
+    pub(super) written: HashSet<ShellWrite>,
     steps: usize,
     /// Whether this line stands in another: `bash -c`, `eval`.
     is_nested: bool,
@@ -78,19 +78,19 @@ impl Output {
 impl Interpreter {
     pub(super) fn read_line(mut self, line: &str) -> Result<ShellEffects, Unreadable> {
         grammar::run(line, &mut self)?;
-        if self.is_exhausted() { Err(Unreadable::TooManySteps) } else { Ok(self.effects) }
+        self.charge(0)?;
+        Ok(self.effects)
     }
 
     /// Follows a line that stands in a line; one in that is not followed.
     pub(super) fn run_nested(&mut self, program: &str, line: &str) -> Output {
-        let (depth, start) = (self.depth, self.effects.clone());
         if !std::mem::replace(&mut self.is_nested, true) {
+            let depth = self.depth;
             let output = grammar::run(line, self);
-            self.is_nested = false;
+            (self.is_nested, self.depth) = (false, depth);
             if let Ok(output) = output {
                 return output;
             }
-            (self.depth, self.effects) = (depth, start);
         }
         self.note(format!("the command of `{program}`"));
         Output::unknown()
@@ -104,13 +104,10 @@ impl Interpreter {
         result
     }
 
-    /// Counts work. Whoever is about to do much asks whether there is any left.
-    pub(super) fn charge(&mut self, steps: usize) {
+    /// Counts work. Once too much is done, everything stops at the next word.
+    pub(super) fn charge(&mut self, steps: usize) -> Result<(), Unreadable> {
         self.steps = self.steps.saturating_add(steps);
-    }
-
-    pub(super) fn is_exhausted(&self) -> bool {
-        self.steps > MAX_STEPS
+        if self.steps > MAX_STEPS { Err(Unreadable::TooManySteps) } else { Ok(()) }
     }
 
     /// Remembers the value of a variable.
@@ -138,8 +135,7 @@ impl Interpreter {
 
     /// Remembers text that goes into a file.
     pub(super) fn insert(&mut self, text: &str) {
-        self.charge(text.len() / 64);
-        if !self.is_exhausted() && !text.trim().is_empty() {
+        if self.charge(text.len() / 64).is_ok() && !text.trim().is_empty() {
             self.effects.inserted.push(text.to_owned());
         }
     }
@@ -156,8 +152,8 @@ impl Interpreter {
             Located::Unclear(what) => self.note(what),
             Located::Path(path) => {
                 let write = ShellWrite { path, kind, by: by.to_owned() };
-                self.charge(if self.written.len() < MAX_WRITES { 1 } else { MAX_STEPS });
-                if !self.is_exhausted() && self.written.insert(write.clone()) {
+                let steps = if self.written.len() < MAX_WRITES { 1 } else { MAX_STEPS };
+                if self.charge(steps).is_ok() && self.written.insert(write.clone()) {
                     self.effects.writes.push(write);
                 }
             }

@@ -33,8 +33,8 @@ const MAX_COMMANDS: usize = 4_096;
 const MAX_WRITES: usize = 4_096;
 /// Most levels of commands in commands.
 const MAX_DEPTH: usize = 32;
-/// Most work on one line: one for each node and word, one for each 64 bytes of text.
-const MAX_STEPS: usize = 100_000;
+/// Most work on one line: one for each command and part of a word, one for each 64 bytes of text.
+const MAX_STEPS: usize = 32_768;
 /// Most lines of `unread`.
 const MAX_UNREAD: usize = 64;
 

@@ -15,9 +15,8 @@ impl Interpreter {
         let words = unwrap(words);
         let Some((program, arguments)) = words.split_first() else { return Output::default() };
         let shown: Vec<String> = words.iter().map(Value::text_lossy).collect();
-        self.charge(shown.iter().map(|word| 1 + word.len() / 64).sum());
-        self.charge(if self.effects.commands.len() < MAX_COMMANDS { 0 } else { MAX_STEPS });
-        if self.is_exhausted() {
+        let steps = shown.iter().map(|word| word.len() / 64).sum();
+        if self.charge(if self.effects.commands.len() < MAX_COMMANDS { steps } else { MAX_STEPS }).is_err() {
             return Output::unknown();
         }
         let is_plain = words.iter().all(|word| word.known().is_some());
@@ -161,9 +160,10 @@ impl Interpreter {
     fn tee(&mut self, name: &str, words: &[Value], input: Option<&Output>) -> Output {
         let arguments = Arguments::parse(words, "");
         let printed = input.cloned().unwrap_or_else(Output::unknown);
+        let appends = arguments.has(&["a", "append"]);
         for file in &arguments.operands {
             self.insert(&printed.text);
-            self.write(file, printed.written(arguments.has(&["a", "append"])), name);
+            self.write(file, printed.written(appends), name);
         }
         printed
     }
@@ -359,7 +359,7 @@ fn program_name(word: &Value) -> String {
 
 fn names_folder(target: &Value) -> bool {
     let text = target.text_lossy();
-    matches!(target.0.as_slice(), [Piece::Place { .. }]) || text == "~" || matches!(text.rsplit('/').next(), Some("" | "." | ".."))
+    matches!(target.0.as_slice(), [Piece::Place(..)]) || text == "~" || matches!(text.rsplit('/').next(), Some("" | "." | ".."))
 }
 
 /// Whether a name ends as files do: `a.txt`, but not `.git`.

@@ -3,7 +3,7 @@ use super::*;
 /// A line and what it writes: `> file`, `>> file`, `edit file`, `rm file`, `rm -r folder`,
 /// `a -> b` for a copy, `a => b` for a move, `meta file`, `discard folder`; `? …` for each
 /// line of `unread`. Known content follows a `:`.
-const LINES: &[(&str, &str)] = &[
+pub(super) const LINES: &[(&str, &str)] = &[
     // Redirections.
     ("echo a > x", "> x: a\\n"),
     ("echo -n a > x", "> x: a"),

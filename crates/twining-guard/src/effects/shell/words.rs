@@ -2,37 +2,42 @@
 
 use crate::effects::shell::Unreadable;
 use crate::effects::shell::grammar::{self, Parser};
-use crate::effects::shell::interpreter::Interpreter;
 
 /// Longest `{a,b}` that is recognized.
 const MAX_BRACES: usize = 256;
 
-/// A part of a word.
+/// A part of a word. Each is text as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     Text(String),
-    /// The value of an unquoted variable: as many words as it has.
+    /// Known text that becomes as many words as it has: an unquoted variable.
     Fields(String),
     /// An unquoted `*`, `?`, `[` or `{a,b}`.
     Glob(String),
-    /// A folder that is known without its name: `$PWD`, `$HOME`.
-    Place {
-        path: String,
-        shown: String,
-    },
-    /// Nothing is known; as it is shown.
+    /// A folder that is known without its name, and its path: `$PWD`, `$HOME`.
+    Place(String, String),
+    /// Nothing is known.
     Unknown(String),
 }
 
 impl Piece {
     pub(super) fn shown(&self) -> &str {
-        match self {
-            Self::Text(shown) | Self::Fields(shown) | Self::Glob(shown) | Self::Unknown(shown) | Self::Place { shown, .. } => shown,
-        }
+        let (Self::Text(shown) | Self::Fields(shown) | Self::Glob(shown) | Self::Place(shown, _) | Self::Unknown(shown)) = self;
+        shown
     }
 
     fn known(&self) -> Option<&str> {
         matches!(self, Self::Text(_) | Self::Fields(_)).then(|| self.shown())
+    }
+
+    /// What an expansion becomes: known text, or a known folder, or neither.
+    fn expanded(text: Option<&str>, place: Option<&str>, shown: &str, is_quoted: bool) -> Self {
+        match (text, place) {
+            (Some(text), _) if is_quoted => Self::Text(text.to_owned()),
+            (Some(text), _) => Self::Fields(text.to_owned()),
+            (None, Some(path)) => Self::Place(shown.to_owned(), path.to_owned()),
+            (None, None) => Self::Unknown(shown.to_owned()),
+        }
     }
 }
 
@@ -66,31 +71,29 @@ impl Value {
 
     /// The word without its first bytes, which have to be known text.
     pub(super) fn without_prefix(&self, length: usize) -> Self {
-        let mut rest = Self::text(self.prefix().get(length..).unwrap_or_default());
-        rest.0.extend(self.0.iter().skip(1).cloned());
-        if rest.prefix().is_empty() && rest.0.len() > 1 {
-            rest.0.remove(0);
-        }
-        rest
+        let first = self.prefix().get(length..).filter(|rest| !rest.is_empty() || self.0.len() == 1);
+        let first = first.map(|rest| Piece::Text(rest.to_owned()));
+        Self(first.into_iter().chain(self.0.iter().skip(1).cloned()).collect())
     }
 
     /// The name and the value of `name=value`; of `name+=value` only the name is known.
     pub(super) fn assignment(&self) -> Option<(String, Self)> {
         let (name, _) = self.prefix().split_once('=')?;
-        let value = self.without_prefix(name.len() + 1);
         let plain = name.trim_end_matches('+');
-        is_name(plain).then(|| (plain.to_owned(), if plain == name { value } else { Self::unknown(&format!("${plain}")) }))
+        let is_name = !plain.is_empty() && !plain.starts_with(|c: char| c.is_ascii_digit()) && plain.bytes().all(is_name_byte);
+        let value = if plain == name { self.without_prefix(name.len() + 1) } else { Self::unknown(&format!("${plain}")) };
+        is_name.then(|| (plain.to_owned(), value))
     }
 
     /// The last name of a path.
     pub(super) fn file_name(&self) -> Self {
         let text = self.text_lossy();
-        let name = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let name = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
         let unknown = self.0.iter().rfind(|piece| piece.known().is_none() && name.contains(piece.shown()));
         Self(vec![match unknown {
-            Some(Piece::Glob(_)) => Piece::Glob(name.to_owned()),
-            Some(_) => Piece::Unknown(name.to_owned()),
-            None => Piece::Text(name.to_owned()),
+            Some(Piece::Glob(_)) => Piece::Glob(name),
+            Some(_) => Piece::Unknown(name),
+            None => Piece::Text(name),
         }])
     }
 
@@ -100,20 +103,35 @@ impl Value {
         Self([self.0.as_slice(), &[Piece::Text(slash.to_owned())], name.0.as_slice()].concat())
     }
 
-    pub(super) fn push_text(&mut self, text: &str) {
-        match self.0.last_mut() {
-            Some(Piece::Text(last)) => last.push_str(text),
-            _ => self.0.push(Piece::Text(text.to_owned())),
+    /// Adds the words that this one becomes.
+    pub(super) fn split_into(self, words: &mut Vec<Self>) {
+        let mut word = Self::default();
+        let is_optional = matches!(self.0.as_slice(), [Piece::Fields(_)]);
+        for piece in self.0 {
+            let Piece::Fields(text) = piece else {
+                word.push(piece);
+                continue;
+            };
+            for (at, field) in text.split_whitespace().enumerate() {
+                if at > 0 {
+                    words.push(std::mem::take(&mut word));
+                }
+                word.push_text(field);
+            }
+        }
+        words.extend(Some(word).filter(|word| !(is_optional && word.0.is_empty())));
+    }
+
+    fn push(&mut self, piece: Piece) {
+        match (self.0.last_mut(), piece) {
+            (Some(Piece::Text(last)), Piece::Text(text)) => last.push_str(&text),
+            (_, piece) => self.0.push(piece),
         }
     }
 
-    fn push_unknown(&mut self, shown: &str) {
-        self.0.push(Piece::Unknown(shown.to_owned()));
+    pub(super) fn push_text(&mut self, text: &str) {
+        self.push(Piece::Text(text.to_owned()));
     }
-}
-
-fn is_name(text: &str) -> bool {
-    !text.is_empty() && !text.starts_with(|c: char| c.is_ascii_digit()) && text.bytes().all(is_name_byte)
 }
 
 pub(super) fn is_name_byte(byte: u8) -> bool {
@@ -125,23 +143,19 @@ impl Parser<'_, '_> {
     pub(super) fn word(&mut self) -> Result<Value, Unreadable> {
         let (mut word, start) = (Value::default(), self.at);
         while let Some(byte) = self.peek() {
+            self.shell.charge(1)?;
             match byte {
                 b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' => break,
                 b'<' | b'>' if !self.is_at("<(") && !self.is_at(">(") => break,
                 b'<' | b'>' => {
                     self.at += 2;
                     self.subshell()?;
-                    word.push_unknown(if byte == b'<' { "<(…)" } else { ">(…)" });
+                    word.push(Piece::Unknown(format!("{}(…)", char::from(byte))));
                 }
                 b'\\' => self.escape(&mut word),
-                b'\'' => {
+                b'\'' | b'"' => {
                     self.at += 1;
-                    word.push_text(self.eat_while(|byte| byte != b'\''));
-                    self.expect("'")?;
-                }
-                b'"' => {
-                    self.at += 1;
-                    self.quoted(Some(b'"'), &mut word)?;
+                    self.quoted(Some(byte), &mut word)?;
                     if word.0.is_empty() {
                         word.push_text("");
                     }
@@ -149,27 +163,27 @@ impl Parser<'_, '_> {
                 b'$' | b'`' => self.expansion(false, &mut word)?,
                 b'*' | b'?' | b'[' => {
                     self.at += 1;
-                    word.0.push(Piece::Glob(char::from(byte).to_string()));
+                    word.push(Piece::Glob(char::from(byte).to_string()));
                 }
-                b'{' => self.braces(&mut word),
+                b'{' => word.push(self.braces()),
                 _ => word.push_text(self.eat_while(|byte| !b" \t\r\n;&|()<>\\'\"$`*?[{".contains(&byte))),
             }
         }
-        self.shell.charge((self.at - start) / 64);
         if self.at == start {
             return Err(Unreadable::NotBash);
         }
+        self.shell.charge((self.at - start) / 64)?;
         self.skip_spaces();
         Ok(word)
     }
 
     /// `{a,b}` and `{1..9}` stand for several words; other braces are text.
-    fn braces(&mut self, word: &mut Value) {
+    fn braces(&mut self) -> Piece {
         let rest = self.rest();
         let braces = rest.bytes().take(MAX_BRACES).position(|byte| byte == b'}').and_then(|end| rest.get(..=end)).unwrap_or_default();
         let is_list = (braces.contains(',') || braces.contains("..")) && !braces.contains([' ', '\n', '"', '\'', ';', '`', '(']);
         self.at += if is_list { braces.len() } else { 1 };
-        if is_list { word.0.push(Piece::Glob(braces.to_owned())) } else { word.push_text("{") }
+        if is_list { Piece::Glob(braces.to_owned()) } else { Piece::Text("{".to_owned()) }
     }
 
     fn escape(&mut self, word: &mut Value) {
@@ -181,154 +195,111 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Text in double quotes up to its end, or the body of a here-document.
+    /// Text up to the quote that ends it, or the body of a here-document.
     pub(super) fn quoted(&mut self, end: Option<u8>, word: &mut Value) -> Result<(), Unreadable> {
         while let Some(byte) = self.peek() {
             let next = self.text.as_bytes().get(self.at + 1).copied();
+            let is_escape = matches!(next, Some(b'$' | b'`' | b'\\' | b'\n')) || (end.is_some() && next == end);
             match byte {
                 _ if Some(byte) == end => {
                     self.at += 1;
                     return Ok(());
                 }
-                b'\\' if matches!(next, Some(b'$' | b'`' | b'\\' | b'\n')) || (end.is_some() && next == end) => self.escape(word),
+                _ if end == Some(b'\'') => word.push_text(self.eat_while(|byte| byte != b'\'')),
+                b'\\' if is_escape => self.escape(word),
                 b'$' | b'`' => self.expansion(true, word)?,
-                b'\\' | b'"' => {
-                    self.at += 1;
-                    word.push_text(if byte == b'"' { "\"" } else { "\\" });
+                _ => {
+                    let start = self.at;
+                    self.at += usize::from(matches!(byte, b'\\' | b'"'));
+                    self.eat_while(|byte| !b"\\\"$`".contains(&byte));
+                    word.push_text(self.text.get(start..self.at).unwrap_or_default());
                 }
-                _ => word.push_text(self.eat_while(|byte| !b"\\\"$`".contains(&byte))),
             }
         }
         if end.is_none() { Ok(()) } else { Err(Unreadable::NotBash) }
     }
 
     fn expansion(&mut self, is_quoted: bool, word: &mut Value) -> Result<(), Unreadable> {
-        let next = self.text.as_bytes().get(self.at + 1).copied();
-        let first = self.shell.effects.commands.len();
-        match (self.peek(), next) {
-            (Some(b'`'), _) => {
-                self.at += 1;
-                let script = self.eat_while(|byte| byte != b'`');
-                self.expect("`")?;
-                let state = self.shell.state.clone();
-                let output = grammar::run(script, self.shell)?;
-                self.shell.state = state;
-                word.0.push(self.shell.substituted(first, output.whole(), is_quoted));
+        if self.is_at("`") || (self.is_at("$(") && self.arithmetic_end(self.at + 1).is_none()) {
+            return self.substitution(is_quoted, word);
+        }
+        self.at += 1;
+        self.shell.charge(1)?;
+        match self.peek() {
+            Some(b'(') => {
+                self.at = self.arithmetic_end(self.at).unwrap_or(self.text.len());
+                word.push(Piece::Unknown("$((…))".to_owned()));
             }
-            (_, Some(b'(')) => match self.arithmetic_end(self.at + 1) {
-                Some(end) => {
-                    self.at = end;
-                    word.push_unknown("$((…))");
-                }
-                None => {
-                    self.at += 2;
-                    let output = self.subshell()?;
-                    word.0.push(self.shell.substituted(first, output.whole(), is_quoted));
-                }
-            },
-            (_, Some(b'{')) => self.parameter(is_quoted, word)?,
-            // `$'…'` without an escape is read as `'…'` is.
-            (_, Some(b'\'')) if !is_quoted => {
-                self.at += 2;
-                let text = self.eat_while(|byte| byte != b'\'' && byte != b'\\');
-                self.expect("'")?;
-                word.push_text(text);
-            }
-            // `$"…"` is translated text: the quote is read next.
-            (_, Some(b'"')) if !is_quoted => self.at += 1,
-            (_, Some(byte)) if is_name_byte(byte) && !byte.is_ascii_digit() => {
+            Some(b'{') => {
                 self.at += 1;
                 let name = self.eat_while(is_name_byte);
-                self.shell.push_variable(name, is_quoted, word);
+                let more = self.eat_while(|byte| byte != b'}');
+                self.expect("}")?;
+                let is_plain = more.is_empty() && !name.is_empty();
+                if is_plain { self.variable(name, is_quoted, word) } else { word.push(Piece::Unknown(format!("${{{name}…}}"))) }
             }
-            (_, Some(byte)) if b"?#@*!$-0123456789".contains(&byte) => {
-                self.at += 2;
-                word.push_unknown(&format!("${}", char::from(byte)));
-            }
-            _ => {
+            Some(b'\'') if !is_quoted => {
                 self.at += 1;
-                word.push_text("$");
+                while !self.eat("'") {
+                    word.push_text(self.eat_while(|byte| byte != b'\'' && byte != b'\\'));
+                    if self.is_at("\\") {
+                        self.escape(&mut Value::default());
+                        word.push(Piece::Unknown("$'…'".to_owned()));
+                    } else if self.peek().is_none() {
+                        return Err(Unreadable::NotBash);
+                    }
+                }
             }
+            // `$"…"` is translated text: the quote is read next.
+            Some(b'"') if !is_quoted => {}
+            Some(byte) if is_name_byte(byte) && !byte.is_ascii_digit() => {
+                let name = self.eat_while(is_name_byte);
+                self.variable(name, is_quoted, word);
+            }
+            Some(byte) if b"?#@*!$-0123456789".contains(&byte) => {
+                self.at += 1;
+                word.push(Piece::Unknown(format!("${}", char::from(byte))));
+            }
+            _ => word.push_text("$"),
         }
         Ok(())
     }
 
-    /// `${name}`; every other form of it is unknown.
-    fn parameter(&mut self, is_quoted: bool, word: &mut Value) -> Result<(), Unreadable> {
-        self.at += 2;
-        let name = self.eat_while(is_name_byte);
-        if is_name(name) && self.eat("}") {
-            self.shell.push_variable(name, is_quoted, word);
-            return Ok(());
-        }
-        self.eat_while(|byte| byte != b'}');
-        self.expect("}")?;
-        word.push_unknown(&format!("${{{name}…}}"));
-        Ok(())
-    }
-}
-
-impl Interpreter {
-    fn push_variable(&mut self, name: &str, is_quoted: bool, word: &mut Value) {
-        self.charge(1);
+    fn variable(&mut self, name: &str, is_quoted: bool, word: &mut Value) {
         let place = match name {
-            "PWD" => self.state.dir.place(),
+            "PWD" => self.shell.state.dir.place(),
             "HOME" => Some("~"),
             "TMPDIR" => Some("/tmp"),
             _ => None,
         };
-        match (self.state.variables.get(name).filter(|_| !self.is_exhausted()), place) {
-            (Some(value), _) => match value.known() {
-                Some(text) => word.0.push(if is_quoted { Piece::Text(text) } else { Piece::Fields(text) }),
-                None => word.0.extend(value.0.iter().cloned()),
-            },
-            (None, Some(path)) => word.0.push(Piece::Place { path: path.to_owned(), shown: format!("${name}") }),
-            (None, None) => word.push_unknown(&format!("${name}")),
+        let value = self.shell.state.variables.get(name);
+        match (value, value.and_then(Value::known)) {
+            (Some(value), None) => word.0.extend(value.0.iter().cloned()),
+            (_, text) => word.push(Piece::expanded(text.as_deref(), place, &format!("${name}"), is_quoted)),
         }
     }
 
-    /// What `$(…)` becomes, from its commands and what they print.
-    fn substituted(&self, first: usize, printed: Option<&str>, is_quoted: bool) -> Piece {
-        let shown = "$(…)".to_owned();
-        let commands = self.effects.commands.get(first..).unwrap_or_default();
-        let words: Vec<&str> = commands.first().map(|command| command.words.iter().map(String::as_str).collect()).unwrap_or_default();
-        let place = match words.as_slice() {
-            _ if commands.len() != 1 => None,
-            ["pwd"] => self.state.dir.place(),
-            ["git", "rev-parse", "--show-toplevel"] => Some(""),
-            ["mktemp", ..] => Some("/tmp/mktemp"),
+    /// `$(…)`: what its commands print, where that is known.
+    fn substitution(&mut self, is_quoted: bool, word: &mut Value) -> Result<(), Unreadable> {
+        let first = self.shell.effects.commands.len();
+        let output = if self.eat("`") {
+            let script = self.eat_while(|byte| byte != b'`');
+            self.expect("`")?;
+            self.shell.in_subshell(|shell| grammar::run(script, shell))?
+        } else {
+            self.at += 2;
+            self.subshell()?
+        };
+        let place = match self.shell.effects.commands.get(first..) {
+            Some([command]) => match command.words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+                ["pwd"] => self.shell.state.dir.place(),
+                ["git", "rev-parse", "--show-toplevel"] => Some(""),
+                ["mktemp", ..] => Some("/tmp/mktemp"),
+                _ => None,
+            },
             _ => None,
         };
-        match (place, printed.map(|text| text.trim_end_matches('\n').to_owned())) {
-            (Some(path), _) => Piece::Place { path: path.to_owned(), shown },
-            (None, Some(text)) if is_quoted => Piece::Text(text),
-            (None, Some(text)) => Piece::Fields(text),
-            (None, None) => Piece::Unknown(shown),
-        }
-    }
-}
-
-impl Value {
-    /// Adds the words that this one becomes: an unquoted variable is as many as its value has.
-    pub(super) fn split_into(self, words: &mut Vec<Self>) {
-        let mut word = Self::default();
-        let is_dropped_if_empty = matches!(self.0.as_slice(), [Piece::Fields(_)]);
-        for piece in self.0 {
-            match piece {
-                Piece::Fields(text) => {
-                    for (at, field) in text.split_whitespace().enumerate() {
-                        if at > 0 {
-                            words.push(std::mem::take(&mut word));
-                        }
-                        word.push_text(field);
-                    }
-                }
-                Piece::Text(text) => word.push_text(&text),
-                piece => word.0.push(piece),
-            }
-        }
-        if !(word.0.is_empty() && is_dropped_if_empty) {
-            words.push(word);
-        }
+        word.push(Piece::expanded(output.whole().map(|text| text.trim_end_matches('\n')), place, "$(…)", is_quoted));
+        Ok(())
     }
 }

@@ -1,0 +1,144 @@
+//! A pull request as the rules see it: what changed, and what the base says.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use twining_store::integrity::{GitRange, TreeEntry};
+use twining_store::{Config, feature_list_paths, knowledge_elsewhere, knowledge_place};
+
+/// The folder of the records, with its slash.
+pub(super) const MEMORY: &str = ".twining/";
+/// Bytes of a changed file beyond which it is no text that anybody wrote.
+const TEXT_BYTES: usize = 4 * 1024 * 1024;
+
+/// A file that a pull request changed; a renamed one has two paths.
+#[derive(Clone, Debug, Default)]
+pub struct ChangedFile {
+    /// Its path in the merge base.
+    pub old_path: Option<String>,
+    /// Its path in the head.
+    pub path: Option<String>,
+    /// Its content in the merge base.
+    pub before: Option<Vec<u8>>,
+    /// Its content in the head.
+    pub after: Option<Vec<u8>>,
+}
+
+impl ChangedFile {
+    /// Its path now, or the one it had.
+    pub(super) fn name(&self) -> &str {
+        self.path.as_deref().or(self.old_path.as_deref()).unwrap_or_default()
+    }
+
+    pub(super) fn text_before(&self) -> Option<&str> {
+        text_of(self.before.as_deref()?)
+    }
+
+    pub(super) fn text_after(&self) -> Option<&str> {
+        text_of(self.after.as_deref()?)
+    }
+}
+
+fn text_of(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok().filter(|text| text.len() <= TEXT_BYTES && !text.contains('\0'))
+}
+
+/// A commit of the pull request, with the records as it left them.
+#[derive(Clone, Debug, Default)]
+pub struct RecordCommit {
+    /// Its hash.
+    pub hash: String,
+    /// `Name <address>`.
+    pub author: String,
+    /// Path and object of each file of the memory that it wrote.
+    pub files: Vec<(String, String)>,
+}
+
+/// Reads objects that only some rules need.
+type ReadObjects<'r> = dyn Fn(&[&str]) -> HashMap<String, Vec<u8>> + 'r;
+
+/// Everything the rules look at.
+pub struct PullRequest<'r> {
+    /// The commit that the rules come from.
+    pub base: String,
+    /// The commit that is looked at.
+    pub head: String,
+    /// Where the head left the base.
+    pub merge_base: String,
+    /// What changed between the merge base and the head.
+    pub changed: Vec<ChangedFile>,
+    /// Files of the base: decisions, knowledge, settings.
+    pub base_files: BTreeMap<String, Vec<u8>>,
+    /// Paths of records that the head has, changed or not.
+    pub head_records: BTreeSet<String>,
+    /// The commits in between that touched the memory, oldest first.
+    pub commits: Vec<RecordCommit>,
+    /// Reads objects of those commits.
+    pub objects: Box<ReadObjects<'r>>,
+}
+
+impl<'r> PullRequest<'r> {
+    /// Reads a range: one listing of each side, and two reads of objects.
+    #[must_use]
+    pub fn read(range: &'r GitRange) -> Self {
+        let changes = range.changes();
+        let listed = range.files(&range.base, MEMORY.trim_end_matches('/'));
+        let mut rules: Vec<TreeEntry> = listed.into_iter().filter(|file| is_rule(&file.path)).collect();
+        let config = rules.iter().find(|file| file.path == ".twining/config.yml");
+        let config = config.and_then(|file| range.blobs(std::iter::once(file.object.as_str())).remove(&file.object));
+        let chosen = config.as_deref().map(|bytes| Config::parse(bytes).knowledge.path).unwrap_or_default();
+        let elsewhere = feature_list_paths().into_iter().chain([knowledge_elsewhere()]).chain(knowledge_place(&chosen, false).ok());
+        for path in elsewhere.filter(|path| !path.starts_with(MEMORY)) {
+            rules.extend(range.files(&range.base, &path).into_iter().filter(|file| file.path == path));
+        }
+        let head_records = range.files(&range.head, MEMORY.trim_end_matches('/')).into_iter().map(|file| file.path).collect();
+
+        let sides = changes.iter().flat_map(|change| [&change.before, &change.after]).flatten();
+        let blobs = range.blobs(sides.chain(&rules).map(|file| file.object.as_str()));
+        let read = |file: &Option<TreeEntry>| file.as_ref().and_then(|file| blobs.get(&file.object).cloned());
+        let changed = changes.iter().map(|change| ChangedFile {
+            old_path: change.before.as_ref().map(|file| file.path.clone()),
+            path: change.after.as_ref().map(|file| file.path.clone()),
+            before: read(&change.before),
+            after: read(&change.after),
+        });
+        let commits = range.commits().into_iter().map(|commit| RecordCommit {
+            hash: commit.hash,
+            author: commit.author,
+            files: commit.files.into_iter().map(|file| (file.path, file.object)).collect(),
+        });
+        Self {
+            base: range.base.clone(),
+            head: range.head.clone(),
+            merge_base: range.merge_base.clone(),
+            changed: changed.collect(),
+            base_files: rules.iter().filter_map(|file| Some((file.path.clone(), blobs.get(&file.object)?.clone()))).collect(),
+            head_records,
+            commits: commits.collect(),
+            objects: Box::new(|objects| range.blobs(objects.iter().copied())),
+        }
+    }
+
+    /// Files of the memory that changed.
+    pub(super) fn records(&self) -> impl Iterator<Item = &ChangedFile> {
+        self.changed.iter().filter(|file| file.name().starts_with(MEMORY) && !file.name().starts_with(".twining/local/"))
+    }
+
+    /// A changed file by its path.
+    pub(super) fn changed_at(&self, path: &str) -> Option<&ChangedFile> {
+        self.changed.iter().find(|file| file.path.as_deref() == Some(path) || file.old_path.as_deref() == Some(path))
+    }
+
+    /// Where the base keeps its reviewed knowledge.
+    pub(super) fn knowledge_path(&self) -> String {
+        let config = self.base_files.get(".twining/config.yml");
+        let chosen = config.map(|bytes| Config::parse(bytes).knowledge.path).unwrap_or_default();
+        let is_elsewhere = self.base_files.contains_key(&knowledge_elsewhere());
+        knowledge_place(&chosen, is_elsewhere).unwrap_or_else(|_| ".twining/knowledge.dot".to_owned())
+    }
+}
+
+/// Whether a file of the base may hold a rule.
+fn is_rule(path: &str) -> bool {
+    let is_decision = path.starts_with(".twining/decisions/") && path.ends_with(".json") && !path.ends_with("/index.json");
+    is_decision || [".twining/config.yml", ".twining/knowledge.dot", ".twining/features.json"].contains(&path)
+}

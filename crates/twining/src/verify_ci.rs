@@ -1,0 +1,108 @@
+//! `verify --ci`: a pull request against the rules of its base.
+//!
+//! Opens no memory: a clone that has both commits is all it takes, bare or not.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use serde_json::json;
+use twining_engine::verify::{self, CiOptions, CiReport, PullRequest, Severity};
+use twining_model::limits;
+use twining_store::integrity::GitRange;
+
+use crate::out::{self, Style};
+use crate::page::{Page, bad, dim, good, place, plain, warn};
+use crate::problem::{Ending, Problem};
+
+/// The heading of its flags.
+const HEADING: &str = "In CI";
+
+/// Adds its flags to `verify`.
+pub fn flags(command: Command) -> Command {
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).requires("ci").help(help);
+    let files = |arg: Arg| {
+        arg.value_name("FILE").num_args(1..).action(ArgAction::Append).value_parser(value_parser!(PathBuf)).value_hint(ValueHint::FilePath)
+    };
+    let args = [
+        Arg::new("ci")
+            .long("ci")
+            .action(ArgAction::SetTrue)
+            .requires("base")
+            .help("Verify a pull request by the rules of its base; exit 3 on findings"),
+        flag("base", "The branch it is for; the rules come from here").value_name("COMMIT"),
+        flag("head", "The pull request; default: HEAD").value_name("COMMIT"),
+        files(flag("junit", "JUnit reports of the head's tests")),
+        files(flag("base-junit", "JUnit reports of the base's tests")),
+        flag("approve", "Let a milder policy pass").value_name("WHAT").value_parser(["policy"]).action(ArgAction::Append),
+        flag("agent-author", "Glob over `Name <address>` of commits that agents make")
+            .value_name("PATTERN")
+            .num_args(1..)
+            .action(ArgAction::Append),
+        flag("sarif", "Also write the findings as SARIF").value_name("FILE").value_parser(value_parser!(PathBuf)),
+    ];
+    command.args(args.map(|arg| arg.help_heading(HEADING)))
+}
+
+/// Verifies, and tells.
+pub fn run(project: Option<PathBuf>, given: &ArgMatches, style: Style) -> Result<Ending, Problem> {
+    let word = |name: &str| given.get_one::<String>(name).map(String::as_str);
+    let words = |name: &str| given.get_many::<String>(name).unwrap_or_default().cloned().collect::<Vec<_>>();
+    let options = CiOptions {
+        junit: reports(given, "junit")?,
+        base_junit: reports(given, "base-junit")?,
+        is_policy_approved: words("approve").iter().any(|what| what == "policy"),
+        agent_authors: words("agent-author"),
+    };
+    let dir = project.unwrap_or_else(|| PathBuf::from("."));
+    let (base, head) = (word("base").unwrap_or_default(), word("head").unwrap_or("HEAD"));
+    let range = GitRange::open(&dir, base, head).map_err(|error| Problem::misuse(error.to_string()).with_hint(error.hint()))?;
+    let report = verify::verify(&PullRequest::read(&range), &options).map_err(|why| Problem::misuse(format!("--agent-author {why}")))?;
+    if let Some(file) = given.get_one::<PathBuf>("sarif") {
+        let log = verify::sarif(&report, env!("CARGO_PKG_VERSION"));
+        std::fs::write(file, format!("{log:#}\n")).map_err(|error| Problem::of_error("WRITE_FAILED", &error))?;
+    }
+    let ending = if report.is_clean() { Ending::Done } else { Ending::FoundProblems };
+    Ok(out::answer(style, || json!(report), |page| show(&report, page), ending))
+}
+
+fn reports(given: &ArgMatches, name: &str) -> Result<Vec<(String, Vec<u8>)>, Problem> {
+    let files = given.get_many::<PathBuf>(name).unwrap_or_default();
+    let read = |file: &PathBuf| {
+        let bytes = bounded(file).map_err(|error| Problem::misuse(format!("--{name} {} cannot be read: {error}", file.display())))?;
+        Ok((file.display().to_string(), bytes))
+    };
+    files.map(read).collect()
+}
+
+fn bounded(file: &Path) -> io::Result<Vec<u8>> {
+    let most = limits::REPORT_BYTES;
+    let mut bytes = Vec::new();
+    File::open(file)?.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > most { Err(io::Error::other(format!("it has more than {most} bytes"))) } else { Ok(bytes) }
+}
+
+fn show(report: &CiReport, page: &mut Page) {
+    let rows = report.findings.iter().map(|finding| {
+        let severity = match finding.severity {
+            Severity::Error => bad("error"),
+            Severity::Warning => warn("warning"),
+            Severity::Note => dim("note"),
+        };
+        let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
+        vec![severity, plain(finding.rule), place(format!("{}{line}", finding.path.as_deref().unwrap_or("-"))), plain(&finding.message)]
+    });
+    page.table(0, &rows.collect::<Vec<_>>());
+    for proven in &report.evidence {
+        page.line([good("proven"), plain(&proven.feature), dim(format!("by {} tests, evidence: ci", proven.tests))]);
+    }
+    for skipped in &report.skipped {
+        page.line([dim("skipped"), dim(skipped)]);
+    }
+    let summary = &report.summary;
+    let short = |hash: &str| hash.chars().take(10).collect::<String>();
+    let counted = format!("{} errors, {} warnings, {} notes", summary.errors, summary.warnings, summary.notes);
+    let range = format!("in {} files, {}..{}", summary.files, short(&report.merge_base), short(&report.head));
+    page.line([if report.is_clean() { good(counted) } else { bad(counted) }, dim(range)]);
+}
