@@ -20,7 +20,7 @@ use crate::workflow::list::FeatureList;
 use crate::workflow::list_on;
 use crate::workflow::next::{Next, next};
 use crate::workflow::prompt::{NextBrief, NextInput, NextOutcome, Worker, task_text};
-use crate::workflow::report::{ReportContext, ReportDraft, ReportInput, ReportOutcome, ReportPlan, StepRules, accept, plan_report};
+use crate::workflow::report::{ReportContext, ReportDraft, ReportInput, ReportOutcome, StepRules, accept, plan_report};
 
 /// The note that says that a host reports the results of tools.
 const POST_TOOL_USE: &str = "shared-post-tool-use";
@@ -82,8 +82,7 @@ impl Engine {
         let run = self.reported_run(&caller, checkout, &draft, &input.evidence, context)?;
         let rules = self.step_rules()?;
         let outcome = self.store().transact_features(|shelf| {
-            let plan = ReportPlan { draft: &draft, run, rules, context, stamp: &self.stamp(&caller) };
-            plan_report(shelf, plan, |paths| file_states(checkout, paths))
+            plan_report(shelf, (&draft, run), rules, context, &self.stamp(&caller), |paths| file_states(checkout, paths))
         })?;
         Ok(ReportOutcome { redacted, ..outcome })
     }

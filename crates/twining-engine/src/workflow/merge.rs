@@ -74,7 +74,7 @@ pub fn merge_features(versions: &Versions<'_>) -> Result<Merged, Unmerged> {
 
 /// What a feature list is made of.
 pub(crate) const LIST: Joining = Joining {
-    // A reading that tells one feature twice, or one of its members, has mixed two versions.
+    // A reading that tells a member twice has mixed two versions.
     damage: |text| damage(text).or_else(|| (!is_list(text)).then(|| text.split(|&byte| byte == b'\n').count())),
     join: |versions| merge_features(versions).ok().map(|merged| merged.text),
 };
@@ -85,13 +85,7 @@ pub(crate) fn one_list(text: &str) -> Option<String> {
 }
 
 fn is_list(text: &[u8]) -> bool {
-    let list = std::str::from_utf8(text).ok().and_then(|text| FeatureList::parse(text).ok());
-    list.is_some_and(|list| each_once(&list))
-}
-
-fn each_once(list: &FeatureList) -> bool {
-    let mut seen = BTreeSet::new();
-    list.features.iter().all(|feature| seen.insert(&feature.id))
+    std::str::from_utf8(text).is_ok_and(|text| FeatureList::parse(text).is_ok())
 }
 
 /// A list taken apart: its features, and what stands around them.

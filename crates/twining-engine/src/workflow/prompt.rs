@@ -133,9 +133,9 @@ pub(crate) fn task_text(worker: Worker, next: &Next<'_>, log: &RunLog) -> String
     }
     let done = match worker {
         Worker::Coach => format!(
-            "Run the tests yourself on the code as it is. Then call twining_report with feature {id}, role tester and outcome passed, with the \
-             command, its exit code and the paths of its reports or its output as evidence; or outcome failed with what broke. An empty answer, \
-             an empty file and zero tests are not evidence. Do not edit the feature list."
+            "Run the tests yourself in this session, on the code as it is. Then call twining_report with feature {id}, role tester and outcome \
+             passed; without hooks, with the command, its exit code and its output as evidence; or outcome failed with what broke. Zero tests \
+             are not evidence. Do not edit the feature list."
         ),
         _ => format!(
             "Build this feature and nothing else. Then call twining_report with feature {id}, role coder, outcome completed and the files you \

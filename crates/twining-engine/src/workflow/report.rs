@@ -301,23 +301,16 @@ pub(crate) fn accept(case: &Case<'_>) -> Result<VerifiedBy, Failure> {
     }
 }
 
-/// A report and everything it is decided by.
-pub(crate) struct ReportPlan<'p> {
-    pub(crate) draft: &'p ReportDraft,
-    pub(crate) run: Option<TestRun>,
-    pub(crate) rules: StepRules,
-    pub(crate) context: &'p ReportContext<'p>,
-    pub(crate) stamp: &'p Stamp<'p>,
-}
-
 /// Plans a report: the step, what is remembered of it, and what is posted. `states`
 /// tells how files are now.
 pub(crate) fn plan_report(
     shelf: &FeatureShelf,
-    plan: ReportPlan<'_>,
+    (draft, run): (&ReportDraft, Option<TestRun>),
+    rules: StepRules,
+    context: &ReportContext<'_>,
+    stamp: &Stamp<'_>,
     states: impl FnOnce(&[String]) -> Result<FileStates, Failure>,
 ) -> Result<(FeatureChange, ReportOutcome), Failure> {
-    let ReportPlan { draft, run, rules, context, stamp } = plan;
     let list = list_on(shelf)?.ok_or_else(|| no_feature(&draft.feature))?;
     let before = list.get(&draft.feature).ok_or_else(|| no_feature(&draft.feature))?;
     if matches!(draft.event, Event::Completed | Event::Passed) {

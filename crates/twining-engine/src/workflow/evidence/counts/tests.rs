@@ -1,5 +1,7 @@
 //! Summaries as runners print them, one test each: passed and failed.
 
+use proptest::prelude::*;
+
 use super::counts_in;
 
 macro_rules! outputs {
@@ -107,4 +109,11 @@ outputs! {
     a_push_is_no_runner: "Total 3 (delta 1), reused 0 (delta 0), pack-reused 0" => None;
     tap_needs_a_plan: "ok 1 of them" => None;
     silence_is_no_summary: "" => None;
+}
+
+proptest! {
+    #[test]
+    fn any_output_is_read(output in "(\\PC|[0-9]{1,20}| passed| failed|, |\n|\r|\u{1b}|/|of |executed |ran |│|tests=|files=1, |1\\.\\.){0,60}") {
+        let _ = counts_in(&output);
+    }
 }
