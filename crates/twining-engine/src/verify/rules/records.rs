@@ -19,27 +19,35 @@ pub(in crate::verify) fn check(request: &PullRequest<'_>) -> Vec<CiFinding> {
     let after: Vec<TreeFile<'_>> = request.records().filter_map(|file| side(&file.path, &file.after)).collect();
     let is_there = |path: &str| request.head_records.contains(&format!("{MEMORY}{path}"));
     let differences = compare_changed(&before, &after, &is_there);
-    let mut findings: Vec<CiFinding> = differences.iter().map(finding).collect();
+    let mut findings: Vec<CiFinding> = differences.iter().map(|found| finding(request, found)).collect();
     findings.extend([".twining/policy.yml", ".twining/config.yml"].into_iter().filter_map(|path| unread_yaml(request, path)));
     findings.extend(knowledge(request));
     findings
 }
 
-fn finding(found: &Difference) -> CiFinding {
+fn finding(request: &PullRequest<'_>, found: &Difference) -> CiFinding {
+    let path = format!("{MEMORY}{}", found.path);
+    let base: String = request.merge_base.chars().take(12).collect();
+    let restore = format!("`git checkout {base} -- {path}`");
     let way = match (&found.change, found.kind) {
-        (Change::Gone, RecordKind::Entry) => "Bring it back, or archive it with `twining archive`, which leaves a summary.",
-        (Change::Gone, _) => "Bring it back: `git checkout <base> -- <file>`.",
-        (Change::Altered { .. }, RecordKind::Decision) => {
-            "Restore it, and record a change of mind with `twining decide --supersedes` or `twining override`."
+        (Change::Gone, RecordKind::Entry) => {
+            "Bring the line back, or archive it with `twining archive`, which leaves a summary.".to_owned()
         }
-        (Change::Altered { .. }, _) => "Restore it, and post what is new as an entry of its own.",
-        (Change::Illegal { .. }, _) => "Restore it, and use `twining reconsider`, `promote`, `decide --supersedes` or `override --reason`.",
-        (Change::Doubled, _) => "Give the newer one an id of its own: post it again with `twining post`.",
-        (Change::Unparsable(_), _) => "Restore the file from the base, or mend the JSON.",
-        (Change::ConflictMarkers, _) => "Settle the merge; `twining doctor --fix` joins both sides.",
+        (Change::Gone | Change::Unparsable(_), RecordKind::Decision | RecordKind::Handoff | RecordKind::Turn) => {
+            format!("Bring it back: {restore}.")
+        }
+        (Change::Altered { .. }, RecordKind::Decision) => {
+            format!("Restore it ({restore}) and record a change of mind with `twining decide --supersedes` or `twining override`.")
+        }
+        (Change::Altered { .. }, _) => "Restore it, and post what is new as an entry of its own.".to_owned(),
+        (Change::Illegal { .. }, _) => {
+            format!("Restore it ({restore}) and use `twining reconsider`, `promote`, `decide --supersedes` or `override --reason`.")
+        }
+        (Change::Doubled, _) => "Take the newer one out and post it again with `twining post`.".to_owned(),
+        (Change::Gone | Change::Unparsable(_), _) => "Mend the line, or restore the file from the base.".to_owned(),
+        (Change::ConflictMarkers, _) => "Settle the merge; `twining doctor --fix` joins both sides.".to_owned(),
     };
-    let message = format!("{found}. {way}");
-    CiFinding::at(RULE, Severity::Error, &format!("{MEMORY}{}", found.path), &message).on(found.line)
+    CiFinding::at(RULE, Severity::Error, &path, &format!("{found}. {way}")).on(found.line)
 }
 
 fn unread_yaml(request: &PullRequest<'_>, path: &str) -> Option<CiFinding> {
