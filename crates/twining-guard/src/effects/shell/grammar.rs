@@ -69,7 +69,7 @@ impl<'t, 's> Parser<'t, 's> {
     }
 
     /// Takes the bytes from here on that fulfil a condition.
-    pub(super) fn eat_while(&mut self, is_part: impl Fn(u8) -> bool) -> &'t str {
+    pub(super) fn eat_while(&mut self, mut is_part: impl FnMut(u8) -> bool) -> &'t str {
         let rest = self.rest();
         let length = rest.bytes().position(|byte| !is_part(byte)).unwrap_or(rest.len());
         self.at += length;
@@ -132,7 +132,9 @@ impl<'t, 's> Parser<'t, 's> {
                 return Ok(output);
             }
             let start = self.shell.state.clone();
-            output.append(&self.pipeline()?);
+            let printed = self.pipeline()?;
+            output.text.push_str(&printed.text);
+            output.is_partial |= printed.is_partial;
             while self.eat("||") {
                 // It runs where the first could not: `cd x || exit`.
                 let after = std::mem::replace(&mut self.shell.state, start.clone());
@@ -224,6 +226,8 @@ impl<'t, 's> Parser<'t, 's> {
         let mut ends = Vec::new();
         if let Some(end) = self.arithmetic_end(self.at) {
             self.at = end;
+        } else if self.keyword() == "[[" {
+            self.at += self.rest().find(" ]]").ok_or(Unreadable::NotBash)? + " ]]".len();
         } else if self.eat("(") {
             return self.subshell().map(Some);
         } else if self.eat_keyword("{") {
@@ -293,7 +297,7 @@ impl<'t, 's> Parser<'t, 's> {
         self.skip_lines();
         if self.eat_keyword("in") {
             while !matches!(self.peek(), None | Some(b'\n' | b';')) {
-                self.word()?.split_into(&mut items);
+                items.push(self.word()?);
             }
         }
         self.eat(";");
@@ -316,25 +320,16 @@ impl<'t, 's> Parser<'t, 's> {
     fn simple(&mut self, redirects: &mut Redirects) -> Result<Output, Unreadable> {
         let (start, variables) = (self.at, self.shell.state.variables.clone());
         let mut words = Vec::new();
-        let mut is_test = self.keyword() == "[[";
         loop {
-            let next = self.peek();
-            if is_test && next.is_some_and(|byte| b"\n;&|()<>".contains(&byte)) {
-                // An operator of the test, not of the shell.
-                self.at += 1;
-                self.skip_spaces();
-                continue;
-            }
             if self.redirect(redirects)? {
                 continue;
             }
-            match next {
+            match self.peek() {
                 None | Some(b'\n' | b';' | b'&' | b'|' | b')') => break,
                 Some(b'(') if words.len() == 1 => return self.function(),
                 _ => {}
             }
             let mut word = self.word()?;
-            is_test &= word.prefix() != "]]";
             if self.is_at("(") && word.text_lossy().ends_with('=') && self.eat("(") {
                 self.skip_lines();
                 while !self.eat_operator(")") {
@@ -353,9 +348,9 @@ impl<'t, 's> Parser<'t, 's> {
                 // `NAME=value program` sets it for the program only.
                 self.shell.state.variables.clone_from(&variables);
             }
-            word.split_into(&mut words);
+            words.push(word);
         }
-        if self.at == start || is_test {
+        if self.at == start {
             return Err(Unreadable::NotBash);
         }
         Ok(self.shell.run_program(words, redirects.input.as_ref()))

@@ -68,11 +68,6 @@ impl Output {
         let content = self.whole().map(str::to_owned);
         if appends { WriteKind::Append { content } } else { WriteKind::Create { content } }
     }
-
-    pub(super) fn append(&mut self, other: &Self) {
-        self.text.push_str(&other.text);
-        self.is_partial |= other.is_partial;
-    }
 }
 
 impl Interpreter {

@@ -9,6 +9,10 @@ use crate::effects::shell::{MAX_COMMANDS, MAX_STEPS, SimpleCommand, WriteKind, c
 /// Most programs that only run another: `sudo env nice …`.
 const MAX_WRAPPERS: usize = 8;
 
+/// Options of `rsync` that have a value.
+const RSYNC: &str =
+    "e: f: T: rsh: exclude: include: filter: exclude-from: include-from: files-from: log-file: chmod: backup-dir: link-dest:";
+
 impl Interpreter {
     /// Runs a simple command.
     pub(super) fn run_program(&mut self, words: Vec<Value>, input: Option<&Output>) -> Output {
@@ -39,7 +43,7 @@ impl Interpreter {
             "printf" => return text::printf(words.get(usize::from(first == "--")..).unwrap_or_default()),
             "cat" if words.iter().all(|word| word.prefix() == "-") => return input.cloned().unwrap_or_else(Output::unknown),
             "tee" | "sponge" => return self.tee(name, words, input),
-            "sed" | "gsed" => return self.sed(words),
+            "sed" | "gsed" | "yq" => return self.sed(name, words),
             "eval" => match words.iter().map(Value::known).collect::<Option<Vec<_>>>() {
                 Some(words) => return self.run_nested(name, &words.join(" ")),
                 None => self.note("`eval`".to_owned()),
@@ -63,7 +67,6 @@ impl Interpreter {
                 outputs.for_each(|word| self.write(&word.without_prefix(3), WriteKind::Create { content: None }, name));
             }
             "curl" | "wget" => self.download(name, words),
-            "yq" => self.yq(words),
             "patch" => self.patch(words, input),
             "ed" | "ex" => self.note(format!("`{name}`")),
             "tar" | "bsdtar" | "unzip" => self.unpack(name, words),
@@ -107,14 +110,7 @@ impl Interpreter {
     pub(super) fn copy(&mut self, program: &str, by: &str, words: &[Value]) {
         let arguments = Arguments::parse(
             words,
-            match program {
-                "rsync" => {
-                    "e: f: B: T: rsh: exclude: include: filter: exclude-from: include-from: files-from: log-file: chmod: chown: backup-dir: \
-                     suffix: temp-dir: compare-dest: copy-dest: link-dest: bwlimit: max-size: min-size: port: out-format: rsync-path: timeout:"
-                }
-                "install" => "m: o: g: S: t: mode: owner: group: suffix: target-directory:",
-                _ => "t: S: suffix: target-directory:",
-            },
+            if program == "rsync" { RSYNC } else { "t: S: m: o: g: suffix: target-directory: mode: owner: group:" },
         );
         let copies_nothing =
             (program == "rsync" && arguments.has(&["n", "dry-run"])) || (program == "install" && arguments.has(&["d", "directory"]));
@@ -168,18 +164,21 @@ impl Interpreter {
         printed
     }
 
-    fn sed(&mut self, words: &[Value]) -> Output {
-        let arguments = Arguments::parse(words, "e: f: l: i:: expression: file:");
+    /// `sed` and `yq`: a script, then files.
+    fn sed(&mut self, name: &str, words: &[Value]) -> Output {
+        let is_yq = name == "yq";
+        let arguments = Arguments::parse(words, if is_yq { "o: p: I: expression: from-file:" } else { "e: f: l: i:: expression: file:" });
         // The sed of macOS takes the ending of its backup as a word of its own.
-        let mut files = arguments.operands.iter().skip_while(|word| word.text_lossy().is_empty());
+        let is_before = |word: &&Value| matches!(word.text_lossy().as_str(), "") || (is_yq && matches!(word.prefix(), "eval" | "e" | "ea"));
+        let mut files = arguments.operands.iter().skip_while(is_before);
         let mut scripts: Vec<&Value> = arguments.values(&["e", "expression"]).collect();
-        if !arguments.has(&["e", "expression", "f", "file"]) {
+        if !arguments.has(&["e", "expression", "f", "file", "from-file"]) {
             scripts.extend(files.next());
         }
         let inserted: Vec<String> = scripts.iter().flat_map(|script| text::replacements(&script.text_lossy())).collect();
-        if arguments.has(&["i", "in-place"]) {
+        if arguments.has(&["i", "in-place", "inplace"]) {
             inserted.iter().for_each(|text| self.insert(text));
-            self.write_all(files, &WriteKind::Edit, "sed -i");
+            self.write_all(files, &WriteKind::Edit, &format!("{name} -i"));
         }
         Output { text: inserted.join("\n"), is_partial: true }
     }
@@ -213,16 +212,6 @@ impl Interpreter {
         if name == "curl" && arguments.has(&["O", "remote-name"]) {
             let files: Vec<Value> = arguments.operands.iter().filter(|url| url.prefix().contains("://")).map(Value::file_name).collect();
             self.write_all(&files, &WriteKind::Create { content: None }, name);
-        }
-    }
-
-    fn yq(&mut self, words: &[Value]) {
-        let arguments = Arguments::parse(words, "o: p: I: s: output-format: input-format: indent: from-file: expression:");
-        let is_verb = |word: &&Value| matches!(word.prefix(), "eval" | "e" | "eval-all" | "ea");
-        let operands: Vec<&Value> = arguments.operands.iter().skip_while(is_verb).collect();
-        let has_expression = !arguments.has(&["from-file", "expression"]) && operands.len() > 1;
-        if arguments.has(&["i", "inplace", "in-place"]) {
-            self.write_all(operands.into_iter().skip(usize::from(has_expression)), &WriteKind::Edit, "yq -i");
         }
     }
 
@@ -306,7 +295,7 @@ impl Interpreter {
         let is_stdin = code.is_empty() && !arguments.has(&["m"]) && arguments.operands.first().is_none_or(|word| word.prefix() == "-");
         code.extend(input.filter(|_| is_stdin).map(|input| input.text.clone()));
         for (path, is_removed) in code.iter().flat_map(|code| code::code_writes(code)) {
-            self.write(&Value::text(&path), if is_removed { WriteKind::Remove } else { WriteKind::Edit }, name);
+            self.write(&Value::text(path), if is_removed { WriteKind::Remove } else { WriteKind::Edit }, name);
         }
     }
 }

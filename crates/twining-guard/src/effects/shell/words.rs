@@ -10,8 +10,6 @@ const MAX_BRACES: usize = 256;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     Text(String),
-    /// Known text that becomes as many words as it has: an unquoted variable.
-    Fields(String),
     /// An unquoted `*`, `?`, `[` or `{a,b}`.
     Glob(String),
     /// A folder that is known without its name, and its path: `$PWD`, `$HOME`.
@@ -22,19 +20,19 @@ pub(super) enum Piece {
 
 impl Piece {
     pub(super) fn shown(&self) -> &str {
-        let (Self::Text(shown) | Self::Fields(shown) | Self::Glob(shown) | Self::Place(shown, _) | Self::Unknown(shown)) = self;
+        let (Self::Text(shown) | Self::Glob(shown) | Self::Place(shown, _) | Self::Unknown(shown)) = self;
         shown
     }
 
     fn known(&self) -> Option<&str> {
-        matches!(self, Self::Text(_) | Self::Fields(_)).then(|| self.shown())
+        if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// What an expansion becomes: known text, or a known folder, or neither.
+    /// What an expansion becomes: known text, or a known folder, or neither. Without quotes,
+    /// text with spaces would become several words; that is not followed.
     fn expanded(text: Option<&str>, place: Option<&str>, shown: &str, is_quoted: bool) -> Self {
-        match (text, place) {
-            (Some(text), _) if is_quoted => Self::Text(text.to_owned()),
-            (Some(text), _) => Self::Fields(text.to_owned()),
+        match (text.filter(|text| is_quoted || !text.contains(char::is_whitespace)), place) {
+            (Some(text), _) => Self::Text(text.to_owned()),
             (None, Some(path)) => Self::Place(shown.to_owned(), path.to_owned()),
             (None, None) => Self::Unknown(shown.to_owned()),
         }
@@ -101,25 +99,6 @@ impl Value {
     pub(super) fn join(&self, name: &Self) -> Self {
         let slash = if self.text_lossy().ends_with('/') { "" } else { "/" };
         Self([self.0.as_slice(), &[Piece::Text(slash.to_owned())], name.0.as_slice()].concat())
-    }
-
-    /// Adds the words that this one becomes.
-    pub(super) fn split_into(self, words: &mut Vec<Self>) {
-        let mut word = Self::default();
-        let is_optional = matches!(self.0.as_slice(), [Piece::Fields(_)]);
-        for piece in self.0 {
-            let Piece::Fields(text) = piece else {
-                word.push(piece);
-                continue;
-            };
-            for (at, field) in text.split_whitespace().enumerate() {
-                if at > 0 {
-                    words.push(std::mem::take(&mut word));
-                }
-                word.push_text(field);
-            }
-        }
-        words.extend(Some(word).filter(|word| !(is_optional && word.0.is_empty())));
     }
 
     fn push(&mut self, piece: Piece) {
@@ -233,7 +212,11 @@ impl Parser<'_, '_> {
             Some(b'{') => {
                 self.at += 1;
                 let name = self.eat_while(is_name_byte);
-                let more = self.eat_while(|byte| byte != b'}');
+                let mut depth = 1;
+                let more = self.eat_while(|byte| {
+                    depth += i32::from(byte == b'{') - i32::from(byte == b'}');
+                    depth > 0
+                });
                 self.expect("}")?;
                 let is_plain = more.is_empty() && !name.is_empty();
                 if is_plain { self.variable(name, is_quoted, word) } else { word.push(Piece::Unknown(format!("${{{name}…}}"))) }
