@@ -7,17 +7,14 @@
 const MAX_LITERAL: usize = 512;
 
 /// Calls that write the file named first.
-#[rustfmt::skip]
-const WRITES: [&str; 11] = [
-    "writeFileSync", "writeFile", "appendFileSync", "appendFile", "createWriteStream", "truncateSync", "file_put_contents",
-    "File.write", "IO.write", "Bun.write", "Deno.writeTextFile",
-];
+const WRITES: &str =
+    "writeFileSync writeFile appendFileSync appendFile createWriteStream truncateSync file_put_contents File.write IO.write Bun.write";
 /// Calls that remove the file named first.
-const REMOVES: [&str; 10] = ["unlinkSync", "rmSync", "rmdirSync", "rmtree", "unlink", "rm_rf", "rm_f", "os.remove", "fs.rm", "File.delete"];
+const REMOVES: &str = "unlinkSync rmSync rmdirSync rmtree unlink rm_rf rm_f os.remove fs.rm File.delete Deno.remove";
 /// Calls that move the first file to the second.
-const MOVES: [&str; 5] = ["os.rename", "os.replace", "shutil.move", "rename", "renameSync"];
+const MOVES: &str = "os.rename os.replace shutil.move rename renameSync";
 /// Calls that copy the first file to the second.
-const COPIES: [&str; 4] = ["shutil.copy", "shutil.copy2", "copyfile", "copyFileSync"];
+const COPIES: &str = "shutil.copy shutil.copy2 copyfile copyFileSync";
 
 /// The paths that inline code opens for writing or removes by a plain string literal.
 pub fn literal_code_writes(code: &str) -> Vec<String> {
@@ -30,23 +27,23 @@ pub(super) fn code_writes(code: &str) -> Vec<(&str, bool)> {
     for (at, _) in code.match_indices(['\'', '"']) {
         let Some((literal, after)) = literal_at(code.get(at..).unwrap_or_default()) else { continue };
         let call = call_before(code.get(..at).unwrap_or_default());
-        let is_one_of = |names: &[&str]| {
-            names.iter().any(|name| call.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with(['.', ':'])))
+        let is_one_of = |names: &str| {
+            names.split(' ').any(|name| call.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with(['.', ':'])))
         };
         // `Path('x').write_text(…)`.
-        let method = after.strip_prefix(").").filter(|_| is_one_of(&["Path"])).unwrap_or_default();
+        let method = after.strip_prefix(").").filter(|_| is_one_of("Path")).unwrap_or_default();
         let is_method = |names: &[&str]| names.iter().any(|name| method.starts_with(name));
-        let opens = (is_one_of(&["open"]) && after.strip_prefix(',').is_some_and(is_writing_mode))
+        let opens = (is_one_of("open") && after.strip_prefix(',').is_some_and(is_writing_mode))
             || method.strip_prefix("open(").is_some_and(is_writing_mode);
-        if opens || is_one_of(&WRITES) || is_method(&["write_text(", "write_bytes(", "touch("]) {
+        if opens || is_one_of(WRITES) || is_method(&["write_text(", "write_bytes(", "touch("]) {
             found.push((literal, false));
-        } else if is_one_of(&REMOVES) || is_one_of(&MOVES) || is_method(&["unlink(", "rmdir("]) {
+        } else if is_one_of(REMOVES) || is_one_of(MOVES) || is_method(&["unlink(", "rmdir("]) {
             found.push((literal, true));
         }
         // Perl: `open(F, '>', 'x')`.
         let is_mode =
             matches!(literal, ">" | ">>" | "+<") && code.as_bytes()[at.saturating_sub(32)..at].windows(4).any(|name| name == b"open");
-        if is_mode || is_one_of(&MOVES) || is_one_of(&COPIES) {
+        if is_mode || is_one_of(MOVES) || is_one_of(COPIES) {
             found.extend(after.strip_prefix(',').and_then(|rest| literal_at(rest.trim_start())).map(|(literal, _)| (literal, false)));
         }
     }

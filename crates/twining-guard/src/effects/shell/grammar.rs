@@ -27,7 +27,6 @@ pub(super) struct Parser<'t, 's> {
 
 /// Where a command's input comes from, and the files its output goes to: each with the
 /// operator, and with whether standard output is meant.
-#[derive(Default)]
 struct Redirects {
     input: Option<Output>,
     files: Vec<(Located, &'static str, bool)>,
@@ -105,7 +104,7 @@ impl<'t, 's> Parser<'t, 's> {
     }
 
     /// The word here if it may be a keyword: no quotes, no expansion.
-    fn keyword(&self) -> &'t str {
+    pub(super) fn keyword(&self) -> &'t str {
         let rest = self.rest();
         let length = rest.bytes().take(10).position(|byte| b" \t\r\n;&|()<>".contains(&byte)).unwrap_or(rest.len().min(10));
         rest.get(..length).unwrap_or_default()
@@ -338,17 +337,14 @@ impl<'t, 's> Parser<'t, 's> {
                 }
                 word.0.push(Piece::Unknown("(…)".to_owned()));
             }
-            if words.is_empty()
-                && let Some((name, value)) = word.assignment()
-            {
-                self.shell.assign(&name, value);
-                continue;
+            match word.assignment().filter(|_| words.is_empty()) {
+                Some((name, value)) => self.shell.assign(&name, value),
+                None => words.push(word),
             }
-            if words.is_empty() {
+            if words.len() == 1 {
                 // `NAME=value program` sets it for the program only.
                 self.shell.state.variables.clone_from(&variables);
             }
-            words.push(word);
         }
         if self.at == start {
             return Err(Unreadable::NotBash);
@@ -370,7 +366,7 @@ impl<'t, 's> Parser<'t, 's> {
         let mut target = self.word()?;
         match operator {
             "<<" | "<<-" => {
-                let delimiter = self.text.get(start..self.at).unwrap_or_default().trim_end();
+                let delimiter = self.text.get(start..self.at).and_then(|text| text.split_whitespace().next()).unwrap_or_default();
                 redirects.input = Some(self.heredoc(delimiter, operator == "<<-")?);
             }
             "<<<" => {

@@ -4,7 +4,7 @@ use crate::effects::shell::arguments::Arguments;
 use crate::effects::shell::cwd::Located;
 use crate::effects::shell::interpreter::{Interpreter, Output};
 use crate::effects::shell::words::{Piece, Value};
-use crate::effects::shell::{MAX_COMMANDS, MAX_STEPS, SimpleCommand, WriteKind, code, text};
+use crate::effects::shell::{Cwd, MAX_COMMANDS, MAX_STEPS, SimpleCommand, WriteKind, code, text};
 
 /// Most programs that only run another: `sudo env nice …`.
 const MAX_WRAPPERS: usize = 8;
@@ -24,7 +24,8 @@ impl Interpreter {
             return Output::unknown();
         }
         let is_plain = words.iter().all(|word| word.known().is_some());
-        self.effects.commands.push(SimpleCommand { words: shown, is_plain, cwd: self.state.dir.cwd() });
+        let cwd = self.state.dir.place().map_or(Cwd::Unknown, |path| Cwd::Known(path.to_owned()));
+        self.effects.commands.push(SimpleCommand { words: shown, is_plain, cwd });
         self.run_known(&program_name(program), arguments, input)
     }
 
@@ -63,8 +64,9 @@ impl Interpreter {
             "cp" | "mv" | "ln" | "install" | "rsync" => self.copy(name, name, words),
             "chmod" | "chown" | "chgrp" | "setfacl" => self.change_metadata(name, words),
             "dd" => {
-                let outputs = words.iter().filter(|word| word.prefix().starts_with("of="));
-                outputs.for_each(|word| self.write(&word.without_prefix(3), WriteKind::Create { content: None }, name));
+                let outputs: Vec<Value> =
+                    words.iter().filter_map(Value::assignment).filter(|(name, _)| name == "of").map(|(_, file)| file).collect();
+                self.write_all(&outputs, &WriteKind::Create { content: None }, name);
             }
             "curl" | "wget" => self.download(name, words),
             "patch" => self.patch(words, input),
@@ -82,13 +84,9 @@ impl Interpreter {
     }
 
     fn each_operand(&mut self, name: &str, words: &[Value]) {
-        let arguments =
-            Arguments::parse(words, if matches!(name, "touch" | "truncate") { "t: d: r: s: date: reference: size:" } else { "" });
+        let arguments = Arguments::parse(words, if matches!(name, "touch" | "truncate") { "t: d: r: s: date: size:" } else { "" });
         let kind = match name {
             "touch" => WriteKind::Metadata,
-            "truncate" if arguments.values(&["s", "size"]).any(|size| size.prefix() == "0") => {
-                WriteKind::Create { content: Some(String::new()) }
-            }
             "truncate" => WriteKind::Edit,
             "rm" if arguments.has(&["r", "R", "recursive"]) => WriteKind::RemoveTree,
             _ => WriteKind::Remove,
@@ -99,8 +97,7 @@ impl Interpreter {
     fn change_metadata(&mut self, name: &str, words: &[Value]) {
         let arguments = Arguments::parse(words, if name == "setfacl" { "m: x: M: X: modify: remove: set:" } else { "reference: from:" });
         // `chmod -x file`: the mode looks like an option.
-        let has_mode =
-            name == "setfacl" || arguments.has(&["reference"]) || (name == "chmod" && arguments.has(&["r", "w", "x", "X", "s", "t"]));
+        let has_mode = name == "setfacl" || arguments.has(&["reference"]) || (name == "chmod" && arguments.has(&["r", "w", "x"]));
         if !arguments.has(&["R", "recursive"]) {
             self.write_all(arguments.operands.iter().skip(usize::from(!has_mode)), &WriteKind::Metadata, name);
         }
@@ -108,12 +105,9 @@ impl Interpreter {
 
     /// `cp`, `mv`, `ln`, `install` and `rsync`. What lies in a folder that is copied is not known.
     pub(super) fn copy(&mut self, program: &str, by: &str, words: &[Value]) {
-        let arguments = Arguments::parse(
-            words,
-            if program == "rsync" { RSYNC } else { "t: S: m: o: g: suffix: target-directory: mode: owner: group:" },
-        );
-        let copies_nothing =
-            (program == "rsync" && arguments.has(&["n", "dry-run"])) || (program == "install" && arguments.has(&["d", "directory"]));
+        let arguments = Arguments::parse(words, if program == "rsync" { RSYNC } else { "t: S: m: o: g: suffix: target-directory:" });
+        let copies_nothing = arguments.has(if program == "install" { &["d", "directory"] } else { &["dry-run"] });
+        let copies_nothing = copies_nothing || (program == "rsync" && arguments.has(&["n"]));
         let folder = arguments.values(&["t", "target-directory"]).next().cloned();
         let mut sources = arguments.operands;
         if program == "ln" && sources.len() == 1 {
@@ -122,8 +116,10 @@ impl Interpreter {
         let is_folder = folder.is_some() || sources.len() > 2;
         let Some(target) = folder.or_else(|| sources.pop()).filter(|_| !copies_nothing) else { return };
         let is_remote = program == "rsync" && target.text_lossy().split('/').next().is_some_and(|host| host.contains(':'));
+        let names_folder = matches!(target.0.as_slice(), [Piece::Place(..)])
+            || matches!(target.text_lossy().rsplit('/').next(), Some("" | "." | ".." | "~"));
         for source in sources.iter().filter(|_| !is_remote) {
-            self.copy_one(program, by, source, &target, is_folder || names_folder(&target));
+            self.copy_one(program, by, source, &target, is_folder || names_folder);
         }
     }
 
@@ -253,11 +249,10 @@ impl Interpreter {
         let is_test = |word: &Value| word.prefix().starts_with(['-', '(', '!']);
         let is_exec = |word: &Value| matches!(word.prefix(), "-exec" | "-execdir" | "-ok" | "-okdir");
         let takes_all = ["-delete", "-print", "-print0", "-depth", "-type", "-mindepth", "-maxdepth", "-xdev", "-mount"];
-        let tests = words.iter().take_while(|word| !is_exec(word)).filter(|word| is_test(word));
-        let is_filtered = tests.into_iter().any(|test| !takes_all.contains(&test.prefix()));
-        let mut is_removing = words.iter().any(|word| word.prefix() == "-delete");
         let mut commands = words.split(is_exec);
         let start = commands.next().unwrap_or_default();
+        let is_filtered = start.iter().any(|word| is_test(word) && !takes_all.contains(&word.prefix()));
+        let mut is_removing = words.iter().any(|word| word.prefix() == "-delete");
         for command in commands {
             let words = command.iter().take_while(|word| !matches!(word.prefix(), ";" | "+"));
             let words: Vec<Value> =
@@ -341,14 +336,7 @@ fn unwrap(mut words: Vec<Value>) -> Vec<Value> {
 
 /// A program's name without its folder; empty where it is not known.
 fn program_name(word: &Value) -> String {
-    let name = word.text_lossy();
-    // `[` looks like the beginning of a pattern.
-    if word.known().is_some() || name.starts_with('[') { name.rsplit('/').next().unwrap_or_default().to_owned() } else { String::new() }
-}
-
-fn names_folder(target: &Value) -> bool {
-    let text = target.text_lossy();
-    matches!(target.0.as_slice(), [Piece::Place(..)]) || text == "~" || matches!(text.rsplit('/').next(), Some("" | "." | ".."))
+    word.known().unwrap_or_default().rsplit('/').next().unwrap_or_default().to_owned()
 }
 
 /// Whether a name ends as files do: `a.txt`, but not `.git`.

@@ -24,10 +24,6 @@ impl Piece {
         shown
     }
 
-    fn known(&self) -> Option<&str> {
-        if let Self::Text(text) = self { Some(text) } else { None }
-    }
-
     /// What an expansion becomes: known text, or a known folder, or neither. Without quotes,
     /// text with spaces would become several words; that is not followed.
     fn expanded(text: Option<&str>, place: Option<&str>, shown: &str, is_quoted: bool) -> Self {
@@ -54,7 +50,7 @@ impl Value {
 
     /// The word, if all of it is known.
     pub(super) fn known(&self) -> Option<String> {
-        self.0.iter().map(Piece::known).collect()
+        self.0.iter().all(|piece| matches!(piece, Piece::Text(_))).then(|| self.text_lossy())
     }
 
     /// The word as it is shown, with unknown parts as they are written.
@@ -87,7 +83,7 @@ impl Value {
     pub(super) fn file_name(&self) -> Self {
         let text = self.text_lossy();
         let name = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
-        let unknown = self.0.iter().rfind(|piece| piece.known().is_none() && name.contains(piece.shown()));
+        let unknown = self.0.iter().rfind(|piece| !matches!(piece, Piece::Text(_)) && name.contains(piece.shown()));
         Self(vec![match unknown {
             Some(Piece::Glob(_)) => Piece::Glob(name),
             Some(_) => Piece::Unknown(name),
@@ -141,8 +137,9 @@ impl Parser<'_, '_> {
                 }
                 b'$' | b'`' => self.expansion(false, &mut word)?,
                 b'*' | b'?' | b'[' => {
+                    let (is_test, sign) = (self.keyword() == "[", char::from(byte).to_string());
                     self.at += 1;
-                    word.push(Piece::Glob(char::from(byte).to_string()));
+                    word.push(if is_test { Piece::Text(sign) } else { Piece::Glob(sign) });
                 }
                 b'{' => word.push(self.braces()),
                 _ => word.push_text(self.eat_while(|byte| !b" \t\r\n;&|()<>\\'\"$`*?[{".contains(&byte))),
@@ -176,26 +173,22 @@ impl Parser<'_, '_> {
 
     /// Text up to the quote that ends it, or the body of a here-document.
     pub(super) fn quoted(&mut self, end: Option<u8>, word: &mut Value) -> Result<(), Unreadable> {
-        while let Some(byte) = self.peek() {
+        while self.peek() != end {
+            let (start, byte) = (self.at, self.peek().ok_or(Unreadable::NotBash)?);
             let next = self.text.as_bytes().get(self.at + 1).copied();
-            let is_escape = matches!(next, Some(b'$' | b'`' | b'\\' | b'\n')) || (end.is_some() && next == end);
             match byte {
-                _ if Some(byte) == end => {
-                    self.at += 1;
-                    return Ok(());
-                }
                 _ if end == Some(b'\'') => word.push_text(self.eat_while(|byte| byte != b'\'')),
-                b'\\' if is_escape => self.escape(word),
+                b'\\' if matches!(next, Some(b'$' | b'`' | b'\\' | b'\n')) || (end.is_some() && next == end) => self.escape(word),
                 b'$' | b'`' => self.expansion(true, word)?,
                 _ => {
-                    let start = self.at;
                     self.at += usize::from(matches!(byte, b'\\' | b'"'));
                     self.eat_while(|byte| !b"\\\"$`".contains(&byte));
                     word.push_text(self.text.get(start..self.at).unwrap_or_default());
                 }
             }
         }
-        if end.is_none() { Ok(()) } else { Err(Unreadable::NotBash) }
+        self.at += usize::from(end.is_some());
+        Ok(())
     }
 
     fn expansion(&mut self, is_quoted: bool, word: &mut Value) -> Result<(), Unreadable> {
@@ -273,13 +266,12 @@ impl Parser<'_, '_> {
             self.at += 2;
             self.subshell()?
         };
-        let place = match self.shell.effects.commands.get(first..) {
-            Some([command]) => match command.words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-                ["pwd"] => self.shell.state.dir.place(),
-                ["git", "rev-parse", "--show-toplevel"] => Some(""),
-                ["mktemp", ..] => Some("/tmp/mktemp"),
-                _ => None,
-            },
+        let commands = self.shell.effects.commands.get(first..).unwrap_or_default();
+        let words: Vec<&str> = commands.iter().flat_map(|command| &command.words).map(String::as_str).collect();
+        let place = match words.as_slice() {
+            ["pwd"] => self.shell.state.dir.place(),
+            ["git", "rev-parse", "--show-toplevel"] => Some(""),
+            ["mktemp", ..] => Some("/tmp/mktemp"),
             _ => None,
         };
         word.push(Piece::expanded(output.whole().map(|text| text.trim_end_matches('\n')), place, "$(…)", is_quoted));
