@@ -27,9 +27,8 @@ pub(super) fn code_writes(code: &str) -> Vec<(&str, bool)> {
     for (at, _) in code.match_indices(['\'', '"']) {
         let Some((literal, after)) = literal_at(code.get(at..).unwrap_or_default()) else { continue };
         let call = call_before(code.get(..at).unwrap_or_default());
-        let is_one_of = |names: &str| {
-            names.split(' ').any(|name| call.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with(['.', ':'])))
-        };
+        let is_call = |name: &str| call.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with(['.', ':']));
+        let is_one_of = |names: &str| !call.is_empty() && names.split(' ').any(is_call);
         // `Path('x').write_text(…)`.
         let method = after.strip_prefix(").").filter(|_| is_one_of("Path")).unwrap_or_default();
         let is_method = |names: &[&str]| names.iter().any(|name| method.starts_with(name));
