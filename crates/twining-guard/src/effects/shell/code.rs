@@ -6,67 +6,49 @@
 /// Longest literal that names a file.
 const MAX_LITERAL: usize = 512;
 
+/// Calls that write the file named first.
+const WRITES: &str =
+    "writeFileSync writeFile appendFileSync appendFile createWriteStream truncateSync file_put_contents File.write IO.write Bun.write";
+/// Calls that remove the file named first.
+const REMOVES: &str = "unlinkSync rmSync rmdirSync rmtree unlink rm_rf rm_f os.remove fs.rm File.delete Deno.remove";
+/// Calls that move the first file to the second.
+const MOVES: &str = "os.rename os.replace shutil.move rename renameSync";
+/// Calls that copy the first file to the second.
+const COPIES: &str = "shutil.copy shutil.copy2 copyfile copyFileSync";
+
 /// The paths that inline code opens for writing or removes by a plain string literal.
 pub fn literal_code_writes(code: &str) -> Vec<String> {
-    code_writes(code).into_iter().map(|(path, _)| path).collect()
+    code_writes(code).into_iter().map(|(path, _)| path.to_owned()).collect()
 }
 
 /// The same, each with whether it is removed.
-pub(super) fn code_writes(code: &str) -> Vec<(String, bool)> {
+pub(super) fn code_writes(code: &str) -> Vec<(&str, bool)> {
     let mut found = Vec::new();
     for (at, _) in code.match_indices(['\'', '"']) {
         let Some((literal, after)) = literal_at(code.get(at..).unwrap_or_default()) else { continue };
-        let second = after.strip_prefix(',').and_then(|rest| literal_at(rest.trim_start())).map(|(literal, _)| literal);
         let call = call_before(code.get(..at).unwrap_or_default());
-        match effect_of(call, after) {
-            // Perl: `open(F, '>', 'x')`.
-            Effect::None
-                if matches!(literal.as_str(), ">" | ">>" | "+<" | "+>")
-                    && code.as_bytes()[at.saturating_sub(32)..at].windows(4).any(|name| name == b"open") =>
-            {
-                found.extend(second.map(|path| (path, false)));
-            }
-            Effect::None => {}
-            Effect::Write => found.push((literal, false)),
-            Effect::Remove => found.push((literal, true)),
-            Effect::WriteSecond => found.extend(second.map(|path| (path, false))),
-            Effect::Move => {
-                found.push((literal, true));
-                found.extend(second.map(|path| (path, false)));
-            }
+        let is_call = |name: &str| call.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with(['.', ':']));
+        let is_one_of = |names: &str| !call.is_empty() && names.split(' ').any(is_call);
+        // `Path('x').write_text(…)`.
+        let method = after.strip_prefix(").").filter(|_| is_one_of("Path")).unwrap_or_default();
+        let is_method = |names: &[&str]| names.iter().any(|name| method.starts_with(name));
+        let opens = (is_one_of("open") && after.strip_prefix(',').is_some_and(is_writing_mode))
+            || method.strip_prefix("open(").is_some_and(is_writing_mode);
+        if opens || is_one_of(WRITES) || is_method(&["write_text(", "write_bytes(", "touch("]) {
+            found.push((literal, false));
+        } else if is_one_of(REMOVES) || is_one_of(MOVES) || is_method(&["unlink(", "rmdir("]) {
+            found.push((literal, true));
+        }
+        // Perl: `open(F, '>', 'x')`.
+        let is_mode =
+            matches!(literal, ">" | ">>" | "+<") && code.as_bytes()[at.saturating_sub(32)..at].windows(4).any(|name| name == b"open");
+        if is_mode || is_one_of(MOVES) || is_one_of(COPIES) {
+            found.extend(after.strip_prefix(',').and_then(|rest| literal_at(rest.trim_start())).map(|(literal, _)| (literal, false)));
         }
     }
     // A path with something filled in is no literal.
-    found.into_iter().filter(|(path, _)| !path.is_empty() && !path.contains(['$', '{', '\\', '\n'])).collect()
-}
-
-enum Effect {
-    None,
-    Write,
-    Remove,
-    WriteSecond,
-    Move,
-}
-
-fn effect_of(call: &str, after: &str) -> Effect {
-    let name = call.rsplit(['.', ':']).next().unwrap_or_default();
-    let method = after.strip_prefix(')').map(str::trim_start).and_then(|rest| rest.strip_prefix('.')).unwrap_or_default();
-    match (call, name) {
-        (_, "open") if opens_for_writing(after) => Effect::Write,
-        (_, "Path") if method.starts_with("unlink(") || method.starts_with("rmdir(") => Effect::Remove,
-        (_, "Path") if ["write_text(", "write_bytes(", "touch("].iter().any(|call| method.starts_with(call)) => Effect::Write,
-        (_, "Path") if method.strip_prefix("open(").is_some_and(is_writing_mode) => Effect::Write,
-        (
-            _,
-            "writeFileSync" | "writeFile" | "appendFileSync" | "appendFile" | "createWriteStream" | "truncateSync" | "file_put_contents",
-        )
-        | ("File.write" | "IO.write" | "Bun.write" | "Deno.writeTextFile" | "Deno.writeTextFileSync", _) => Effect::Write,
-        (_, "unlinkSync" | "rmSync" | "rmdirSync" | "rmtree" | "unlink" | "rm_rf" | "rm_f")
-        | ("os.remove" | "fs.rm" | "File.delete" | "FileUtils.rm" | "Deno.remove" | "Deno.removeSync", _) => Effect::Remove,
-        ("os.rename" | "os.replace" | "shutil.move" | "rename" | "fs.rename" | "File.rename", _) | (_, "renameSync") => Effect::Move,
-        ("shutil.copy" | "shutil.copy2" | "FileUtils.cp", _) | (_, "copyfile" | "copyFileSync") => Effect::WriteSecond,
-        _ => Effect::None,
-    }
+    found.retain(|(path, _)| !path.is_empty() && !path.contains(['$', '{', '\\', '\n']));
+    found
 }
 
 /// The name of the call that a literal is the first argument of.
@@ -78,20 +60,15 @@ fn call_before(before: &str) -> &str {
     before.get(before.len() - length..).unwrap_or_default()
 }
 
-fn opens_for_writing(after: &str) -> bool {
-    after.strip_prefix(',').is_some_and(is_writing_mode)
-}
-
 fn is_writing_mode(text: &str) -> bool {
-    let text = text.trim_start();
-    let text = text.strip_prefix("mode").map_or(text, |rest| rest.trim_start().trim_start_matches('=').trim_start());
+    let text = text.trim_start().trim_start_matches("mode").trim_start_matches([' ', '=']);
     literal_at(text).is_some_and(|(mode, _)| mode.len() <= 4 && mode.contains(['w', 'a', 'x', '+']))
 }
 
 /// The string literal at the beginning of a text, and what follows it.
-fn literal_at(text: &str) -> Option<(String, &str)> {
-    let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+fn literal_at(text: &str) -> Option<(&str, &str)> {
+    let quote = text.bytes().next().filter(|byte| matches!(byte, b'\'' | b'"'))?;
     let inside = text.get(1..)?;
-    let end = inside.bytes().take(MAX_LITERAL).position(|byte| byte == quote as u8)?;
-    Some((inside.get(..end)?.to_owned(), inside.get(end + 1..)?.trim_start()))
+    let end = inside.bytes().take(MAX_LITERAL).position(|byte| byte == quote)?;
+    Some((inside.get(..end)?, inside.get(end + 1..)?.trim_start()))
 }

@@ -1,25 +1,20 @@
 //! Where a command runs, and which file a word names from there.
 
-use crate::effects::shell::Cwd;
 use crate::effects::shell::words::{Piece, Value};
 
 /// Longest path of a folder that is followed.
 const MAX_PATH: usize = 1_024;
 
 /// The folder that the next command runs in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct WorkingDir {
-    /// Relative to where the line starts; or the `cd` after which it is unknown.
-    current: Result<String, String>,
+    /// Relative to where the line starts.
+    path: String,
+    /// The command after which the path is no longer known.
+    pub(super) lost_by: Option<String>,
     previous: Option<String>,
     /// What `popd` goes back to.
     stack: Vec<String>,
-}
-
-impl Default for WorkingDir {
-    fn default() -> Self {
-        Self { current: Ok(String::new()), previous: None, stack: Vec::new() }
-    }
 }
 
 /// What a word names where a file is expected.
@@ -33,23 +28,14 @@ pub(super) enum Located {
 }
 
 impl WorkingDir {
-    pub(super) fn cwd(&self) -> Cwd {
-        self.current.clone().map_or(Cwd::Unknown, Cwd::Known)
-    }
-
     /// The folder as a place in a word: `$PWD`.
     pub(super) fn place(&self) -> Option<&str> {
-        self.current.as_deref().ok()
-    }
-
-    /// From here on the folder is unknown, because of this command.
-    pub(super) fn lose(&mut self, by: &str) {
-        self.current = Err(by.to_owned());
+        self.lost_by.is_none().then_some(self.path.as_str())
     }
 
     /// Follows `cd`, `pushd` and `popd`.
     pub(super) fn change(&mut self, program: &str, folder: Option<&Value>) {
-        let before = self.current.clone();
+        let before = self.place().map(str::to_owned);
         let shown = format!("{program} {}", folder.map(Value::text_lossy).unwrap_or_default()).trim_end().to_owned();
         let next = match (program, folder) {
             ("popd", _) => self.stack.pop(),
@@ -62,11 +48,10 @@ impl WorkingDir {
                 _ => None,
             },
         };
-        if let (Ok(before), "pushd") = (&before, program) {
-            self.stack.push(before.clone());
-        }
-        self.previous = before.ok();
-        self.current = next.ok_or(shown);
+        self.stack.extend(before.clone().filter(|_| program == "pushd"));
+        self.previous = before;
+        self.lost_by = next.is_none().then_some(shown);
+        self.path = next.unwrap_or_default();
     }
 
     /// The file that a word names here.
@@ -85,11 +70,11 @@ impl WorkingDir {
             return if is_temporary { Located::Nowhere } else { Located::Unclear(format!("`{text}` names a file")) };
         }
         let named: String = pieces.iter().map(|piece| if piece.shown().starts_with('{') { "*" } else { piece.shown() }).collect();
-        let path = match (place, &self.current) {
+        let path = match (place, &self.lost_by) {
             (Some(place), _) => format!("{place}{named}"),
-            (None, Ok(folder)) if !folder.is_empty() && !named.starts_with(['/', '~']) => format!("{folder}/{named}"),
-            (None, Err(by)) if !named.starts_with(['/', '~']) => return Located::Unclear(format!("`{text}` after `{by}`")),
-            (None, _) => named,
+            _ if named.starts_with(['/', '~']) || (self.path.is_empty() && self.lost_by.is_none()) => named,
+            (None, Some(by)) => return Located::Unclear(format!("`{text}` after `{by}`")),
+            (None, None) => format!("{}/{named}", self.path),
         };
         // `$PWD/x` at the start of the line is `x`.
         let path = normalize(if place.is_some_and(String::is_empty) { path.trim_start_matches('/') } else { &path });

@@ -27,7 +27,6 @@ pub(super) struct Parser<'t, 's> {
 
 /// Where a command's input comes from, and the files its output goes to: each with the
 /// operator, and with whether standard output is meant.
-#[derive(Default)]
 struct Redirects {
     input: Option<Output>,
     files: Vec<(Located, &'static str, bool)>,
@@ -69,7 +68,7 @@ impl<'t, 's> Parser<'t, 's> {
     }
 
     /// Takes the bytes from here on that fulfil a condition.
-    pub(super) fn eat_while(&mut self, is_part: impl Fn(u8) -> bool) -> &'t str {
+    pub(super) fn eat_while(&mut self, mut is_part: impl FnMut(u8) -> bool) -> &'t str {
         let rest = self.rest();
         let length = rest.bytes().position(|byte| !is_part(byte)).unwrap_or(rest.len());
         self.at += length;
@@ -105,7 +104,7 @@ impl<'t, 's> Parser<'t, 's> {
     }
 
     /// The word here if it may be a keyword: no quotes, no expansion.
-    fn keyword(&self) -> &'t str {
+    pub(super) fn keyword(&self) -> &'t str {
         let rest = self.rest();
         let length = rest.bytes().take(10).position(|byte| b" \t\r\n;&|()<>".contains(&byte)).unwrap_or(rest.len().min(10));
         rest.get(..length).unwrap_or_default()
@@ -132,7 +131,9 @@ impl<'t, 's> Parser<'t, 's> {
                 return Ok(output);
             }
             let start = self.shell.state.clone();
-            output.append(&self.pipeline()?);
+            let printed = self.pipeline()?;
+            output.text.push_str(&printed.text);
+            output.is_partial |= printed.is_partial;
             while self.eat("||") {
                 // It runs where the first could not: `cd x || exit`.
                 let after = std::mem::replace(&mut self.shell.state, start.clone());
@@ -224,6 +225,8 @@ impl<'t, 's> Parser<'t, 's> {
         let mut ends = Vec::new();
         if let Some(end) = self.arithmetic_end(self.at) {
             self.at = end;
+        } else if self.keyword() == "[[" {
+            self.at += self.rest().find(" ]]").ok_or(Unreadable::NotBash)? + " ]]".len();
         } else if self.eat("(") {
             return self.subshell().map(Some);
         } else if self.eat_keyword("{") {
@@ -293,7 +296,7 @@ impl<'t, 's> Parser<'t, 's> {
         self.skip_lines();
         if self.eat_keyword("in") {
             while !matches!(self.peek(), None | Some(b'\n' | b';')) {
-                self.word()?.split_into(&mut items);
+                items.push(self.word()?);
             }
         }
         self.eat(";");
@@ -316,25 +319,16 @@ impl<'t, 's> Parser<'t, 's> {
     fn simple(&mut self, redirects: &mut Redirects) -> Result<Output, Unreadable> {
         let (start, variables) = (self.at, self.shell.state.variables.clone());
         let mut words = Vec::new();
-        let mut is_test = self.keyword() == "[[";
         loop {
-            let next = self.peek();
-            if is_test && next.is_some_and(|byte| b"\n;&|()<>".contains(&byte)) {
-                // An operator of the test, not of the shell.
-                self.at += 1;
-                self.skip_spaces();
-                continue;
-            }
             if self.redirect(redirects)? {
                 continue;
             }
-            match next {
+            match self.peek() {
                 None | Some(b'\n' | b';' | b'&' | b'|' | b')') => break,
                 Some(b'(') if words.len() == 1 => return self.function(),
                 _ => {}
             }
             let mut word = self.word()?;
-            is_test &= word.prefix() != "]]";
             if self.is_at("(") && word.text_lossy().ends_with('=') && self.eat("(") {
                 self.skip_lines();
                 while !self.eat_operator(")") {
@@ -343,19 +337,16 @@ impl<'t, 's> Parser<'t, 's> {
                 }
                 word.0.push(Piece::Unknown("(…)".to_owned()));
             }
-            if words.is_empty()
-                && let Some((name, value)) = word.assignment()
-            {
-                self.shell.assign(&name, value);
-                continue;
+            match word.assignment().filter(|_| words.is_empty()) {
+                Some((name, value)) => self.shell.assign(&name, value),
+                None => words.push(word),
             }
-            if words.is_empty() {
+            if words.len() == 1 {
                 // `NAME=value program` sets it for the program only.
                 self.shell.state.variables.clone_from(&variables);
             }
-            word.split_into(&mut words);
         }
-        if self.at == start || is_test {
+        if self.at == start {
             return Err(Unreadable::NotBash);
         }
         Ok(self.shell.run_program(words, redirects.input.as_ref()))
@@ -375,7 +366,7 @@ impl<'t, 's> Parser<'t, 's> {
         let mut target = self.word()?;
         match operator {
             "<<" | "<<-" => {
-                let delimiter = self.text.get(start..self.at).unwrap_or_default().trim_end();
+                let delimiter = self.text.get(start..self.at).and_then(|text| text.split_whitespace().next()).unwrap_or_default();
                 redirects.input = Some(self.heredoc(delimiter, operator == "<<-")?);
             }
             "<<<" => {

@@ -34,7 +34,7 @@ impl ShellState {
     /// Keeps what holds whichever of two ways was gone.
     pub(super) fn merge(&mut self, other: &Self) {
         if self.dir != other.dir {
-            self.dir.lose("cd");
+            self.dir.lost_by = Some("cd".to_owned());
         }
         if self.variables != other.variables {
             Rc::make_mut(&mut self.variables).retain(|name, value| other.variables.get(name) == Some(value));
@@ -68,20 +68,9 @@ impl Output {
         let content = self.whole().map(str::to_owned);
         if appends { WriteKind::Append { content } } else { WriteKind::Create { content } }
     }
-
-    pub(super) fn append(&mut self, other: &Self) {
-        self.text.push_str(&other.text);
-        self.is_partial |= other.is_partial;
-    }
 }
 
 impl Interpreter {
-    pub(super) fn read_line(mut self, line: &str) -> Result<ShellEffects, Unreadable> {
-        grammar::run(line, &mut self)?;
-        self.charge(0)?;
-        Ok(self.effects)
-    }
-
     /// Follows a line that stands in a line; one in that is not followed.
     pub(super) fn run_nested(&mut self, program: &str, line: &str) -> Output {
         if !std::mem::replace(&mut self.is_nested, true) {

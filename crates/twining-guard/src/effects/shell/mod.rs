@@ -137,7 +137,10 @@ pub fn read(line: &str) -> Result<ShellEffects, Unreadable> {
     if line.len() > MAX_BYTES {
         return Err(Unreadable::TooLong);
     }
-    interpreter::Interpreter::default().read_line(line)
+    let mut shell = interpreter::Interpreter::default();
+    grammar::run(line, &mut shell)?;
+    shell.charge(0)?;
+    Ok(shell.effects)
 }
 
 /// The words of each command of a line; none where the line cannot be read.

@@ -4,10 +4,14 @@ use crate::effects::shell::arguments::Arguments;
 use crate::effects::shell::cwd::Located;
 use crate::effects::shell::interpreter::{Interpreter, Output};
 use crate::effects::shell::words::{Piece, Value};
-use crate::effects::shell::{MAX_COMMANDS, MAX_STEPS, SimpleCommand, WriteKind, code, text};
+use crate::effects::shell::{Cwd, MAX_COMMANDS, MAX_STEPS, SimpleCommand, WriteKind, code, text};
 
 /// Most programs that only run another: `sudo env nice …`.
 const MAX_WRAPPERS: usize = 8;
+
+/// Options of `rsync` that have a value.
+const RSYNC: &str =
+    "e: f: T: rsh: exclude: include: filter: exclude-from: include-from: files-from: log-file: chmod: backup-dir: link-dest:";
 
 impl Interpreter {
     /// Runs a simple command.
@@ -20,7 +24,8 @@ impl Interpreter {
             return Output::unknown();
         }
         let is_plain = words.iter().all(|word| word.known().is_some());
-        self.effects.commands.push(SimpleCommand { words: shown, is_plain, cwd: self.state.dir.cwd() });
+        let cwd = self.state.dir.place().map_or(Cwd::Unknown, |path| Cwd::Known(path.to_owned()));
+        self.effects.commands.push(SimpleCommand { words: shown, is_plain, cwd });
         self.run_known(&program_name(program), arguments, input)
     }
 
@@ -39,7 +44,7 @@ impl Interpreter {
             "printf" => return text::printf(words.get(usize::from(first == "--")..).unwrap_or_default()),
             "cat" if words.iter().all(|word| word.prefix() == "-") => return input.cloned().unwrap_or_else(Output::unknown),
             "tee" | "sponge" => return self.tee(name, words, input),
-            "sed" | "gsed" => return self.sed(words),
+            "sed" | "gsed" | "yq" => return self.sed(name, words),
             "eval" => match words.iter().map(Value::known).collect::<Option<Vec<_>>>() {
                 Some(words) => return self.run_nested(name, &words.join(" ")),
                 None => self.note("`eval`".to_owned()),
@@ -59,11 +64,11 @@ impl Interpreter {
             "cp" | "mv" | "ln" | "install" | "rsync" => self.copy(name, name, words),
             "chmod" | "chown" | "chgrp" | "setfacl" => self.change_metadata(name, words),
             "dd" => {
-                let outputs = words.iter().filter(|word| word.prefix().starts_with("of="));
-                outputs.for_each(|word| self.write(&word.without_prefix(3), WriteKind::Create { content: None }, name));
+                let outputs: Vec<Value> =
+                    words.iter().filter_map(Value::assignment).filter(|(name, _)| name == "of").map(|(_, file)| file).collect();
+                self.write_all(&outputs, &WriteKind::Create { content: None }, name);
             }
             "curl" | "wget" => self.download(name, words),
-            "yq" => self.yq(words),
             "patch" => self.patch(words, input),
             "ed" | "ex" => self.note(format!("`{name}`")),
             "tar" | "bsdtar" | "unzip" => self.unpack(name, words),
@@ -79,13 +84,9 @@ impl Interpreter {
     }
 
     fn each_operand(&mut self, name: &str, words: &[Value]) {
-        let arguments =
-            Arguments::parse(words, if matches!(name, "touch" | "truncate") { "t: d: r: s: date: reference: size:" } else { "" });
+        let arguments = Arguments::parse(words, if matches!(name, "touch" | "truncate") { "t: d: r: s: date: size:" } else { "" });
         let kind = match name {
             "touch" => WriteKind::Metadata,
-            "truncate" if arguments.values(&["s", "size"]).any(|size| size.prefix() == "0") => {
-                WriteKind::Create { content: Some(String::new()) }
-            }
             "truncate" => WriteKind::Edit,
             "rm" if arguments.has(&["r", "R", "recursive"]) => WriteKind::RemoveTree,
             _ => WriteKind::Remove,
@@ -96,8 +97,7 @@ impl Interpreter {
     fn change_metadata(&mut self, name: &str, words: &[Value]) {
         let arguments = Arguments::parse(words, if name == "setfacl" { "m: x: M: X: modify: remove: set:" } else { "reference: from:" });
         // `chmod -x file`: the mode looks like an option.
-        let has_mode =
-            name == "setfacl" || arguments.has(&["reference"]) || (name == "chmod" && arguments.has(&["r", "w", "x", "X", "s", "t"]));
+        let has_mode = name == "setfacl" || arguments.has(&["reference"]) || (name == "chmod" && arguments.has(&["r", "w", "x"]));
         if !arguments.has(&["R", "recursive"]) {
             self.write_all(arguments.operands.iter().skip(usize::from(!has_mode)), &WriteKind::Metadata, name);
         }
@@ -105,19 +105,9 @@ impl Interpreter {
 
     /// `cp`, `mv`, `ln`, `install` and `rsync`. What lies in a folder that is copied is not known.
     pub(super) fn copy(&mut self, program: &str, by: &str, words: &[Value]) {
-        let arguments = Arguments::parse(
-            words,
-            match program {
-                "rsync" => {
-                    "e: f: B: T: rsh: exclude: include: filter: exclude-from: include-from: files-from: log-file: chmod: chown: backup-dir: \
-                     suffix: temp-dir: compare-dest: copy-dest: link-dest: bwlimit: max-size: min-size: port: out-format: rsync-path: timeout:"
-                }
-                "install" => "m: o: g: S: t: mode: owner: group: suffix: target-directory:",
-                _ => "t: S: suffix: target-directory:",
-            },
-        );
-        let copies_nothing =
-            (program == "rsync" && arguments.has(&["n", "dry-run"])) || (program == "install" && arguments.has(&["d", "directory"]));
+        let arguments = Arguments::parse(words, if program == "rsync" { RSYNC } else { "t: S: m: o: g: suffix: target-directory:" });
+        let copies_nothing = arguments.has(if program == "install" { &["d", "directory"] } else { &["dry-run"] });
+        let copies_nothing = copies_nothing || (program == "rsync" && arguments.has(&["n"]));
         let folder = arguments.values(&["t", "target-directory"]).next().cloned();
         let mut sources = arguments.operands;
         if program == "ln" && sources.len() == 1 {
@@ -126,8 +116,10 @@ impl Interpreter {
         let is_folder = folder.is_some() || sources.len() > 2;
         let Some(target) = folder.or_else(|| sources.pop()).filter(|_| !copies_nothing) else { return };
         let is_remote = program == "rsync" && target.text_lossy().split('/').next().is_some_and(|host| host.contains(':'));
+        let names_folder = matches!(target.0.as_slice(), [Piece::Place(..)])
+            || matches!(target.text_lossy().rsplit('/').next(), Some("" | "." | ".." | "~"));
         for source in sources.iter().filter(|_| !is_remote) {
-            self.copy_one(program, by, source, &target, is_folder || names_folder(&target));
+            self.copy_one(program, by, source, &target, is_folder || names_folder);
         }
     }
 
@@ -168,18 +160,21 @@ impl Interpreter {
         printed
     }
 
-    fn sed(&mut self, words: &[Value]) -> Output {
-        let arguments = Arguments::parse(words, "e: f: l: i:: expression: file:");
+    /// `sed` and `yq`: a script, then files.
+    fn sed(&mut self, name: &str, words: &[Value]) -> Output {
+        let is_yq = name == "yq";
+        let arguments = Arguments::parse(words, if is_yq { "o: p: I: expression: from-file:" } else { "e: f: l: i:: expression: file:" });
         // The sed of macOS takes the ending of its backup as a word of its own.
-        let mut files = arguments.operands.iter().skip_while(|word| word.text_lossy().is_empty());
+        let is_before = |word: &&Value| matches!(word.text_lossy().as_str(), "") || (is_yq && matches!(word.prefix(), "eval" | "e" | "ea"));
+        let mut files = arguments.operands.iter().skip_while(is_before);
         let mut scripts: Vec<&Value> = arguments.values(&["e", "expression"]).collect();
-        if !arguments.has(&["e", "expression", "f", "file"]) {
+        if !arguments.has(&["e", "expression", "f", "file", "from-file"]) {
             scripts.extend(files.next());
         }
         let inserted: Vec<String> = scripts.iter().flat_map(|script| text::replacements(&script.text_lossy())).collect();
-        if arguments.has(&["i", "in-place"]) {
+        if arguments.has(&["i", "in-place", "inplace"]) {
             inserted.iter().for_each(|text| self.insert(text));
-            self.write_all(files, &WriteKind::Edit, "sed -i");
+            self.write_all(files, &WriteKind::Edit, &format!("{name} -i"));
         }
         Output { text: inserted.join("\n"), is_partial: true }
     }
@@ -213,16 +208,6 @@ impl Interpreter {
         if name == "curl" && arguments.has(&["O", "remote-name"]) {
             let files: Vec<Value> = arguments.operands.iter().filter(|url| url.prefix().contains("://")).map(Value::file_name).collect();
             self.write_all(&files, &WriteKind::Create { content: None }, name);
-        }
-    }
-
-    fn yq(&mut self, words: &[Value]) {
-        let arguments = Arguments::parse(words, "o: p: I: s: output-format: input-format: indent: from-file: expression:");
-        let is_verb = |word: &&Value| matches!(word.prefix(), "eval" | "e" | "eval-all" | "ea");
-        let operands: Vec<&Value> = arguments.operands.iter().skip_while(is_verb).collect();
-        let has_expression = !arguments.has(&["from-file", "expression"]) && operands.len() > 1;
-        if arguments.has(&["i", "inplace", "in-place"]) {
-            self.write_all(operands.into_iter().skip(usize::from(has_expression)), &WriteKind::Edit, "yq -i");
         }
     }
 
@@ -264,11 +249,10 @@ impl Interpreter {
         let is_test = |word: &Value| word.prefix().starts_with(['-', '(', '!']);
         let is_exec = |word: &Value| matches!(word.prefix(), "-exec" | "-execdir" | "-ok" | "-okdir");
         let takes_all = ["-delete", "-print", "-print0", "-depth", "-type", "-mindepth", "-maxdepth", "-xdev", "-mount"];
-        let tests = words.iter().take_while(|word| !is_exec(word)).filter(|word| is_test(word));
-        let is_filtered = tests.into_iter().any(|test| !takes_all.contains(&test.prefix()));
-        let mut is_removing = words.iter().any(|word| word.prefix() == "-delete");
         let mut commands = words.split(is_exec);
         let start = commands.next().unwrap_or_default();
+        let is_filtered = start.iter().any(|word| is_test(word) && !takes_all.contains(&word.prefix()));
+        let mut is_removing = words.iter().any(|word| word.prefix() == "-delete");
         for command in commands {
             let words = command.iter().take_while(|word| !matches!(word.prefix(), ";" | "+"));
             let words: Vec<Value> =
@@ -306,7 +290,7 @@ impl Interpreter {
         let is_stdin = code.is_empty() && !arguments.has(&["m"]) && arguments.operands.first().is_none_or(|word| word.prefix() == "-");
         code.extend(input.filter(|_| is_stdin).map(|input| input.text.clone()));
         for (path, is_removed) in code.iter().flat_map(|code| code::code_writes(code)) {
-            self.write(&Value::text(&path), if is_removed { WriteKind::Remove } else { WriteKind::Edit }, name);
+            self.write(&Value::text(path), if is_removed { WriteKind::Remove } else { WriteKind::Edit }, name);
         }
     }
 }
@@ -352,14 +336,7 @@ fn unwrap(mut words: Vec<Value>) -> Vec<Value> {
 
 /// A program's name without its folder; empty where it is not known.
 fn program_name(word: &Value) -> String {
-    let name = word.text_lossy();
-    // `[` looks like the beginning of a pattern.
-    if word.known().is_some() || name.starts_with('[') { name.rsplit('/').next().unwrap_or_default().to_owned() } else { String::new() }
-}
-
-fn names_folder(target: &Value) -> bool {
-    let text = target.text_lossy();
-    matches!(target.0.as_slice(), [Piece::Place(..)]) || text == "~" || matches!(text.rsplit('/').next(), Some("" | "." | ".."))
+    word.known().unwrap_or_default().rsplit('/').next().unwrap_or_default().to_owned()
 }
 
 /// Whether a name ends as files do: `a.txt`, but not `.git`.

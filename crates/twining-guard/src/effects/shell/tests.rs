@@ -43,12 +43,14 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("cat <<'EOF' | tee x > /dev/null\na\nEOF", "> x: a\\n"),
     ("tee x <<< hello", "> x: hello\\n"),
     ("python3 - <<'EOF'\nprint(1 > 0)\nEOF", ""),
+    ("cat <<EOF > x # why\na\nEOF\nrm b", "> x: a\\n | rm b"),
+    ("cat > x <<EOF # why\na\nEOF\nrm b", "> x: a\\n | rm b"),
     // Quotes and variables.
     ("echo > fea\"ture\"-'list'.json", "> feature-list.json: \\n"),
     ("echo > fea\\ture", "> feature: \\n"),
     ("F=a.json; echo > $F", "> a.json: \\n"),
     ("D=a F=$D/b; touch \"$D/${F}\"", "meta a/a/b"),
-    ("FILES='a.txt b.txt'; rm $FILES", "rm a.txt | rm b.txt"),
+    ("FILES='a.txt b.txt'; rm $FILES", "? `$FILES` names a file"),
     ("export OUT=dist/x.js && cp a.js $OUT", "a.js -> dist/x.js"),
     ("F=a cp x.txt $F", "? `$F` names a file"),
     ("echo a > $TARGET", "? `$TARGET` names a file"),
@@ -63,6 +65,8 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("echo a > /tmp/x.$$", ""),
     ("X=a; X=$(uname); rm $X", "? `$(…)` names a file"),
     ("X=$(echo a); rm $X", "rm a"),
+    ("rm \"${X#\"${Y}\"}\"", "? `${X…}` names a file"),
+    ("IFS=$'\\n'; rm $'a b'", "rm a b"),
     ("X=`echo a`; rm $X", "rm a"),
     ("read X; rm $X", "? `$X` names a file"),
     ("if a; then X=1; else X=2; fi; rm $X", "? `$X` names a file"),
@@ -120,6 +124,7 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("ln -sf ../a.json b.json", "> b.json"),
     ("rsync -a a.txt b.txt", "a.txt -> b.txt"),
     ("rsync -a dist/ host:/srv/", ""),
+    ("rsync -avn a.txt b.txt", ""),
     // Removal and metadata.
     ("rm -rf dist", "rm -r dist"),
     ("rm -- -x", "rm -x"),
@@ -131,13 +136,14 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("chmod -w a.sh", "meta a.sh"),
     ("chmod 600 a b", "meta a | meta b"),
     ("chown root:root a", "meta a"),
-    ("truncate -s 0 a.log", "> a.log: "),
+    ("truncate -s 0 a.log", "edit a.log"),
     ("dd if=/dev/zero of=a.img bs=1M", "> a.img"),
     // Editors and filters.
     ("echo a | tee x y", "> x: a\\n | > y: a\\n"),
     ("echo a | sudo tee -a x > /dev/null", ">> x: a\\n"),
     ("printf '%s\\n' a b | sponge x", "> x: a\\nb\\n"),
-    ("printf 'a\\tb %d%%\\n' 3 > x", "> x: a\tb 3%\\n"),
+    ("printf 'a\\tb %s-%s\\n' 3 4 > x", "> x: a\tb 3-4\\n"),
+    ("printf '%d%%\\n' 3 > x", "> x"),
     ("jq .a x.json | sponge x.json", "> x.json"),
     ("sed -i 's/a/b/' x", "edit x"),
     ("sed -i '' 's/a/b/' x", "edit x"),
@@ -276,4 +282,91 @@ fn each_line_writes_what_the_table_says() {
         .map(|(line, expected, found)| format!("{line}\n    expected: {expected}\n    found:    {found}"))
         .collect();
     assert!(wrong.is_empty(), "{} of {} lines\n{}", wrong.len(), LINES.len(), wrong.join("\n"));
+}
+
+/// The commands of a line, each with its folder: `rm x @ d`; `~` in front where a word is unknown.
+fn commands(line: &str) -> Vec<String> {
+    let effects = read(line).expect("reads");
+    let shown = |command: &SimpleCommand| {
+        let folder = match &command.cwd {
+            Cwd::Known(path) if path.is_empty() => String::new(),
+            Cwd::Known(path) => format!(" @ {path}"),
+            Cwd::Unknown => " @ ?".to_owned(),
+        };
+        format!("{}{}{folder}", if command.is_plain { "" } else { "~" }, command.words.join(" "))
+    };
+    effects.commands.iter().map(shown).collect()
+}
+
+#[test]
+fn every_command_of_a_line_is_listed() {
+    assert_eq!(commands("cargo test 2>&1 | tail -5 && [ -f x ] || echo $?"), ["cargo test", "tail -5", "[ -f x ]", "~echo $?"]);
+    assert_eq!(commands("FOO=1 BAR=2 pytest -q; echo done &"), ["pytest -q", "echo done"]);
+    assert_eq!(commands("echo \"$(git log --oneline | head -1)\""), ["git log --oneline", "head -1", "~echo $(…)"]);
+    assert_eq!(commands("if ! make; then exit 1; fi"), ["make", "exit 1"]);
+    assert_eq!(commands("for t in unit e2e; do npm run $t; done"), ["npm run unit", "npm run e2e"]);
+}
+
+#[test]
+fn a_command_is_listed_without_what_runs_it() {
+    assert_eq!(commands("sudo -u ci env A=1 timeout 60 nice -n 5 pytest"), ["pytest"]);
+    assert_eq!(commands("ls | xargs -n1 wc -l"), ["ls", "~wc -l $(xargs)"]);
+    assert_eq!(commands("bash -lc 'cd api && go test ./...'"), ["bash -lc cd api && go test ./...", "cd api", "go test ./... @ api"]);
+    assert_eq!(commands("npx jest --ci"), ["npx jest --ci"]);
+}
+
+#[test]
+fn a_command_knows_its_folder() {
+    assert_eq!(commands("cd a && (cd b; make) && make"), ["cd a", "cd b @ a", "make @ a/b", "make @ a"]);
+    assert_eq!(commands("cd $X; make; cd /srv; make"), ["~cd $X", "make @ ?", "cd /srv @ ?", "make @ /srv"]);
+}
+
+#[test]
+fn text_on_its_way_into_a_file_is_kept() {
+    let inserted = |line: &str| read(line).expect("reads").inserted;
+    assert_eq!(inserted("echo \"import $x from 'moment'\" > a.ts"), ["import $x from 'moment'\n"]);
+    assert_eq!(inserted("cat >> a.ts <<'EOF'\nimport moment\nEOF"), ["import moment\n"]);
+    assert_eq!(inserted("sed -i 's/dayjs/moment/; 3a import x' a.ts"), ["moment", "import x"]);
+    assert_eq!(inserted("sed 's/dayjs/moment/' a.ts > b.ts"), ["moment"]);
+    assert_eq!(inserted("perl -pi -e 's|dayjs|moment|g' a.ts"), ["moment"]);
+    assert_eq!(inserted("git apply <<'EOF'\n+++ b/x\n-old moment\n+new dayjs\nEOF"), ["new dayjs"]);
+    assert_eq!(inserted("echo moment; grep moment a.ts; echo moment > /dev/null"), Vec::<String>::new());
+    assert_eq!(inserted("git commit -m 'drop moment'"), Vec::<String>::new());
+}
+
+#[test]
+fn words_of_an_unreadable_line_are_none() {
+    assert_eq!(simple_commands("git -C x status; ls"), [vec!["git", "-C", "x", "status"], vec!["ls"]]);
+    assert_eq!(simple_commands("echo 'a"), Vec::<Vec<String>>::new());
+}
+
+#[test]
+fn code_writes_what_its_literals_name() {
+    let rows: &[(&str, &[&str])] = &[
+        ("open('a', 'w')", &["a"]),
+        ("open(r\"a\", mode='ab')", &["a"]),
+        ("open('a')", &[]),
+        ("open(f'a{i}', 'w')", &[]),
+        ("io.open('a','r+')", &["a"]),
+        ("Path('a').write_text('b')", &["a"]),
+        ("pathlib.Path(\"a\").unlink()", &["a"]),
+        ("Path('a').open('w')", &["a"]),
+        ("Path('a').read_text()", &[]),
+        ("shutil.rmtree('a')", &["a"]),
+        ("os.rename('a', 'b')", &["a", "b"]),
+        ("shutil.copy('a', 'b')", &["b"]),
+        ("names.remove('.twining')", &[]),
+        ("text.replace('a', 'b')", &[]),
+        ("fs.appendFileSync('a', 'b')", &["a"]),
+        ("await fs.promises.writeFile(\"a\", x)", &["a"]),
+        ("fs.writeFileSync(`a${i}`, 'b')", &[]),
+        ("fs.rmSync('a', {recursive: true})", &["a"]),
+        ("File.open('a', 'w') { |f| f << 1 }", &["a"]),
+        ("open(my $f, '>>', 'a')", &["a"]),
+        ("# don't open('a', 'w') twice: open('b', 'w')", &["a", "b"]),
+        ("if d in ('.git', '.twining'): continue", &[]),
+    ];
+    for (code, paths) in rows {
+        assert_eq!(literal_code_writes(code), *paths, "{code}");
+    }
 }

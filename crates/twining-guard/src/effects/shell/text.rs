@@ -8,44 +8,27 @@ const MAX_PRINTED: usize = 64 * 1024;
 
 /// What `echo` prints.
 pub(super) fn echo(words: &[Value]) -> Output {
-    let is_option = |word: &&Value| matches!(word.text_lossy().as_str(), "-n" | "-e" | "-E" | "-ne" | "-en");
-    let options: Vec<String> = words.iter().take_while(is_option).map(Value::text_lossy).collect();
-    let printed = words.get(options.len()..).unwrap_or_default();
-    let mut text = printed.iter().map(Value::text_lossy).collect::<Vec<_>>().join(" ");
-    if options.iter().any(|option| option.contains('e')) {
-        text = unescape(&text);
-    }
-    if !options.iter().any(|option| option.contains('n')) {
-        text.push('\n');
-    }
-    Output { text, is_partial: printed.iter().any(|word| word.known().is_none()) }
+    let options = words.iter().take_while(|word| matches!(word.prefix(), "-n" | "-e" | "-E" | "-ne" | "-en")).count();
+    let (options, printed) = words.split_at(options);
+    let has = |letter: char| options.iter().any(|option| option.prefix().contains(letter));
+    let text = printed.iter().map(Value::text_lossy).collect::<Vec<_>>().join(" ");
+    let text = if has('e') { unescape(&text) } else { text };
+    let end = if has('n') { "" } else { "\n" };
+    Output { text: text + end, is_partial: printed.iter().any(|word| word.known().is_none()) }
 }
 
-/// What `printf` prints; only `%s`, `%d` and `%%` are filled in.
+/// What `printf` prints; only `%s` is filled in.
 pub(super) fn printf(words: &[Value]) -> Output {
     let Some((format, words)) = words.split_first() else { return Output::default() };
-    let is_partial = format.known().is_none() || words.iter().any(|word| word.known().is_none());
-    let mut output = Output { text: String::new(), is_partial };
-    let format = unescape(&format.text_lossy());
-    let mut words = words.iter();
-    loop {
-        let left = words.len();
-        let mut parts = format.replace("%%", "\0").split('%').map(str::to_owned).collect::<Vec<_>>().into_iter();
-        output.text.extend(parts.next());
-        for part in parts {
-            output.is_partial |= !part.starts_with(['s', 'd']);
-            output.text.extend(words.next().map(Value::text_lossy));
-            output.text.push_str(part.get(1..).unwrap_or_default());
-        }
-        if output.text.len() > MAX_PRINTED {
-            return Output::unknown();
-        }
-        // The format is used again as long as it takes words.
-        if words.len() == 0 || words.len() == left {
-            output.text = output.text.replace('\0', "%");
-            return output;
-        }
+    let (text, directives) = (unescape(&format.text_lossy()), format.text_lossy().matches('%').count());
+    if text.len() * words.len() > MAX_PRINTED {
+        return Output::unknown();
     }
+    let is_plain = format.known().is_some() && words.iter().all(|word| word.known().is_some()) && directives == text.matches("%s").count();
+    let fill = |format: String, word: &Value| format.replacen("%s", &word.text_lossy(), 1);
+    // A format with one place is used again for each word.
+    let text = if directives == 1 { words.iter().map(|word| fill(text.clone(), word)).collect() } else { words.iter().fold(text, fill) };
+    Output { text, is_partial: !is_plain || (directives != 1 && directives != words.len()) }
 }
 
 fn unescape(text: &str) -> String {

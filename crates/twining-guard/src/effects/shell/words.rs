@@ -10,8 +10,6 @@ const MAX_BRACES: usize = 256;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     Text(String),
-    /// Known text that becomes as many words as it has: an unquoted variable.
-    Fields(String),
     /// An unquoted `*`, `?`, `[` or `{a,b}`.
     Glob(String),
     /// A folder that is known without its name, and its path: `$PWD`, `$HOME`.
@@ -22,19 +20,15 @@ pub(super) enum Piece {
 
 impl Piece {
     pub(super) fn shown(&self) -> &str {
-        let (Self::Text(shown) | Self::Fields(shown) | Self::Glob(shown) | Self::Place(shown, _) | Self::Unknown(shown)) = self;
+        let (Self::Text(shown) | Self::Glob(shown) | Self::Place(shown, _) | Self::Unknown(shown)) = self;
         shown
     }
 
-    fn known(&self) -> Option<&str> {
-        matches!(self, Self::Text(_) | Self::Fields(_)).then(|| self.shown())
-    }
-
-    /// What an expansion becomes: known text, or a known folder, or neither.
+    /// What an expansion becomes: known text, or a known folder, or neither. Without quotes,
+    /// text with spaces would become several words; that is not followed.
     fn expanded(text: Option<&str>, place: Option<&str>, shown: &str, is_quoted: bool) -> Self {
-        match (text, place) {
-            (Some(text), _) if is_quoted => Self::Text(text.to_owned()),
-            (Some(text), _) => Self::Fields(text.to_owned()),
+        match (text.filter(|text| is_quoted || !text.contains(char::is_whitespace)), place) {
+            (Some(text), _) => Self::Text(text.to_owned()),
             (None, Some(path)) => Self::Place(shown.to_owned(), path.to_owned()),
             (None, None) => Self::Unknown(shown.to_owned()),
         }
@@ -56,7 +50,7 @@ impl Value {
 
     /// The word, if all of it is known.
     pub(super) fn known(&self) -> Option<String> {
-        self.0.iter().map(Piece::known).collect()
+        self.0.iter().all(|piece| matches!(piece, Piece::Text(_))).then(|| self.text_lossy())
     }
 
     /// The word as it is shown, with unknown parts as they are written.
@@ -89,7 +83,7 @@ impl Value {
     pub(super) fn file_name(&self) -> Self {
         let text = self.text_lossy();
         let name = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
-        let unknown = self.0.iter().rfind(|piece| piece.known().is_none() && name.contains(piece.shown()));
+        let unknown = self.0.iter().rfind(|piece| !matches!(piece, Piece::Text(_)) && name.contains(piece.shown()));
         Self(vec![match unknown {
             Some(Piece::Glob(_)) => Piece::Glob(name),
             Some(_) => Piece::Unknown(name),
@@ -101,25 +95,6 @@ impl Value {
     pub(super) fn join(&self, name: &Self) -> Self {
         let slash = if self.text_lossy().ends_with('/') { "" } else { "/" };
         Self([self.0.as_slice(), &[Piece::Text(slash.to_owned())], name.0.as_slice()].concat())
-    }
-
-    /// Adds the words that this one becomes.
-    pub(super) fn split_into(self, words: &mut Vec<Self>) {
-        let mut word = Self::default();
-        let is_optional = matches!(self.0.as_slice(), [Piece::Fields(_)]);
-        for piece in self.0 {
-            let Piece::Fields(text) = piece else {
-                word.push(piece);
-                continue;
-            };
-            for (at, field) in text.split_whitespace().enumerate() {
-                if at > 0 {
-                    words.push(std::mem::take(&mut word));
-                }
-                word.push_text(field);
-            }
-        }
-        words.extend(Some(word).filter(|word| !(is_optional && word.0.is_empty())));
     }
 
     fn push(&mut self, piece: Piece) {
@@ -162,8 +137,9 @@ impl Parser<'_, '_> {
                 }
                 b'$' | b'`' => self.expansion(false, &mut word)?,
                 b'*' | b'?' | b'[' => {
+                    let (is_test, sign) = (self.keyword() == "[", char::from(byte).to_string());
                     self.at += 1;
-                    word.push(Piece::Glob(char::from(byte).to_string()));
+                    word.push(if is_test { Piece::Text(sign) } else { Piece::Glob(sign) });
                 }
                 b'{' => word.push(self.braces()),
                 _ => word.push_text(self.eat_while(|byte| !b" \t\r\n;&|()<>\\'\"$`*?[{".contains(&byte))),
@@ -197,26 +173,22 @@ impl Parser<'_, '_> {
 
     /// Text up to the quote that ends it, or the body of a here-document.
     pub(super) fn quoted(&mut self, end: Option<u8>, word: &mut Value) -> Result<(), Unreadable> {
-        while let Some(byte) = self.peek() {
+        while self.peek() != end {
+            let (start, byte) = (self.at, self.peek().ok_or(Unreadable::NotBash)?);
             let next = self.text.as_bytes().get(self.at + 1).copied();
-            let is_escape = matches!(next, Some(b'$' | b'`' | b'\\' | b'\n')) || (end.is_some() && next == end);
             match byte {
-                _ if Some(byte) == end => {
-                    self.at += 1;
-                    return Ok(());
-                }
                 _ if end == Some(b'\'') => word.push_text(self.eat_while(|byte| byte != b'\'')),
-                b'\\' if is_escape => self.escape(word),
+                b'\\' if matches!(next, Some(b'$' | b'`' | b'\\' | b'\n')) || (end.is_some() && next == end) => self.escape(word),
                 b'$' | b'`' => self.expansion(true, word)?,
                 _ => {
-                    let start = self.at;
                     self.at += usize::from(matches!(byte, b'\\' | b'"'));
                     self.eat_while(|byte| !b"\\\"$`".contains(&byte));
                     word.push_text(self.text.get(start..self.at).unwrap_or_default());
                 }
             }
         }
-        if end.is_none() { Ok(()) } else { Err(Unreadable::NotBash) }
+        self.at += usize::from(end.is_some());
+        Ok(())
     }
 
     fn expansion(&mut self, is_quoted: bool, word: &mut Value) -> Result<(), Unreadable> {
@@ -233,7 +205,11 @@ impl Parser<'_, '_> {
             Some(b'{') => {
                 self.at += 1;
                 let name = self.eat_while(is_name_byte);
-                let more = self.eat_while(|byte| byte != b'}');
+                let mut depth = 1;
+                let more = self.eat_while(|byte| {
+                    depth += i32::from(byte == b'{') - i32::from(byte == b'}');
+                    depth > 0
+                });
                 self.expect("}")?;
                 let is_plain = more.is_empty() && !name.is_empty();
                 if is_plain { self.variable(name, is_quoted, word) } else { word.push(Piece::Unknown(format!("${{{name}…}}"))) }
@@ -290,13 +266,12 @@ impl Parser<'_, '_> {
             self.at += 2;
             self.subshell()?
         };
-        let place = match self.shell.effects.commands.get(first..) {
-            Some([command]) => match command.words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-                ["pwd"] => self.shell.state.dir.place(),
-                ["git", "rev-parse", "--show-toplevel"] => Some(""),
-                ["mktemp", ..] => Some("/tmp/mktemp"),
-                _ => None,
-            },
+        let commands = self.shell.effects.commands.get(first..).unwrap_or_default();
+        let words: Vec<&str> = commands.iter().flat_map(|command| &command.words).map(String::as_str).collect();
+        let place = match words.as_slice() {
+            ["pwd"] => self.shell.state.dir.place(),
+            ["git", "rev-parse", "--show-toplevel"] => Some(""),
+            ["mktemp", ..] => Some("/tmp/mktemp"),
             _ => None,
         };
         word.push(Piece::expanded(output.whole().map(|text| text.trim_end_matches('\n')), place, "$(…)", is_quoted));
