@@ -152,12 +152,6 @@ impl<'t> Fields<'t> {
     }
 }
 
-impl<'t> FromIterator<(&'t str, Value)> for Fields<'t> {
-    fn from_iter<I: IntoIterator<Item = (&'t str, Value)>>(fields: I) -> Self {
-        Self(fields.into_iter().map(|(key, value)| (Cow::Borrowed(key), value)).collect())
-    }
-}
-
 impl Feature {
     /// Paths whose change makes a run stale: its files, and the files its tests are in.
     pub(crate) fn watched(&self) -> impl Iterator<Item = &str> {
@@ -202,7 +196,8 @@ impl Feature {
             status,
             tested,
             files: first_list(fields, FILES),
-            tests: first_list(fields, TESTS),
+            // A number of tests names none.
+            tests: first_list(fields, TESTS).into_iter().filter(|test| test.parse::<f64>().is_err()).collect(),
             acceptance_criteria: first_list(fields, CRITERIA),
             priority,
             depends_on: first_list(fields, DEPENDS_ON),
@@ -275,7 +270,7 @@ fn first_list(fields: &Fields<'_>, keys: &[&str]) -> Vec<String> {
 }
 
 /// A number, `P0`, or one of the words in use.
-fn priority(value: &Value) -> Option<i64> {
+pub(super) fn priority(value: &Value) -> Option<i64> {
     if let Some(number) = value.as_i64() {
         return Some(number);
     }
