@@ -46,10 +46,21 @@ impl Action {
         }
     }
 
+    /// The role that does it; none where a person is needed or nothing is left.
+    #[must_use]
+    pub fn role(self) -> Option<&'static str> {
+        match self {
+            Self::Initialize => Some("initializer"),
+            Self::Code | Self::Resume => Some("player"),
+            Self::Test => Some("coach"),
+            Self::Blocked | Self::Done => None,
+        }
+    }
+
     /// Whether an agent can get on with it, or the session may end.
     #[must_use]
     pub fn is_work(self) -> bool {
-        !matches!(self, Self::Blocked | Self::Done)
+        self.role().is_some()
     }
 }
 
