@@ -13,13 +13,13 @@ use crate::failure::Failure;
 use crate::governance::{PromptInput, UserPolicy};
 use crate::hygiene::clean;
 use crate::workflow::edit::{FeatureCounts, FeaturesDraft, FeaturesInput, FeaturesOutcome, plan_features, read_features};
-use crate::workflow::evidence::{AttemptReport, Case, EvidenceVerdict, FileStates, RunLog, judge_evidence};
+use crate::workflow::evidence::{Case, EvidenceVerdict, FileStates, RunLog, judge_evidence};
 use crate::workflow::feature::Feature;
 use crate::workflow::files::file_states;
 use crate::workflow::list::FeatureList;
 use crate::workflow::list_on;
 use crate::workflow::next::{Next, next};
-use crate::workflow::prompt::{NextBrief, NextInput, NextOutcome, Worker, task_text};
+use crate::workflow::prompt::{NextBrief, NextInput, NextOutcome, task_text};
 use crate::workflow::report::{ReportContext, ReportDraft, ReportInput, ReportOutcome, StepRules, accept, plan_report};
 
 /// The note that says that a host reports the results of tools.
@@ -51,13 +51,13 @@ impl Engine {
         let shelf = self.store().features()?;
         let list = list_on(&shelf)?;
         let next = next(list.as_ref());
-        let worker = Worker::of(next.action);
-        let prompt = worker.filter(|_| input.prompt.unwrap_or(true)).map(|worker| self.prompt_for(user, worker, &next, &shelf));
+        let role = next.action.role();
+        let prompt = role.filter(|_| input.prompt.unwrap_or(true)).map(|role| self.prompt_for(user, role, &next, &shelf));
         let counts = list.as_ref().map(FeatureCounts::of).unwrap_or_default();
         let problems = next.problems.iter().take(limits::LIST).cloned().collect();
         Ok(NextOutcome {
             next: NextBrief::of(&next),
-            role: worker.map(Worker::as_str),
+            role,
             details: next.feature.cloned(),
             prompt,
             counts,
@@ -85,23 +85,6 @@ impl Engine {
             plan_report(shelf, (&draft, run), rules, context, &self.stamp(&caller), |paths| file_states(checkout, paths))
         })?;
         Ok(ReportOutcome { redacted, ..outcome })
-    }
-
-    /// Remembers that a feature was found to work by a run, where its list was edited
-    /// by hand to say so and guards let it.
-    pub fn record_passed(&self, caller: &Caller, feature: &str, run: &str) -> Result<(), Failure> {
-        self.append_line(
-            AttemptReport {
-                at: self.store().ids().now(),
-                feature: feature.to_owned(),
-                agent: caller.agent.clone(),
-                role: "other".to_owned(),
-                outcome: "passed".to_owned(),
-                summary: "marked in the list".to_owned(),
-                run: Some(run.to_owned()),
-            }
-            .to_line(),
-        )
     }
 
     pub(super) fn append_line(&self, line: String) -> Result<(), Failure> {
@@ -145,12 +128,12 @@ impl Engine {
 
     /// What a worker is told: the step, and what its role demands. A role that
     /// cannot be described is no reason to withhold the step.
-    fn prompt_for(&self, user: &UserPolicy, worker: Worker, next: &Next<'_>, shelf: &FeatureShelf) -> String {
-        let mut text = task_text(worker, next, &RunLog::read(&shelf.runs));
+    fn prompt_for(&self, user: &UserPolicy, role: &str, next: &Next<'_>, shelf: &FeatureShelf) -> String {
+        let mut text = task_text(next, &RunLog::read(&shelf.runs));
         let Some(feature) = next.feature else { return text };
         let root = self.store().root();
         let input = PromptInput {
-            role: worker.as_str().to_owned(),
+            role: role.to_owned(),
             feature: Some(feature.id.clone()),
             task: feature.id.clone(),
             task_type: feature.task_type.clone().or_else(|| Some("feature".to_owned())),

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::hygiene::Redaction;
 use crate::words;
 use crate::workflow::evidence::VerifiedBy;
-use crate::workflow::feature::{Feature, Fields, Status};
+use crate::workflow::feature::{Feature, Status, priority};
 use crate::workflow::list::FeatureList;
 use crate::workflow::machine::{Event, event_towards};
 use crate::workflow::report::{Moved, attempt, move_feature};
@@ -168,8 +168,7 @@ fn fields(input: &FeaturesInput, root: &Root) -> Result<Vec<(&'static str, Value
     if let Some(given) = &input.priority {
         let word = text::name("priority", given)?;
         let value = word.parse::<i64>().map_or_else(|_| Value::from(word.as_str()), Value::from);
-        let (_, odd) = Feature::read(&Fields::from_iter([("id", json!("x")), ("priority", value.clone())]), Default::default());
-        if !odd.is_empty() {
+        if priority(&value).is_none() {
             return Err(Refused::new("priority", "must be a number, P0 to P9, critical, high, medium or low")
                 .because(format!("`{}` is none of them", text::excerpt(given, 40))));
         }
@@ -200,8 +199,7 @@ pub(crate) fn read_features(
 }
 
 fn outcome(shelf: &FeatureShelf, list: &FeatureList, features: Vec<Feature>) -> FeaturesOutcome {
-    let cycles = order::cycles(&list.features).into_iter().map(|cycle| format!("{} depend on each other", cycle.join(" -> ")));
-    let problems = list.problems.iter().cloned().chain(cycles).take(limits::LIST).collect();
+    let problems = list.problems.iter().cloned().chain(order::cycle_problems(&list.features)).take(limits::LIST).collect();
     FeaturesOutcome {
         path: shelf.path.clone(),
         features,
@@ -225,7 +223,7 @@ pub(crate) fn plan_features(
     let list = list_on(shelf)?.unwrap_or_default();
     let (id, mut change) = match draft {
         FeaturesDraft::List { status, id, limit } => {
-            return read_features(shelf, *status, id.as_deref(), *limit).map(|outcome| (FeatureChange::default(), outcome));
+            return Ok((FeatureChange::default(), read_features(shelf, *status, id.as_deref(), *limit)?));
         }
         FeaturesDraft::Add { id, fields } => {
             if list.get(id).is_some() {

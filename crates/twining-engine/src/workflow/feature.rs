@@ -152,12 +152,6 @@ impl<'t> Fields<'t> {
     }
 }
 
-impl<'t> FromIterator<(&'t str, Value)> for Fields<'t> {
-    fn from_iter<I: IntoIterator<Item = (&'t str, Value)>>(fields: I) -> Self {
-        Self(fields.into_iter().map(|(key, value)| (Cow::Borrowed(key), value)).collect())
-    }
-}
-
 impl Feature {
     /// Paths whose change makes a run stale: its files, and the files its tests are in.
     pub(crate) fn watched(&self) -> impl Iterator<Item = &str> {
@@ -176,10 +170,8 @@ impl Feature {
     /// sentence that begins with its name.
     pub(crate) fn read(fields: &Fields<'_>, around: Surroundings) -> (Self, Vec<String>) {
         let mut odd = Vec::new();
-        let description = first(fields, DESCRIPTION, said);
-        let description = description.unwrap_or_default();
-        let id = first(fields, ID, said).or(around.key);
-        let id = id.unwrap_or_else(|| {
+        let description = first(fields, DESCRIPTION, said).unwrap_or_default();
+        let id = first(fields, ID, said).or(around.key).unwrap_or_else(|| {
             odd.push("has no `id`; it is called by its description until it gets one".to_owned());
             slug(&description)
         });
@@ -202,11 +194,12 @@ impl Feature {
             status,
             tested,
             files: first_list(fields, FILES),
-            tests: first_list(fields, TESTS),
+            // A number of tests names none.
+            tests: first_list(fields, TESTS).into_iter().filter(|test| test.parse::<f64>().is_err()).collect(),
             acceptance_criteria: first_list(fields, CRITERIA),
             priority,
             depends_on: first_list(fields, DEPENDS_ON),
-            retries: first(fields, RETRIES, Value::as_u64).map_or(0, clamped),
+            retries: first(fields, RETRIES, Value::as_u64).map_or(0, |retries| u32::try_from(retries).unwrap_or(u32::MAX)),
             need: fields.get("need").and_then(said),
             // What is no such object says nothing of a run.
             verified_by: fields.get("verified_by").and_then(|by| VerifiedBy::deserialize(by).ok()).filter(|_| tested),
@@ -239,10 +232,6 @@ fn standing(status: Option<Status>, flag: Option<bool>, odd: &mut Vec<String>) -
     }
 }
 
-fn clamped(n: u64) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
-}
-
 /// What the first of these fields that says something says.
 fn first<T>(fields: &Fields<'_>, keys: &[&str], read: impl Fn(&Value) -> Option<T>) -> Option<T> {
     keys.iter().find_map(|key| fields.get(key).and_then(&read))
@@ -261,21 +250,16 @@ fn said(value: &Value) -> Option<String> {
 
 /// The first of these fields that is there, as a list; one text is a list of one.
 fn first_list(fields: &Fields<'_>, keys: &[&str]) -> Vec<String> {
-    let mut kept: Vec<String> = Vec::new();
     let items = match keys.iter().find_map(|key| fields.get(key)) {
         Some(Value::Array(items)) => items.iter().take(limits::LIST).filter_map(said).collect(),
         one => one.and_then(said).into_iter().collect::<Vec<_>>(),
     };
-    for item in items {
-        if !kept.contains(&item) {
-            kept.push(item);
-        }
-    }
-    kept
+    let mut seen = std::collections::HashSet::new();
+    items.into_iter().filter(|item| seen.insert(item.clone())).collect()
 }
 
 /// A number, `P0`, or one of the words in use.
-fn priority(value: &Value) -> Option<i64> {
+pub(super) fn priority(value: &Value) -> Option<i64> {
     if let Some(number) = value.as_i64() {
         return Some(number);
     }
@@ -293,14 +277,9 @@ fn priority(value: &Value) -> Option<i64> {
 pub(crate) fn slug(description: &str) -> String {
     const MOST: usize = 48;
     let mut slug = String::new();
-    for c in description.to_lowercase().chars() {
-        if c.is_alphanumeric() {
+    for c in description.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }) {
+        if slug.len() < MOST && (c != '-' || !(slug.is_empty() || slug.ends_with('-'))) {
             slug.push(c);
-        } else if !slug.is_empty() && !slug.ends_with('-') {
-            slug.push('-');
-        }
-        if slug.len() >= MOST {
-            break;
         }
     }
     let slug = slug.trim_end_matches('-');

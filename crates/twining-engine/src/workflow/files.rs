@@ -32,6 +32,11 @@ fn state_of(checkout: &Path, path: &str) -> Result<Option<FileState>, Failure> {
     }
 }
 
+/// Whether something is at a path.
+pub(crate) fn is_there(base: &Path, path: &str) -> bool {
+    !matches!(disk::state_inside(base, path, 1, 0), Ok(None))
+}
+
 /// When a file was last written; none where it is not there.
 pub(crate) fn written_at(base: &Path, path: &str) -> Option<Time> {
     disk::state_inside(base, path, 1, 0).ok().flatten().map(|state| time_of(state.mtime_ns))

@@ -179,12 +179,6 @@ fn own_key<'k>(text: &str, at: &Span, key: &'k str) -> &'k str {
 }
 
 fn doubled<'m>(members: &'m [(Cow<'_, str>, Span)]) -> Option<&'m str> {
-    // Most features have a handful of fields, for which nothing need be kept.
-    const FEW: usize = 16;
-    if members.len() <= FEW {
-        let mut at = members.iter().enumerate();
-        return at.find(|(at, (key, _))| members[..*at].iter().any(|(known, _)| known == key)).map(|(_, (key, _))| &**key);
-    }
     let mut seen = std::collections::HashSet::new();
     members.iter().find(|(key, _)| !seen.insert(key)).map(|(key, _)| &**key)
 }

@@ -4,7 +4,7 @@
 //! worked on is no further than both of them can say: it is tested only if each
 //! side tested it, and of two states the lesser holds.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use twining_model::{EvidenceSource, text};
@@ -59,9 +59,11 @@ pub fn merge_features(versions: &Versions<'_>) -> Result<Merged, Unmerged> {
         (None, None) => return Ok(Merged::default()),
     };
     contested.extend(clashes.iter().map(|clash| text::excerpt(&clash.field, 60)));
-    let mut homes: BTreeMap<String, Vec<Option<Status>>> = BTreeMap::new();
-    each_mark(&around, None, &mut |id, bucket| homes.entry(id.to_owned()).or_default().push(bucket));
-    fill(&mut around, None, &features, &homes, &mut BTreeSet::new());
+    let mut homes: BTreeMap<String, usize> = BTreeMap::new();
+    each_mark(&around, None, &mut |id, bucket| {
+        homes.entry(id.to_owned()).and_modify(|least| *least = rank(bucket).min(*least)).or_insert(rank(bucket));
+    });
+    fill(&mut around, None, &features, &mut homes);
 
     let mut text = print(&around, first);
     for (id, feature) in features.iter().filter(|(id, _)| !homes.contains_key(**id)) {
@@ -195,59 +197,36 @@ fn mark_of(node: &Node) -> Option<&str> {
 /// Every place a feature has, with the state its bucket is named after.
 fn each_mark(node: &Node, bucket: Option<Status>, found: &mut dyn FnMut(&str, Option<Status>)) {
     match node {
-        Node::Leaf(_) => {
-            if let Some(id) = mark_of(node) {
-                found(id, bucket);
-            }
-        }
+        Node::Leaf(_) => mark_of(node).into_iter().for_each(|id| found(id, bucket)),
         Node::Array(elements) => elements.iter().for_each(|element| each_mark(element, bucket, found)),
         Node::Object(members) => members.iter().for_each(|(key, value)| each_mark(value, bucket_status(key), found)),
     }
 }
 
-/// Puts the features back. One that both sides moved has two places, and keeps
-/// the one that says less of it.
-fn fill(
-    node: &mut Node,
-    bucket: Option<Status>,
-    features: &BTreeMap<&String, Node>,
-    homes: &BTreeMap<String, Vec<Option<Status>>>,
-    placed: &mut BTreeSet<String>,
-) {
-    let rank = |status: &Option<Status>| match status {
-        Some(Status::Blocked) => 0,
-        Some(status) => 1 + *status as usize,
-        None => 0,
-    };
-    let mut belongs = |value: &Node, bucket: Option<Status>| match mark_of(value) {
-        Some(id) => {
-            let least = homes.get(id).and_then(|homes| homes.iter().map(rank).min());
-            features.contains_key(&id.to_owned()) && least == Some(rank(&bucket)) && placed.insert(id.to_owned())
+/// Puts the features back, and tells whether a node stays. One that both sides moved
+/// has two places, and keeps the one that says less of it.
+fn fill(node: &mut Node, bucket: Option<Status>, features: &BTreeMap<&String, Node>, homes: &mut BTreeMap<String, usize>) -> bool {
+    if let Some(id) = mark_of(node).map(str::to_owned) {
+        let feature = features.get(&id).filter(|_| homes.get(&id) == Some(&rank(bucket)));
+        let stays = feature.is_some() && homes.insert(id, usize::MAX).is_some();
+        if let Some(feature) = feature {
+            *node = feature.clone();
         }
-        None => true,
-    };
+        return stays;
+    }
     match node {
-        Node::Array(elements) => elements.retain(|element| belongs(element, bucket)),
-        Node::Object(members) => members.retain(|(key, value)| belongs(value, bucket_status(key))),
+        Node::Array(elements) => elements.retain_mut(|element| fill(element, bucket, features, homes)),
+        Node::Object(members) => {
+            members.retain_mut(|(key, value)| key == CLASHES || fill(value, bucket_status(key), features, homes));
+        }
         Node::Leaf(_) => {}
     }
-    let mut put = |value: &mut Node, bucket: Option<Status>| match mark_of(value).map(str::to_owned) {
-        Some(id) => {
-            if let Some(feature) = features.get(&id) {
-                *value = feature.clone();
-            }
-        }
-        None => fill(value, bucket, features, homes, placed),
-    };
-    match node {
-        Node::Array(elements) => elements.iter_mut().for_each(|element| put(element, bucket)),
-        Node::Object(members) => members.iter_mut().for_each(|(key, value)| {
-            if key != CLASHES {
-                put(value, bucket_status(key));
-            }
-        }),
-        Node::Leaf(_) => {}
-    }
+    true
+}
+
+/// How far a bucket says that a feature is; less comes first.
+fn rank(bucket: Option<Status>) -> usize {
+    bucket.filter(|status| *status != Status::Blocked).map_or(0, |status| 1 + status as usize)
 }
 
 /// In the layout of the list it came from.

@@ -46,10 +46,21 @@ impl Action {
         }
     }
 
+    /// The role that does it; none where a person is needed or nothing is left.
+    #[must_use]
+    pub fn role(self) -> Option<&'static str> {
+        match self {
+            Self::Initialize => Some("initializer"),
+            Self::Code | Self::Resume => Some("player"),
+            Self::Test => Some("coach"),
+            Self::Blocked | Self::Done => None,
+        }
+    }
+
     /// Whether an agent can get on with it, or the session may end.
     #[must_use]
     pub fn is_work(self) -> bool {
-        !matches!(self, Self::Blocked | Self::Done)
+        self.role().is_some()
     }
 }
 
@@ -73,9 +84,8 @@ pub struct Next<'l> {
 pub fn next(list: Option<&FeatureList>) -> Next<'_> {
     let plain = |action, why: &str| Next { action, feature: None, attempt: 0, why: why.to_owned(), problems: Vec::new() };
     let Some(list) = list else { return plain(Action::Initialize, "there is no feature list yet") };
-    let cycles = order::cycles(&list.features);
     let mut problems = list.problems.clone();
-    problems.extend(cycles.iter().map(|cycle| format!("{} depend on each other", chain(cycle))));
+    problems.extend(order::cycle_problems(&list.features));
     let by_id: HashMap<&str, &Feature> = list.features.iter().map(|feature| (feature.id.as_str(), feature)).collect();
     for feature in &list.features {
         let unknown: Vec<&str> = feature.depends_on.iter().map(String::as_str).filter(|id| !by_id.contains_key(id)).collect();
@@ -122,9 +132,4 @@ fn why(action: Action, feature: &Feature) -> String {
 
 fn failures(n: u32) -> String {
     words::count(u64::from(n), "failed test", "failed tests")
-}
-
-fn chain(cycle: &[String]) -> String {
-    let shown: Vec<&str> = cycle.iter().map(String::as_str).chain(cycle.first().map(String::as_str)).collect();
-    words::some_names(shown.into_iter()).replace(", ", " -> ")
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::words;
 use crate::workflow::feature::Feature;
 
 /// What holds a feature back: its dependencies that are not tested, and those
@@ -9,6 +10,14 @@ use crate::workflow::feature::Feature;
 pub(crate) fn held_by<'f>(feature: &'f Feature, by_id: &HashMap<&str, &Feature>) -> Vec<&'f str> {
     let open = |id: &&str| by_id.get(id).is_none_or(|other| !other.tested);
     feature.depends_on.iter().map(String::as_str).filter(open).collect()
+}
+
+/// Every circle of dependencies, in words.
+pub(crate) fn cycle_problems(features: &[Feature]) -> impl Iterator<Item = String> {
+    cycles(features).into_iter().map(|cycle| {
+        let closed: Vec<&str> = cycle.iter().chain(cycle.first()).map(String::as_str).collect();
+        format!("{} depend on each other", words::some_names(closed.into_iter()).replace(", ", " -> "))
+    })
 }
 
 /// Every circle of dependencies, each from its first feature in the list.

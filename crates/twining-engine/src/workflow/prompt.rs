@@ -86,36 +86,9 @@ pub struct NextOutcome {
     pub problems: Vec<String>,
 }
 
-/// Who does a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Worker {
-    Initializer,
-    Player,
-    Coach,
-}
-
-impl Worker {
-    pub(crate) fn of(action: Action) -> Option<Self> {
-        match action {
-            Action::Initialize => Some(Self::Initializer),
-            Action::Code | Action::Resume => Some(Self::Player),
-            Action::Test => Some(Self::Coach),
-            Action::Blocked | Action::Done => None,
-        }
-    }
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Initializer => "initializer",
-            Self::Player => "player",
-            Self::Coach => "coach",
-        }
-    }
-}
-
 /// What a worker is told of the step itself. Stored text stands on one visible
 /// line each, so that none of it can pass for a heading of ours.
-pub(crate) fn task_text(worker: Worker, next: &Next<'_>, log: &RunLog) -> String {
+pub(crate) fn task_text(next: &Next<'_>, log: &RunLog) -> String {
     let Some(feature) = next.feature else { return INITIALIZE.to_owned() };
     let id = line(&feature.id);
     let mut text = match next.action {
@@ -131,8 +104,8 @@ pub(crate) fn task_text(worker: Worker, next: &Next<'_>, log: &RunLog) -> String
     if let Some(report) = failed.filter(|_| next.action == Action::Resume) {
         text.push_str(&format!("\n## What broke last time\n\n{}\n", line(&report.summary)));
     }
-    let done = match worker {
-        Worker::Coach => format!(
+    let done = match next.action {
+        Action::Test => format!(
             "Run the tests yourself in this session, on the code as it is. Then call twining_report with feature {id}, role tester and outcome \
              passed; without hooks, with the command, its exit code and its output as evidence; or outcome failed with what broke. Zero tests \
              are not evidence. Do not edit the feature list."

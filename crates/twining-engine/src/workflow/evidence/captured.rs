@@ -6,7 +6,6 @@
 use std::path::Path;
 
 use twining_model::{EvidenceSource, limits, text};
-use twining_store::disk;
 
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -14,7 +13,7 @@ use crate::failure::Failure;
 use crate::hygiene::redact;
 use crate::workflow::evidence::{FileStates, RunLog, TestLine, TestRun, counts_in};
 use crate::workflow::feature::Status;
-use crate::workflow::files::file_states;
+use crate::workflow::files::{file_states, is_there};
 use crate::workflow::list_on;
 use twining_guard::hosts::ToolResult;
 
@@ -65,7 +64,7 @@ impl Engine {
         }
         let command = if command.is_empty() { self.background_command()? } else { command.to_owned() };
         let recorded = text::excerpt(&redact(&command).0, limits::ELEMENT_BYTES);
-        let line = TestLine::read(&command, checkout, cwd, &|path| !matches!(disk::state_inside(checkout, path, 1, 0), Ok(None)));
+        let line = TestLine::read(&command, checkout, cwd, &|path| is_there(checkout, path));
         if line.only_looks || (tests.is_none() && !(line.has_exit_code && self.was_counted(&recorded)?)) {
             return Ok(None);
         }

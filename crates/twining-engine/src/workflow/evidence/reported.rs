@@ -12,7 +12,7 @@ use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::{TestCounts, reports};
 use crate::workflow::evidence::{TestLine, TestRun, counts_in, sum};
-use crate::workflow::files::written_at;
+use crate::workflow::files::{is_there, written_at};
 use crate::workflow::report::{EvidenceInput, ReportContext, ReportDraft};
 
 /// What `twining verify --ci --json` found good.
@@ -62,27 +62,27 @@ impl Engine {
         let read = reports::read(&evidence.reports, checkout, project, self.store().root())?;
         let data = evidence.data.iter().map(|path| Ok(Scope::parse("data", path, &Root::new([checkout]))?.to_string()));
         let data = data.collect::<Result<Vec<String>, Refused>>()?;
-        let written = read.iter().filter_map(|report| written_at(checkout, &report.path).or_else(|| written_at(project, &report.path)));
-        let at = written.chain(data.iter().filter_map(|path| written_at(checkout, path))).fold(run.at, std::cmp::Ord::min);
-        let counted = read.iter().filter_map(|report| report.tests).reduce(sum);
+        let files = read.iter().map(|report| &report.path).chain(&data);
+        let written = files.filter_map(|path| written_at(checkout, path).or_else(|| written_at(project, path)));
+        let at = written.fold(run.at, std::cmp::Ord::min);
         // What is on disk counts over what was printed, and that over what is said.
+        let counted = read.iter().filter_map(|report| report.tests).reduce(sum);
         let tests = counted.or_else(|| evidence.output.as_deref().and_then(counts_in)).or(draft.claimed);
-        let line = TestLine::read(command, checkout, Some(""), &|path| !matches!(disk::state_inside(checkout, path, 1, 0), Ok(None)));
+        let line = TestLine::read(command, checkout, Some(""), &|path| is_there(checkout, path));
         let command = text::excerpt(command, limits::ELEMENT_BYTES);
         let shown = text::excerpt(&command, 80);
-        let unread = read.iter().find_map(|report| Some((&report.path, report.problem.clone()?)));
-        let problem = match unread {
+        let unread = || read.iter().find_map(|report| Some(format!("`{}` {}", text::excerpt(&report.path, 80), report.problem.as_ref()?)));
+        let is_blank =
+            data.is_empty() && evidence.exit_code.is_none_or(|code| code == 0) && is_blank(evidence.output.as_deref().unwrap_or(""));
+        let problem = match unread() {
             _ if line.only_looks => Some(format!("`{shown}` tests nothing, whatever it answers")),
             _ if line.elsewhere.is_some() => Some(format!("`{shown}` ran outside the project")),
-            Some((path, problem)) => Some(format!("`{}` {problem}", text::excerpt(path, 80))),
             None if tests.is_some() => None,
             None if !read.is_empty() => Some("the reports tell of no tests".to_owned()),
-            None => data_problem(checkout, &data)?.or_else(|| {
-                let is_blank = data.is_empty() && is_blank(evidence.output.as_deref().unwrap_or_default());
-                let is_blank = is_blank && evidence.exit_code.is_none_or(|code| code == 0);
-                (is_blank.then(|| format!("the output of `{shown}` is empty")))
-                    .or(evidence.exit_code.is_none().then(|| format!("nobody knows how `{shown}` ended")))
-            }),
+            None if is_blank => Some(format!("the output of `{shown}` is empty")),
+            None if evidence.exit_code.is_none() => Some(format!("nobody knows how `{shown}` ended")),
+            None => data_problem(checkout, &data)?,
+            unread => unread,
         };
         Ok(Some(TestRun { at, command, exit_code: evidence.exit_code, tests, problem, selection: line.selection, ..run }))
     }
