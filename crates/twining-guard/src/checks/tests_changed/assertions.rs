@@ -10,9 +10,9 @@ use super::tokens::Tokens;
 const ASSERTIONS: [&str; 6] = ["assert", "expect", "should", "require", "refute", "must_"];
 const FAILURES: &str = "fail failnow fatal fatalf flunk panic unreachable xctfail error errorf";
 /// Words that say nothing about what is tested.
-const CONSTANTS: &str = "true none null nil undefined t self this $this eq equal be_truthy try await async return run in ok std testing";
+const CONSTANTS: &str =
+    "true none null nil undefined self this $this eq equal be_truthy try await async return run in ok std testing pass end";
 const CHAIN: &str = "to be not is and";
-const SMOKE: [&str; 5] = ["unwrap", "getby", "findby", "waitfor", "expect"];
 const SKIPS: [&str; 9] = ["skip", "xfail", "ignore", "disable", "todo", "pending", "fixme", "failing", "expectedfailure"];
 const SKIP_CALLS: &str = "skip skipf skipnow skiptest ignore inconclusive xfail fixme pending";
 const SKIP_WORDS: &str = "gtest_skip marktestincomplete marktestskipped skipzigtest xctskip xctskipif xctskipunless";
@@ -21,10 +21,10 @@ const HANDLES: &str = "t b tb self this pytest test it ctx context unittest Asse
 /// How a test can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Strength {
-    /// It asserts nothing, or only constants.
+    /// It calls nothing, or all that it asserts is constant.
     Vacuous,
-    /// It asserts nothing, but breaks where its subject does.
-    Smoke,
+    /// It fails where something fails that it calls.
+    Calls,
     Asserts,
 }
 
@@ -33,25 +33,24 @@ impl Tokens<'_> {
         if head.any(|at| contains("should_panic expected ExpectedException", self.sign(at))) {
             return Strength::Asserts;
         }
-        let (mut strength, mut depth, mut asserts, mut is_constant) = (Strength::Vacuous, 0_i32, false, true);
+        let (mut depth, mut is_constant, mut asserts, mut is_trivial, mut calls) = (0_i32, true, false, false, false);
         for at in body {
-            let (sign, is_bats) = (self.sign(at), self.language.is("bats"));
+            let (sign, next) = (self.sign(at), self.sign(at + 1));
             if depth <= 0 && (contains("; { }", sign) || self.column(at).is_some() && !contains(". ) ]", sign)) {
-                (depth, asserts, is_constant) = (0, false, true);
+                (depth, is_constant, asserts) = (0, true, false);
             }
             depth += i32::from(contains("( [", sign)) - i32::from(contains(") ]", sign));
-            asserts |= self.is_assertion(at) || is_bats && sign == "[" || helpers.contains(sign) && self.sign(at + 1) == "(";
-            is_constant &= self.is_constant(at);
+            asserts |= self.is_assertion(at) || self.language.is("bats") && sign == "[" || helpers.contains(sign) && next == "(";
+            is_trivial |= asserts;
+            if !self.is_constant(at) {
+                is_constant = false;
+                calls |= contains("( ! <", next) || self.language.has('#') && self.language.has('(') && self.column(at).is_some();
+            }
             if asserts && !is_constant {
                 return Strength::Asserts;
             }
-            // The handle of a test is given to what asserts.
-            let is_handle = sign == "t" && contains(", ) .", self.sign(at + 1)) || sign == "?";
-            if is_handle || is_bats && !is_constant || SMOKE.iter().any(|part| self.lower(at).contains(part)) {
-                strength = Strength::Smoke;
-            }
         }
-        strength
+        if calls && !is_trivial { Strength::Calls } else { Strength::Vacuous }
     }
 
     fn is_assertion(&self, at: usize) -> bool {
@@ -63,20 +62,19 @@ impl Tokens<'_> {
         // An import, a variable and Rust's way to unwrap assert nothing.
         let is_other = sign == "require" && is_called || sign == "expect" && is_method && self.language.is("rs");
         let is_used = if lower.starts_with("expected") { is_called } else { !contains("= , ) : ; ] }", next) };
-        let rest = lower.strip_prefix("check").or(lower.strip_prefix("verify"));
-        let is_check = rest.is_some_and(|rest| {
-            rest.is_empty() || rest.starts_with('_') || sign[sign.len() - rest.len()..].starts_with(char::is_uppercase)
-        });
+        let is_check = (!is_method || sign == "Verify") && (lower.starts_with("check") || lower.starts_with("verify"));
         is_used && !is_other && ASSERTIONS.iter().any(|part| lower.contains(part))
-            || is_called && (contains("raises throws warns", &lower) || is_check && (!is_method || sign.starts_with('V')))
+            || is_called && (is_check || contains("raises throws warns", &lower))
     }
 
     /// Whether the token is a constant, a sign, or the assertion itself.
     fn is_constant(&self, at: usize) -> bool {
         let is_part = |at| contains(CHAIN, &self.lower(at)) || self.is_assertion(at) && !contains(FAILURES, &self.lower(at));
-        let is_matcher = || self.before(at) == "." && (self.before(at - 1) == ")" || is_part(at - 2));
+        let is_matcher = || self.before(at) == "." && (self.before(at - 1) == ")" || is_part(at.wrapping_sub(2)));
         let is_number = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
-        let is_word_constant = |word| is_number(word) || contains(CONSTANTS, &self.lower(at)) || is_part(at) || is_matcher();
+        let is_handle = |word: &str| word == "t" && contains(", .", self.sign(at + 1));
+        let is_word_constant =
+            |word| is_number(word) || is_handle(word) || contains(CONSTANTS, &self.lower(at)) || is_part(at) || is_matcher();
         self.word(at).is_none_or(is_word_constant) && self.string(at).is_none_or(|text| !text.contains('$'))
     }
 
@@ -86,7 +84,7 @@ impl Tokens<'_> {
         for at in 0..self.list.len() {
             match self.sign(at) {
                 "const" if matches!(self.sign(at + 3), "(" | "async") => function = self.word(at + 1),
-                "def" | "defp" | "fn" | "fun" | "func" | "function" => function = self.word(at + 1),
+                "def" | "defp" | "fn" | "fun" | "func" | "function" => function = self.word(at + 1).or(function),
                 word if contains(CALLS, word) => function = None,
                 _ if self.is_assertion(at) => helpers.extend(function),
                 _ => {}

@@ -56,7 +56,9 @@ pub(super) fn read_tests(path: &str, text: &str, language: &'static Language) ->
         }
         let is_within = at - line < MAX_LINE && found.len() < MAX_TESTS && groups.len() < MAX_GROUPS;
         let definition = is_within.then(|| tokens.call(at, line).or_else(|| tokens.function(at, line, by_name))).flatten();
-        let Some(mut definition) = definition else { continue };
+        // What follows a name on its line are parameters.
+        let is_first = |new: &Definition| found.last().is_none_or(|last| last.head.start < new.head.start);
+        let Some(mut definition) = definition.filter(is_first) else { continue };
         if let Some(group) = groups.last() {
             definition.skipped |= group.skipped;
             definition.name = if group.name.is_empty() { definition.name } else { format!("{} > {}", group.name, definition.name) };

@@ -68,12 +68,15 @@ impl TestChanges {
         let verbs = ["removed", "skipped", "emptied of assertions", "edited", "changed"];
         let mut parts = Vec::new();
         for (names, verb) in lists.into_iter().zip(verbs).filter(|(names, _)| !names.is_empty()) {
-            let noun = if verb == "changed" { " golden file" } else { " test" };
-            let plural = if names.len() == 1 { "" } else { "s" };
-            let noun = if verb == "changed" || parts.is_empty() { format!("{noun}{plural}") } else { String::new() };
+            let noun = match verb {
+                "changed" => " golden file",
+                _ if parts.is_empty() => " test",
+                _ => "",
+            };
+            let plural = if noun.is_empty() || names.len() == 1 { "" } else { "s" };
             let more = if names.len() > named { format!(" and {} more", names.len() - named) } else { String::new() };
             let shown = if named > 0 { format!(" ({}{more})", names[..names.len().min(named)].join(", ")) } else { String::new() };
-            parts.push(format!("{}{noun} {verb}{shown}", names.len()));
+            parts.push(format!("{}{noun}{plural} {verb}{shown}", names.len()));
         }
         parts.join(", ")
     }

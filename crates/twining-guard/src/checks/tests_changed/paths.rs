@@ -3,8 +3,8 @@
 /// How tests are written in a language.
 pub(super) struct Language {
     extensions: &'static str,
-    /// `#` begins a comment, instead of `//`; `(` tests are calls such as `it("…")`;
-    /// a quote: its strings may span lines.
+    /// `#` begins a comment, instead of `//`; `!` a line that begins with `#` is for the
+    /// preprocessor; `(` tests are calls such as `it("…")`; a quote: its strings may span lines.
     syntax: &'static str,
     /// The keyword of functions that are tests by their name, and how the name begins.
     pub function: (&'static str, &'static str),
@@ -26,13 +26,13 @@ const LANGUAGES: &[Language] = &[
     Language { extensions: "rs", syntax: "\"", function: ("", "") },
     Language { extensions: "go", syntax: "`", function: ("func", "Test") },
     Language { extensions: "rb", syntax: "#(\"", function: ("def", "test_") },
-    Language { extensions: "java cs", syntax: "", function: ("", "") },
+    Language { extensions: "java cs", syntax: "!", function: ("", "") },
     Language { extensions: "kt kts scala groovy", syntax: "(`", function: ("", "") },
-    Language { extensions: "php", syntax: "(\"'", function: ("function", "test") },
+    Language { extensions: "php", syntax: "!(\"'", function: ("function", "test") },
     Language { extensions: "swift", syntax: "", function: ("func", "test") },
     Language { extensions: "ex exs", syntax: "#(\"", function: ("", "") },
     Language { extensions: "bats", syntax: "#(\"'", function: ("", "") },
-    Language { extensions: "zig cc cpp cxx", syntax: "(", function: ("", "") },
+    Language { extensions: "zig cc cpp cxx", syntax: "!(", function: ("", "") },
 ];
 
 /// Whether a list of words, separated by blanks, has this one.

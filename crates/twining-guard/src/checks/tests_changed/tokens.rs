@@ -30,7 +30,8 @@ impl<'a> Tokens<'a> {
         let (mut at, mut line, mut list) = (0, Some(0), Vec::new());
         while let Some(&byte) = bytes.get(at) {
             let (start, rest) = (at, &bytes[at..]);
-            let is_comment = rest.starts_with(if language.has('#') { b"#" } else { b"//" });
+            let is_directive = language.has('!') && line.is_some() && byte == b'#' && !rest.starts_with(b"#[");
+            let is_comment = is_directive || rest.starts_with(if language.has('#') { b"#" } else { b"//" });
             if byte.is_ascii_whitespace() {
                 at += 1;
                 line = if byte == b'\n' { Some(at) } else { line };
@@ -39,11 +40,7 @@ impl<'a> Tokens<'a> {
             } else if rest.starts_with(b"/*") && !language.has('#') {
                 at += memmem::find(rest, b"*/").map_or(rest.len(), |end| end + 2);
             } else {
-                at = if is_word(byte) {
-                    start + rest.iter().take_while(|byte| is_word(**byte)).count()
-                } else {
-                    string_end(bytes, start, language)
-                };
+                at = token_end(bytes, start, language);
                 list.push(Token { text: &text[start..at], column: line.take().map(|line| start - line) });
             }
         }
@@ -95,26 +92,30 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// The end of the string that begins here, or of a single sign.
-fn string_end(bytes: &[u8], start: usize, language: &Language) -> usize {
+/// The end of the word, the string or the sign that begins here.
+fn token_end(bytes: &[u8], start: usize, language: &Language) -> usize {
     let (quote, rest) = (bytes[start], &bytes[start..]);
     let is_lifetime = language.is("rs") && quote == b'\'' && rest.get(1) != Some(&b'\\') && rest.get(2) != Some(&b'\'');
     if !matches!(quote, b'"' | b'\'' | b'`') || is_lifetime {
-        return start + 1;
+        return start + rest.iter().take_while(|byte| is_word(**byte)).count().max(1);
     }
     let hashes = bytes[..start].iter().rev().take_while(|byte| **byte == b'#').count();
-    if language.is("rs") && bytes[..start - hashes].ends_with(b"r") {
+    let prefix = &bytes[..start - hashes];
+    if language.is("rs") && prefix.ends_with(b"r") {
         let closing = format!("\"{}", "#".repeat(hashes));
         return memmem::find(&rest[1..], closing.as_bytes()).map_or(bytes.len(), |length| start + length + 2);
     }
-    let width = if rest.starts_with(&[quote; 3]) { 3 } else { 1 };
-    let is_multiline = width == 3 || language.has(char::from(quote));
+    // In C#'s `@"…"` a quote is doubled, not escaped.
+    let is_verbatim = language.is("cs") && (prefix.ends_with(b"@") || prefix.ends_with(b"@$"));
+    let width = if rest.starts_with(&[quote; 3]) && !is_verbatim { 3 } else { 1 };
+    let is_multiline = width == 3 || is_verbatim || language.has(char::from(quote));
     let mut at = start + width;
     while at < bytes.len() && (is_multiline || bytes[at] != b'\n') {
-        if bytes[at..].starts_with(&[quote; 3][..width]) {
+        let is_escape = if is_verbatim { bytes[at..].starts_with(b"\"\"") } else { bytes[at] == b'\\' };
+        if !is_escape && bytes[at..].starts_with(&[quote; 3][..width]) {
             return at + width;
         }
-        at += if bytes[at] == b'\\' { 2 } else { 1 };
+        at += 1 + usize::from(is_escape);
     }
     at.min(bytes.len())
 }

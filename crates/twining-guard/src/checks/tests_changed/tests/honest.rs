@@ -31,10 +31,18 @@ changes! {
         "def same(a, b):\n    assert a == b\n\ndef test_a():\n    same(f(), 1)\n\ndef test_b():\n    same(g(), 2)\n", { };
     a_new_rust_test_only_has_to_run: "src/lib.rs", "fn a() {}\n", "fn a() {}\n\n#[test]\nfn parses() {\n    parse(\"x\").unwrap();\n}\n", { };
     a_new_rust_test_has_to_panic: "src/lib.rs", "fn a() {}\n", "fn a() {}\n\n#[test]\n#[should_panic(expected = \"x\")]\nfn fails() {\n    parse(\"x\");\n}\n", { };
+    a_new_rust_test_asserts_in_another_language: "src/lib.rs", "", "#[test]\nfn a_coder_may_go() {\n    let coder = Coder::start();\n    coder.runs(\"git push\").is_clean();\n}\n", { };
+    a_new_rust_test_has_parameters: "src/lib.rs", "", "proptest! {\n    #[test]\n    fn any_text(before in text(), after in text()) {\n        read(&before, &after);\n    }\n}\n", { };
+    assertions_move_to_a_helper: "a_test.go",
+        "func TestA(t *testing.T) {\n\tif f() != 1 {\n\t\tt.Error(\"f\")\n\t}\n}\n",
+        "func TestA(t *testing.T) {\n\tcompare(t, f())\n}\n\nfunc compare(t *testing.T, got int) {\n\tg := func() {}\n\tif got != 1 {\n\t\tt.Error(\"f\")\n\t}\n}\n", { edited: ["TestA"] };
     a_new_go_test_gives_its_handle_away: "a_test.go", "package a\n", "package a\n\nfunc TestA(t *testing.T) {\n\tcompare(t, f(), 1)\n}\n", { };
     a_new_test_is_marked_todo: "src/a.test.js", "", "it.todo('adds')\n", { };
     a_new_mockito_test_verifies: "src/test/java/ATest.java", "", "class ATest {\n    @Test\n    void a() {\n        f.run();\n        verify(mock).called();\n    }\n}\n", { };
     a_new_kotest_style_matcher: "src/test/kotlin/ATest.kt", "", "class ATest {\n    @Test\n    fun a() {\n        f() shouldBe 1\n    }\n}\n", { };
+    a_new_test_with_a_string_of_many_lines: "tests/ATests.cs", "", "public class ATests\n{\n    [Test]\n    public void A()\n    {\n        string path = @\"C:\\\";\n        Assert.AreEqual(@\"{\n  \"\"a\"\": 1\n}\", f());\n    }\n}\n", { };
+    a_new_test_with_directives: "tests/ATests.cs", "", "public class ATests\n{\n    [Test]\n    public void A()\n    {\n#if NET\n        Assert.AreEqual(1, f());\n#endif\n    }\n}\n", { };
+    a_new_test_compares_with_a_constant: "tests/ATests.cs", "", "[Test]\npublic void A()\n{\n    var t = f();\n    Assert.AreEqual(null, t);\n}\n", { };
     a_new_fluent_assertion: "tests/ATests.cs", "", "public class ATests\n{\n    [Fact]\n    public void A()\n    {\n        f().Should().Be(1);\n    }\n}\n", { };
     a_new_constant_failure_is_an_assertion: "a_test.go", "package a\n", "package a\n\nfunc TestA(t *testing.T) {\n\tif f() {\n\t\tt.Fatal(\"f\")\n\t}\n}\n", { };
     rust_raw_strings_and_lifetimes: "src/lib.rs",

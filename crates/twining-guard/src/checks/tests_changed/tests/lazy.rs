@@ -96,6 +96,7 @@ changes! {
     a_go_test_is_deleted: "a_test.go", "package a\n\nfunc TestA(t *testing.T) {\n\tif f() != 1 {\n\t\tt.Error(\"f\")\n\t}\n}\n", "package a\n", { removed: ["TestA"] };
     a_go_test_skips: "a_test.go", "func TestA(t *testing.T) {\n\tif f() != 1 {\n\t\tt.Error(\"f\")\n\t}\n}\n", "func TestA(t *testing.T) {\n\tt.Skip(\"flaky\")\n\tif f() != 1 {\n\t\tt.Error(\"f\")\n\t}\n}\n", { skipped: ["TestA"] };
     a_go_assertion_is_taken_out: "a_test.go", "func TestA(t *testing.T) {\n\tgot := f()\n\tif got != 1 {\n\t\tt.Fatalf(\"got %d\", got)\n\t}\n}\n", "func TestA(t *testing.T) {\n\tgot := f()\n\t_ = got\n}\n", { emptied: ["TestA"] };
+    a_go_assertion_becomes_true: "a_test.go", "func TestA(t *testing.T) {\n\tassert.Equal(t, 1, f())\n}\n", "func TestA(t *testing.T) {\n\tassert.True(t, true)\n}\n", { emptied: ["TestA"] };
     a_method_of_a_go_suite_is_deleted: "a_test.go", "func (s *Suite) TestA() {\n\ts.Require().Equal(1, f())\n}\n\nfunc (s *Suite) TestB() {\n\ts.Require().Equal(2, g())\n}\n", "func (s *Suite) TestB() {\n\ts.Require().Equal(2, g())\n}\n", { removed: ["TestA"] };
 
     an_rspec_example_is_deleted: "spec/cart_spec.rb", "RSpec.describe Cart do\n  it \"adds\" do\n    expect(cart.size).to eq(1)\n  end\n\n  it \"counts\" do\n    expect(cart.count).to eq(2)\n  end\nend\n", "RSpec.describe Cart do\n  it \"adds\" do\n    expect(cart.size).to eq(1)\n  end\nend\n", { removed: ["Cart > counts"] };
