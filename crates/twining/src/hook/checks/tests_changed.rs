@@ -1,6 +1,6 @@
 //! Tests that became fewer, were skipped, edited or emptied. Visible, never a verdict.
 
-use twining_guard::checks::tests_changed::{TestChanges, compare_file, is_test_file};
+use twining_guard::checks::tests_changed::{TestChanges, compare_files, is_test_file};
 
 use super::{Comparison, Notice, Stage, Weight};
 
@@ -29,12 +29,8 @@ pub fn changes(comparison: &Comparison<'_>) -> TestChanges {
         .cloned()
         .collect();
     comparison.prefetch(&paths);
-    let mut all = TestChanges::default();
-    for path in &paths {
-        let before = comparison.versions_before(path).pop();
-        // A file without a version before has only new tests.
-        let after = comparison.text_after(path);
-        all.merge(compare_file(path, before.as_deref(), after.as_deref()));
-    }
-    all
+    // A file without a version before has only new tests.
+    let versions: Vec<(&str, Option<String>, Option<String>)> =
+        paths.iter().map(|path| (path.as_str(), comparison.versions_before(path).pop(), comparison.text_after(path))).collect();
+    compare_files(versions.iter().map(|(path, before, after)| (*path, before.as_deref(), after.as_deref())))
 }
