@@ -18,6 +18,7 @@ pub mod disk;
 mod error;
 mod features;
 mod files;
+pub mod git_range;
 mod index;
 pub mod integrity;
 mod journal;

@@ -3,7 +3,8 @@
 
 use std::fs;
 
-use twining_store::integrity::{Change, GitRange, RangeError};
+use twining_store::git_range::{GitRange, RangeError};
+use twining_store::integrity::Change;
 use twining_store::{Archival, Store, StoreError};
 use twining_testkit::TestProject;
 use twining_testkit::files::board_ids;

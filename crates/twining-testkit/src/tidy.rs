@@ -34,7 +34,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("twining-embed", &[]),
     ("twining-model", &[]),
     ("twining-store", &["twining-dot", "twining-model"]),
-    ("twining-engine", &["twining-dot", "twining-embed", "twining-model", "twining-store"]),
+    ("twining-guard", &["twining-model"]),
+    ("twining-engine", &["twining-dot", "twining-embed", "twining-guard", "twining-model", "twining-store"]),
 ];
 
 /// Every place under `crates/` that breaks a rule.

@@ -7,11 +7,9 @@
 mod archived;
 mod compare;
 mod decision;
-mod range;
 #[cfg(test)]
 mod tests;
 mod values;
 mod worktree;
 
 pub use compare::{Change, Difference, RecordKind, TreeFile, compare, compare_changed};
-pub use range::{CommitFiles, GitRange, RangeError, TreeChange, TreeEntry};

@@ -6,7 +6,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use twining_engine::{EvidenceInput, Failure, ReportContext, ReportInput, ReportOutcome};
-use twining_guard::checks::tests_changed::{TestChanges, compare_file, is_test_file};
+use twining_guard::checks::tests_changed::{compare_files, is_test_file};
 use twining_model::limits;
 use twining_store::disk;
 
@@ -131,11 +131,12 @@ fn tests_changed(history: &Git, checkout: &Path) -> Option<String> {
     let base = history.merge_base_with_upstream().or_else(|| history.head())?;
     let paths: Vec<String> = history.differing_from(&base)?.into_iter().filter(|path| is_test_file(path)).take(MAX_TEST_FILES).collect();
     let before = history.texts(&paths.iter().map(|path| format!("{base}:./{path}")).collect::<Vec<_>>());
-    let mut changes = TestChanges::default();
-    for (path, before) in paths.iter().zip(before) {
-        let after = disk::read_inside(checkout, path, limits::EVIDENCE_BYTES).ok().flatten();
-        let after = after.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        changes.merge(compare_file(path, before.as_deref(), after.as_deref()));
-    }
-    changes.summary()
+    let after = |path: &String| {
+        let bytes = disk::read_inside(checkout, path, limits::EVIDENCE_BYTES).ok().flatten()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let after: Vec<Option<String>> = paths.iter().map(after).collect();
+    let versions =
+        paths.iter().zip(&before).zip(&after).map(|((path, before), after)| (path.as_str(), before.as_deref(), after.as_deref()));
+    compare_files(versions).summary()
 }

@@ -111,6 +111,3 @@ impl Engine {
         file_states(checkout, &open.flat_map(|feature| feature.watched()).take(MOST_PATHS).map(str::to_owned).collect::<Vec<_>>())
     }
 }
-
-#[cfg(test)]
-mod tests;

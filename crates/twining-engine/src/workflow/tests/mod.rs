@@ -1,5 +1,6 @@
 //! The loop, as stories.
 
+mod captured;
 mod evidence;
 mod loops;
 mod merge;
