@@ -128,7 +128,7 @@ fn a_test_that_runs_alone_is_told_at_the_end_of_the_turn() {
         "test('adds', () => { expect(1 + 1).toBe(2) })\ntest('is empty', () => { expect([].length).toBe(0) })\n",
     );
     workspace.shell("git add -A && git commit -q -m tests && git push -q");
-    workspace.replace("tests/cart.test.ts", "test('is empty'", "test.only('is empty'");
+    workspace.agent_runs("sed -i \"s/test('is empty'/test.only('is empty'/\" tests/cart.test.ts");
     let message = end_of_turn(&workspace);
     assert!(message.contains("is empty") || message.contains("cart.test.ts"), "{message}");
 }
