@@ -171,7 +171,9 @@ fn lesser(path: &[&str], _: Option<&Node>, one: &Node, other: &Node) -> Option<N
 /// worked on since is not tested.
 fn no_further(mut merged: Node, base: Option<&Node>, sides: [(&Node, Option<&Feature>); 2]) -> Node {
     let is_tested = |feature: Option<&Feature>| feature.is_some_and(|feature| feature.tested || feature.status == Status::Tested);
-    let worked_on = |node: &Node| SPELLINGS.iter().copied().chain([EVIDENCE]).flatten().any(|field| node.get(field) != base.and_then(|base| base.get(field)));
+    let worked_on = |node: &Node| {
+        SPELLINGS.iter().copied().chain([EVIDENCE]).flatten().any(|field| node.get(field) != base.and_then(|base| base.get(field)))
+    };
     if !sides.iter().any(|(node, feature)| !is_tested(*feature) && worked_on(node)) {
         return merged;
     }
