@@ -56,7 +56,7 @@ pub fn globs_of(scope: &str) -> Vec<String> {
 /// Globs of stars and question marks are matched as they are written; only those
 /// with `[..]` or `{..}` are compiled, since a hook compiles a thousand rules to
 /// ask three.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct PathGlobs {
     globs: Vec<String>,
     compiled: Option<GlobSet>,
@@ -83,11 +83,6 @@ impl PathGlobs {
         }
         let compiled = if is_plain { None } else { Some(set.build().map_err(|error| error.to_string())?) };
         Ok(Self { globs: globs.iter().map(|glob| glob.trim_start_matches("./").to_lowercase()).collect(), compiled })
-    }
-
-    /// Globs that are compiled in and known to be good.
-    pub(crate) fn of(globs: &[&str]) -> Self {
-        Self { globs: globs.iter().map(|glob| glob.to_lowercase()).collect(), compiled: None }
     }
 
     /// The globs, as they are matched.

@@ -12,14 +12,13 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 use twining_model::text;
 
-use crate::checks::imports;
 use crate::checks::lexer::{Family, Lexed};
+use crate::checks::{contains, imports};
 use crate::effects::{Effects, Extent, FileChange, NewContent};
-use crate::event::EventKind;
 use crate::facts::Facts;
 use crate::paths::{PathGlobs, normal};
-use crate::policy::rule::{Answer, CheckKind, Conditions, Guard, Standing};
-use crate::policy::{Guards, Source};
+use crate::policy::Guards;
+use crate::policy::rule::{Answer, CheckKind, Conditions, Guard};
 use crate::verdict::Level;
 
 /// Things one clause may rule out.
@@ -46,31 +45,17 @@ pub struct Clause {
 
 impl Clause {
     pub(crate) fn to_guard(&self) -> Result<Guard, String> {
-        let (instead, otherwise) = match self.id.strip_prefix("decision-") {
-            Some(decision) => {
-                ("write it without that", format!("a person overrides the decision: `twining override {decision} --reason …`"))
-            }
-            None => ("write it without that", "propose another edge with twining_knowledge_update, for review".to_owned()),
+        let otherwise = match self.id.strip_prefix("decision-") {
+            Some(decision) => format!("a person overrides the decision: `twining override {decision} --reason …`"),
+            None => "propose another edge with twining_knowledge_update, for review".to_owned(),
         };
+        let action = if self.is_contested { Level::Warn } else { Level::Block };
         Ok(Guard {
-            id: self.id.clone(),
-            source: Source::DEFAULT,
-            action: if self.is_contested { Level::Warn } else { Level::Block },
             say: self.say.clone(),
-            next_step: instead.to_owned(),
+            next_step: "write it without that".to_owned(),
             otherwise,
-            on_error: Level::Off,
-            standing: Standing::Alive,
-            proposed: false,
-            origin: None,
-            verify: None,
-            kind: CheckKind::ForbiddenUse,
-            events: vec![EventKind::PreToolUse],
-            tools: Vec::new(),
-            paths: PathGlobs::compile(&self.paths)?,
-            except: PathGlobs::of(&[]),
             when: Conditions { adds: self.must_not_use.clone(), ..Conditions::default() },
-            examples: Vec::new(),
+            ..Guard::new(&self.id, CheckKind::ForbiddenUse, action, PathGlobs::compile(&self.paths)?)
         })
     }
 }
@@ -318,36 +303,13 @@ fn heads_a_table(line: &str, item: &str) -> bool {
 /// Whether a file says what a project needs. Others may hold any word: texts of a
 /// program, data; and a lock lists what others need.
 fn is_manifest(path: &str) -> bool {
-    const NAMES: [&str; 24] = [
-        "package.json",
-        "bower.json",
-        "composer.json",
-        "deno.json",
-        "deno.jsonc",
-        "jsr.json",
-        "import_map.json",
-        "importmap.json",
-        "elm.json",
-        "vcpkg.json",
-        "cargo.toml",
-        "pyproject.toml",
-        "pipfile",
-        "setup.cfg",
-        "environment.yml",
-        "environment.yaml",
-        "go.mod",
-        "pubspec.yaml",
-        "pom.xml",
-        "podfile",
-        "shard.yml",
-        "libs.versions.toml",
-        "conanfile.txt",
-        "packages.config",
-    ];
+    const NAMES: &str = "package.json bower.json composer.json deno.json deno.jsonc jsr.json import_map.json importmap.json elm.json vcpkg.json \
+        cargo.toml pyproject.toml pipfile setup.cfg environment.yml environment.yaml go.mod pubspec.yaml pom.xml podfile shard.yml \
+        libs.versions.toml conanfile.txt packages.config";
     let file = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     let is_requirements = || file.ends_with(".txt") && ["requirements", "constraints"].iter().any(|word| file.contains(word));
     let in_requirements = || file.ends_with(".txt") && path.to_lowercase().contains("requirements/");
-    NAMES.contains(&file.as_str()) || is_requirements() || in_requirements() || file.ends_with(".csproj") || file.ends_with(".cabal")
+    contains(NAMES, &file) || is_requirements() || in_requirements() || file.ends_with(".csproj") || file.ends_with(".cabal")
 }
 
 /// Whether a manifest lists something, however it is broken into lines.

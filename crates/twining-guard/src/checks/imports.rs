@@ -3,39 +3,19 @@
 //! says so. A name that an import gives to something, or takes out of another
 //! module, is not the module.
 
+use crate::checks::contains;
 use crate::checks::lexer::{Family, Lexed};
 
 /// Words with which a statement begins that brings something in.
-const BEGINS: [&str; 10] = ["import", "from", "use", "using", "include", "extern", "require", "require_relative", "load", "library"];
-/// Words beside which a name in quotes is a module.
-const BESIDE: [&str; 20] = [
-    "import",
-    "from",
-    "use",
-    "using",
-    "include",
-    "extern",
-    "require",
-    "require_relative",
-    "load",
-    "library",
-    "mod",
-    "export",
-    "require_once",
-    "include_once",
-    "__import__",
-    "import_module",
-    "importlib",
-    "createRequire",
-    "resolve",
-    "gem",
-];
+const BEGINS: &str = "import from use using include extern require require_relative load library";
+/// Other words beside which a name in quotes is a module.
+const BESIDE: &str = "mod export require_once include_once __import__ import_module importlib createRequire resolve gem";
 /// Words that may stand before the word a statement begins with.
-const BEFORE: [&str; 12] = ["pub", "static", "global", "async", "await", "unsafe", "then", "do", "else", "php", "testable", "_exported"];
+const BEFORE: &str = "pub static global async await unsafe then do else php testable _exported";
 
 /// Whether a word for importing stands on a line.
 pub(super) fn has_word(line: &str) -> bool {
-    words(line).any(|(_, word)| BESIDE.contains(&word))
+    words(line).any(|(_, word)| contains(BEGINS, word) || contains(BESIDE, word))
 }
 
 /// Whether a statement brings a module in. `plain` has its strings, `bare` has not.
@@ -70,7 +50,7 @@ fn is_quoted(plain: &str, bare: &str, at: usize, end: usize, family: Family) -> 
 /// Whether the statement around an unquoted name brings it in as a module.
 fn is_given(bare: &str, at: usize, item: &str, family: Family, is_part: bool) -> bool {
     let (before, after) = (bare.get(..at).unwrap_or_default(), bare.get(at + item.len()..).unwrap_or_default());
-    let begins = |(from, word): &(usize, &str)| BEGINS.contains(word) && (is_part || is_beginning(before, *from));
+    let begins = |(from, word): &(usize, &str)| contains(BEGINS, word) && (is_part || is_beginning(before, *from));
     let Some((from, word)) = words(before).filter(begins).last() else { return false };
     let between = before.get(from + word.len()..).unwrap_or_default();
     // A statement that ended before it says nothing about it.
@@ -113,7 +93,7 @@ fn is_beginning(line: &str, at: usize) -> bool {
         Some(sign) if ";:{}(=#@&|]".contains(sign) => true,
         // `pub(crate) use`
         Some(')') => before.starts_with("pub"),
-        Some(_) => last.is_some_and(|word| BEFORE.contains(&word)),
+        Some(_) => last.is_some_and(|word| contains(BEFORE, word)),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use memchr::{memchr, memmem};
 use serde_json::Value;
 
 /// Templates in templates that are followed.
@@ -66,13 +67,14 @@ impl Lexed {
         let family = Family::of(path);
         let text = if path.to_lowercase().ends_with(".ipynb") { code_of(text) } else { Cow::Borrowed(text) };
         let bytes = text.as_bytes();
-        let mut lexer = Lexer { bytes, at: 0, plain: bytes.to_vec(), bare: bytes.to_vec(), family, depth: 0, is_endless: false };
+        let mut lexer =
+            Lexer { bytes, at: 0, plain: bytes.to_vec(), bare: bytes.to_vec(), family, depth: 0, is_too_deep: false, is_endless: false };
         match family {
             Family::Prose => lexer.blank(0, text.len(), What::Comment),
             Family::Data => lexer.lines(),
             _ => lexer.code(None),
         }
-        if lexer.depth > MOST_DEPTH {
+        if lexer.is_too_deep {
             // Nothing honest is so deep; what is hidden there is taken for code.
             return Self { plain: text.clone().into_owned(), bare: text.into_owned(), family };
         }
@@ -109,6 +111,7 @@ struct Lexer<'t> {
     family: Family,
     /// Templates in templates that are open.
     depth: usize,
+    is_too_deep: bool,
     /// Whether a comment was found that never ends, so that no other is looked for.
     is_endless: bool,
 }
@@ -131,13 +134,12 @@ impl Lexer<'_> {
     }
 
     fn end_of_line(&self) -> usize {
-        self.bytes.get(self.at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\n')).map_or(self.bytes.len(), |at| self.at + at)
+        memchr(b'\n', &self.bytes[self.at..]).map_or(self.bytes.len(), |length| self.at + length)
     }
 
     /// Where a sign stands next, past it; none where it does not.
     fn past(&self, sign: &str, from: usize) -> Option<usize> {
-        let rest = self.bytes.get(from..)?;
-        rest.windows(sign.len()).position(|window| window == sign.as_bytes()).map(|at| from + at + sign.len())
+        memmem::find(self.bytes.get(from..)?, sign.as_bytes()).map(|at| from + at + sign.len())
     }
 
     /// Text of no known language: whole lines that look like comments.
@@ -176,24 +178,19 @@ impl Lexer<'_> {
         let from = self.at;
         let is_slashed = matches!(self.family, Family::Script | Family::Rust | Family::Braces);
         let is_line = match self.family {
-            Family::Script | Family::Rust | Family::Braces => self.starts("//"),
+            _ if is_slashed => self.starts("//"),
             Family::Python => self.starts("#"),
             // `$#` and `${x#y}` are no comments.
             Family::Hash => self.starts("#") && (from == 0 || self.bytes[from - 1].is_ascii_whitespace()),
             _ => self.starts("--"),
         };
-        let end = match () {
-            () if is_line => self.end_of_line(),
-            () if is_slashed && !self.is_endless && self.starts("/*") => match self.past_comment() {
-                Some(end) => end,
-                // One that never ends is none.
-                None => {
-                    self.is_endless = true;
-                    return false;
-                }
-            },
-            () => return false,
-        };
+        let mut end = is_line.then(|| self.end_of_line());
+        if is_slashed && !self.is_endless && self.starts("/*") {
+            end = self.past_comment();
+            // One that never ends is none.
+            self.is_endless = end.is_none();
+        }
+        let Some(end) = end else { return false };
         self.blank(from, end, What::Comment);
         self.at = end;
         true
@@ -213,41 +210,38 @@ impl Lexer<'_> {
     }
 
     fn string(&mut self) -> bool {
-        let from = self.at;
-        for triple in ["\"\"\"", "'''"] {
-            if self.family == Family::Python && self.starts(triple) {
-                let end = self.past(triple, from + 3).unwrap_or(self.bytes.len());
-                self.blank(from + 3, end.saturating_sub(3), What::Inside);
-                self.at = end;
-                return true;
-            }
+        let (from, quote, is_rust) = (self.at, self.bytes[self.at], self.family == Family::Rust);
+        // `'"'` opens no string.
+        if is_rust && (self.starts("'\"'") || self.starts("'\\\"'")) {
+            self.at += 3;
+            return true;
         }
-        if self.family == Family::Rust {
-            return self.rust_string();
-        }
-        let quote = self.bytes[from];
         let is_template = quote == b'`' && matches!(self.family, Family::Script | Family::Braces);
-        if !matches!(quote, b'"' | b'\'') && !is_template {
+        if quote != b'"' && (quote != b'\'' || is_rust) && !is_template {
             return false;
+        }
+        if let Some((opening, closing)) = self.long_quotes() {
+            let end = self.past(&closing, from + opening).unwrap_or(self.bytes.len());
+            self.blank(from + opening, end.saturating_sub(closing.len()), What::Inside);
+            self.at = end;
+            return true;
         }
         self.at += 1;
         let mut inside = self.at;
         while let Some(&byte) = self.bytes.get(self.at) {
             if byte == b'\\' && !(is_template && self.family == Family::Braces) {
                 self.at += 2;
-            } else if byte == quote || (byte == b'\n' && !is_template) {
+            } else if byte == quote || (byte == b'\n' && !is_template && !is_rust) {
                 break;
             } else if is_template && self.family == Family::Script && self.starts("${") {
                 self.blank(inside, self.at, What::Inside);
                 self.at += 2;
                 self.depth += 1;
-                if self.depth > MOST_DEPTH {
-                    self.at = self.bytes.len();
-                    return true;
-                }
-                self.code(Some(b'}'));
-                if self.depth > MOST_DEPTH {
-                    return true;
+                self.is_too_deep |= self.depth > MOST_DEPTH;
+                if self.is_too_deep {
+                    self.at = self.bytes.len()
+                } else {
+                    self.code(Some(b'}'))
                 }
                 self.depth -= 1;
                 inside = self.at;
@@ -261,34 +255,16 @@ impl Lexer<'_> {
         true
     }
 
-    fn rust_string(&mut self) -> bool {
-        let from = self.at;
-        // `'"'` opens no string.
-        if self.starts("'\"'") || self.starts("'\\\"'") {
-            self.at += 3;
-            return true;
+    /// The length of the quotes that open a string without escapes, and those that close it.
+    fn long_quotes(&self) -> Option<(usize, String)> {
+        let before = &self.bytes[..self.at];
+        let hashes = before.iter().rev().take_while(|byte| **byte == b'#').count();
+        match self.family {
+            Family::Python if self.starts("\"\"\"") => Some((3, "\"\"\"".to_owned())),
+            Family::Python if self.starts("'''") => Some((3, "'''".to_owned())),
+            Family::Rust if before[..self.at - hashes].ends_with(b"r") => Some((1, format!("\"{}", "#".repeat(hashes)))),
+            _ => None,
         }
-        let is_raw = self.bytes[from] == b'"' && from > 0 && {
-            let before = self.bytes[..from].iter().rev().skip_while(|byte| **byte == b'#').copied().next();
-            before == Some(b'r')
-        };
-        if self.bytes[from] != b'"' {
-            return false;
-        }
-        let hashes = self.bytes[..from].iter().rev().take_while(|byte| **byte == b'#').count();
-        let end = if is_raw {
-            self.past(&format!("\"{}", "#".repeat(hashes)), from + 1).unwrap_or(self.bytes.len())
-        } else {
-            let mut at = from + 1;
-            while let Some(&byte) = self.bytes.get(at).filter(|byte| **byte != b'"') {
-                at += if byte == b'\\' { 2 } else { 1 };
-            }
-            at + 1
-        };
-        let closing = if is_raw { 1 + hashes } else { 1 };
-        self.blank(from + 1, end.saturating_sub(closing), What::Inside);
-        self.at = end;
-        true
     }
 
     /// A regular expression of JavaScript, in which `/*` opens no comment.

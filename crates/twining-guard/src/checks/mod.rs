@@ -10,3 +10,8 @@ pub mod policy_weakened;
 pub(crate) mod records;
 pub mod tests_changed;
 pub mod wiring;
+
+/// Whether a list of words, separated by blanks, has this one.
+pub(crate) fn contains(list: &str, word: &str) -> bool {
+    list.split(' ').any(|listed| listed == word)
+}

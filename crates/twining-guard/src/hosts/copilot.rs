@@ -2,25 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::payload::HostPayload;
+use super::Host;
+use super::payload::{HostPayload, common, text};
 use super::reply::{Answer, Reply, cut};
-use super::{Host, some_text, text, unpacked};
 use crate::event::EventKind;
 
 pub static HOST: Host = Host {
     name: "copilot",
-    events: &[
-        ("preToolUse", EventKind::PreToolUse),
-        ("postToolUse", EventKind::PostToolUse),
-        ("postToolUseFailure", EventKind::ToolFailed),
-        ("userPromptSubmitted", EventKind::UserPromptSubmit),
-        ("sessionStart", EventKind::SessionStart),
-        ("sessionEnd", EventKind::SessionEnd),
-        ("agentStop", EventKind::Stop),
-        ("subagentStart", EventKind::SubagentStart),
-        ("subagentStop", EventKind::SubagentStop),
-        ("preCompact", EventKind::PreCompact),
-    ],
+    events: &[("userPromptSubmitted", EventKind::UserPromptSubmit), ("agentStop", EventKind::Stop)],
     read,
     answer,
     sample,
@@ -29,26 +18,11 @@ pub static HOST: Host = Host {
 
 fn read(_: &str, kind: EventKind, json: &Value) -> HostPayload {
     let result = json.get("toolResult").or_else(|| json.get("error"));
-    let went = result.and_then(|result| result.get("resultType")).and_then(Value::as_str);
-    let has_failed = kind == EventKind::ToolFailed || matches!(went, Some("failure" | "error" | "denied"));
-    HostPayload {
-        tool: text(json, &["toolName", "tool_name"]),
-        input: if json.get("toolArgs").is_some() { unpacked(json, "toolArgs") } else { unpacked(json, "tool_input") },
-        answer: result.cloned(),
-        exit_code: match went {
-            Some("success") => Some(0),
-            _ if has_failed => Some(1),
-            _ => None,
-        },
-        cwd: text(json, &["cwd"]),
-        session: text(json, &["sessionId", "session_id"]),
-        agent_id: some_text(json, &["agentId", "agent_id"]),
-        agent_type: some_text(json, &["agentName", "agentType", "agent_type"]),
-        prompt: text(json, &["prompt", "initialPrompt"]),
-        last_message: text(json, &["lastMessage", "last_assistant_message"]),
-        source: text(json, &["source", "trigger", "reason"]),
-        stop_hook_active: ["stopHookActive", "stop_hook_active"].iter().any(|key| json.get(*key).and_then(Value::as_bool) == Some(true)),
-        call: some_text(json, &["toolCallId", "toolUseId", "tool_use_id"]),
+    let payload = HostPayload { answer: result.cloned(), ..common(kind, json) };
+    match result.map(|result| text(result, &["resultType"])).as_deref() {
+        Some("success") => HostPayload { exit_code: Some(0), ..payload },
+        Some("failure" | "error" | "denied") => HostPayload { exit_code: Some(1), ..payload },
+        _ => payload,
     }
 }
 

@@ -2,30 +2,21 @@
 
 use serde_json::{Value, json};
 
-use super::payload::HostPayload;
+use super::Host;
+use super::payload::{HostPayload, common, text};
 use super::reply::{Answer, Reply, cut};
-use super::{Host, some_text, text, unpacked};
 use crate::event::EventKind;
 
 pub static HOST: Host = Host {
     name: "cursor",
     events: &[
-        ("preToolUse", EventKind::PreToolUse),
         ("beforeShellExecution", EventKind::PreToolUse),
         ("beforeMCPExecution", EventKind::PreToolUse),
         ("beforeReadFile", EventKind::PreToolUse),
-        ("postToolUse", EventKind::PostToolUse),
         ("afterShellExecution", EventKind::PostToolUse),
         ("afterMCPExecution", EventKind::PostToolUse),
         ("afterFileEdit", EventKind::PostToolUse),
-        ("postToolUseFailure", EventKind::ToolFailed),
         ("beforeSubmitPrompt", EventKind::UserPromptSubmit),
-        ("sessionStart", EventKind::SessionStart),
-        ("sessionEnd", EventKind::SessionEnd),
-        ("subagentStart", EventKind::SubagentStart),
-        ("subagentStop", EventKind::SubagentStop),
-        ("preCompact", EventKind::PreCompact),
-        ("stop", EventKind::Stop),
     ],
     read,
     answer,
@@ -34,39 +25,29 @@ pub static HOST: Host = Host {
 };
 
 fn read(event: &str, kind: EventKind, json: &Value) -> HostPayload {
-    let is = |name: &str| event.eq_ignore_ascii_case(name);
+    let payload = common(kind, json);
+    let file = text(json, &["file_path"]);
     // Some events are about one tool and do not name it.
-    let (tool, input) = if is("beforeShellExecution") || is("afterShellExecution") {
-        ("Shell".to_owned(), json!({"command": text(json, &["command"])}))
-    } else if is("beforeReadFile") {
-        ("Read".to_owned(), json!({"file_path": text(json, &["file_path"])}))
-    } else if is("afterFileEdit") {
-        ("Edit".to_owned(), json!({"file_path": text(json, &["file_path"]), "edits": json.get("edits").cloned().unwrap_or(json!([]))}))
-    } else {
+    let (tool, input) = match event.to_lowercase().as_str() {
+        "beforeshellexecution" | "aftershellexecution" => ("Shell".to_owned(), json!({"command": text(json, &["command"])})),
+        "beforereadfile" => ("Read".to_owned(), json!({ "file_path": file })),
+        "afterfileedit" => ("Edit".to_owned(), json!({"file_path": file, "edits": json.get("edits").cloned().unwrap_or(json!([]))})),
         // `MCP:name` is how it calls tools of servers.
-        (text(json, &["tool_name"]).trim_start_matches("MCP:").to_owned(), unpacked(json, "tool_input"))
+        _ => (payload.tool.trim_start_matches("MCP:").to_owned(), payload.input),
     };
     let answer = match kind {
         EventKind::ToolFailed => json.get("error_message"),
-        EventKind::PostToolUse => json.get("tool_output").or_else(|| json.get("output")).or_else(|| json.get("result_json")),
+        EventKind::PostToolUse => ["tool_output", "output", "result_json"].iter().find_map(|key| json.get(*key)),
         _ => None,
     };
-    let loops = json.get("loop_count").and_then(Value::as_u64).unwrap_or(0);
-    let root = json.get("workspace_roots").and_then(|roots| roots.get(0)).and_then(Value::as_str).unwrap_or_default();
+    let root = json.pointer("/workspace_roots/0").and_then(Value::as_str).unwrap_or_default();
     HostPayload {
         tool,
         input,
         answer: answer.cloned(),
-        exit_code: (kind == EventKind::ToolFailed).then_some(1),
-        cwd: some_text(json, &["cwd"]).unwrap_or_else(|| root.to_owned()),
-        session: text(json, &["conversation_id", "session_id"]),
-        agent_id: some_text(json, &["subagent_id", "agent_id"]),
-        agent_type: some_text(json, &["subagent_type", "agent_type"]),
-        prompt: text(json, &["prompt"]),
-        last_message: text(json, &["text", "last_assistant_message"]),
-        source: text(json, &["source", "trigger", "reason"]),
-        stop_hook_active: loops > 0,
-        call: some_text(json, &["tool_use_id"]),
+        cwd: if payload.cwd.is_empty() { root.to_owned() } else { payload.cwd },
+        stop_hook_active: json.get("loop_count").and_then(Value::as_u64).unwrap_or(0) > 0,
+        ..payload
     }
 }
 

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::payload::HostPayload;
+use super::Host;
+use super::payload::common;
 use super::reply::{Answer, Reply, cut};
-use super::{Host, some_text, text};
 use crate::event::EventKind;
 
 pub static HOST: Host = Host {
@@ -16,29 +16,11 @@ pub static HOST: Host = Host {
         ("AfterAgent", EventKind::Stop),
         ("PreCompress", EventKind::PreCompact),
     ],
-    read,
+    read: |_, kind, json| common(kind, json),
     answer,
     sample,
     tools: &[("Write", "write_file"), ("Edit", "replace"), ("Bash", "run_shell_command"), ("Read", "read_file")],
 };
-
-fn read(_: &str, _: EventKind, json: &Value) -> HostPayload {
-    HostPayload {
-        tool: text(json, &["tool_name"]),
-        input: json.get("tool_input").cloned().unwrap_or(Value::Null),
-        answer: json.get("tool_response").cloned(),
-        exit_code: None,
-        cwd: text(json, &["cwd"]),
-        session: text(json, &["session_id"]),
-        agent_id: some_text(json, &["agent_id"]),
-        agent_type: some_text(json, &["agent_type", "agent_name"]),
-        prompt: text(json, &["prompt"]),
-        last_message: text(json, &["prompt_response", "last_assistant_message"]),
-        source: text(json, &["source", "trigger", "reason"]),
-        stop_hook_active: json.get("stop_hook_active").and_then(Value::as_bool).unwrap_or(false),
-        call: some_text(json, &["tool_use_id", "tool_call_id", "call_id"]),
-    }
-}
 
 fn sample(tool: &str, input: &Value, at: &str) -> Value {
     json!({"session_id": "twining-guard-test", "cwd": at, "hook_event_name": "BeforeTool", "tool_name": tool, "tool_input": input})

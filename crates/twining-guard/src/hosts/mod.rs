@@ -25,7 +25,7 @@ use crate::event::EventKind;
 pub struct Host {
     /// What `--agent` calls it.
     pub name: &'static str,
-    /// Its own names of events that are not called as ours are.
+    /// Its own names of events that are not called as ours are, whatever their case.
     pub events: &'static [(&'static str, EventKind)],
     /// Reads an event, given the host's name of it.
     pub read: fn(&str, EventKind, &Value) -> HostPayload,
@@ -82,24 +82,5 @@ impl Host {
     #[must_use]
     pub fn tool<'t>(&self, tool: &'t str) -> &'t str {
         self.tools.iter().find(|(ours, _)| *ours == tool).map_or(tool, |(_, own)| own)
-    }
-}
-
-/// The text of one of these members, the first that has one.
-fn text(json: &Value, keys: &[&str]) -> String {
-    let found = keys.iter().find_map(|key| json.get(*key)?.as_str().filter(|text| !text.is_empty()));
-    found.unwrap_or_default().to_owned()
-}
-
-fn some_text(json: &Value, keys: &[&str]) -> Option<String> {
-    Some(text(json, keys)).filter(|text| !text.is_empty())
-}
-
-/// A member that some versions send as JSON in a string.
-fn unpacked(json: &Value, key: &str) -> Value {
-    match json.get(key) {
-        Some(Value::String(packed)) => serde_json::from_str(packed).unwrap_or_else(|_| Value::String(packed.clone())),
-        Some(value) => value.clone(),
-        None => Value::Null,
     }
 }

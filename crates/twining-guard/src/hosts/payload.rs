@@ -98,26 +98,43 @@ impl HostPayload {
     }
 }
 
-/// The payload of Claude Code and Codex.
+/// What a host sent, under any of the names that hosts have for it.
 #[must_use]
 pub fn common(kind: EventKind, json: &Value) -> HostPayload {
-    let text = |key: &str| json.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
     let has_failed = kind == EventKind::ToolFailed;
-    let was_interrupted = json.get("is_interrupt").and_then(Value::as_bool) == Some(true);
+    let is = |keys: &[&str]| keys.iter().any(|key| json.get(*key).and_then(Value::as_bool) == Some(true));
+    let answer = if has_failed { json.get("error") } else { json.get("tool_response") };
     HostPayload {
-        tool: text("tool_name").unwrap_or_default(),
-        input: json.get("tool_input").cloned().unwrap_or(Value::Null),
-        answer: json.get(if has_failed { "error" } else { "tool_response" }).filter(|_| !was_interrupted).cloned(),
+        tool: text(json, &["tool_name", "toolName"]),
+        input: if json.get("toolArgs").is_some() { unpacked(json, "toolArgs") } else { unpacked(json, "tool_input") },
+        answer: answer.filter(|_| !is(&["is_interrupt"])).cloned(),
         exit_code: has_failed.then_some(1),
-        cwd: text("cwd").unwrap_or_default(),
-        session: text("session_id").unwrap_or_default(),
-        agent_id: text("agent_id"),
-        agent_type: text("agent_type"),
-        prompt: text("prompt").unwrap_or_default(),
-        last_message: text("last_assistant_message").unwrap_or_default(),
-        source: text("source").or_else(|| text("trigger")).or_else(|| text("reason")).unwrap_or_default(),
-        stop_hook_active: json.get("stop_hook_active").and_then(Value::as_bool).unwrap_or(false),
-        call: text("tool_use_id"),
+        cwd: text(json, &["cwd"]),
+        session: text(json, &["conversation_id", "session_id", "sessionId"]),
+        agent_id: some_text(json, &["subagent_id", "agent_id", "agentId"]),
+        agent_type: some_text(json, &["subagent_type", "agent_type", "agent_name", "agentName", "agentType"]),
+        prompt: text(json, &["prompt", "initialPrompt"]),
+        last_message: text(json, &["prompt_response", "text", "lastMessage", "last_assistant_message"]),
+        source: text(json, &["source", "trigger", "reason"]),
+        stop_hook_active: is(&["stop_hook_active", "stopHookActive"]),
+        call: some_text(json, &["tool_use_id", "toolCallId", "toolUseId", "tool_call_id", "call_id"]),
+    }
+}
+
+/// The text of one of these members, the first that has one.
+pub fn text(json: &Value, keys: &[&str]) -> String {
+    some_text(json, keys).unwrap_or_default()
+}
+
+fn some_text(json: &Value, keys: &[&str]) -> Option<String> {
+    keys.iter().find_map(|key| json.get(*key)?.as_str().filter(|text| !text.is_empty())).map(str::to_owned)
+}
+
+/// A member that some versions send as JSON in a string.
+fn unpacked(json: &Value, key: &str) -> Value {
+    match json.get(key) {
+        Some(Value::String(packed)) => serde_json::from_str(packed).unwrap_or_else(|_| Value::String(packed.clone())),
+        value => value.cloned().unwrap_or(Value::Null),
     }
 }
 

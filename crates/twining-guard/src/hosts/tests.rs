@@ -296,7 +296,7 @@ fn an_event_is_known_by_the_host_s_name_and_by_ours() {
 fn a_sample_call_reads_as_what_it_stands_for() {
     for host in super::HOSTS {
         let asked = (host.sample)(host.tool("Bash"), &json!({"command": "ls"}), "/p");
-        let event = host.events.iter().find(|(_, kind)| *kind == EventKind::PreToolUse).map_or("PreToolUse", |(name, _)| name);
+        let event = asked["hook_event_name"].as_str().unwrap_or("preToolUse");
         let heard = heard(host.name, event, &asked);
         assert_eq!((heard.event.action, heard.event.cwd.as_str()), (ToolAction::Shell("ls".into()), "/p"), "{}", host.name);
     }

@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use crate::event::{Event, EventKind};
 use crate::paths::PathGlobs;
-use crate::policy::rule::{Actor, CheckKind, Conditions, Example, Guard, Standing};
-use crate::policy::source::Source;
+use crate::policy::rule::{Actor, CheckKind, Conditions, Example, Guard};
 use crate::tool_call;
 use crate::verdict::Level;
 
@@ -26,26 +25,11 @@ pub const PERSON_COMMANDS: &str = "people-lift-guards";
 /// Our own feature list.
 pub const OWN_LIST: &str = ".twining/features.json";
 
-/// Files of `.twining/` that Twining alone writes, and the person's own settings.
-const RECORD_FILES: [&str; 17] = [
-    ".twining",
-    ".twining/blackboard.jsonl",
-    ".twining/traces.jsonl",
-    ".twining/features.json",
-    ".twining/decisions/**",
-    ".twining/graph/**",
-    ".twining/agents/**",
-    ".twining/handoffs/**",
-    ".twining/turns/**",
-    ".twining/archive/**",
-    ".twining/local/**",
-    "**/.config/twining/**",
-    "/**/.config/twining/**",
-    "**/Library/Application Support/twining/**",
-    "/**/Library/Application Support/twining/**",
-    "**/AppData/Roaming/twining/**",
-    "/**/AppData/Roaming/twining/**",
-];
+/// Files of `.twining/` that Twining alone writes.
+const RECORD_FILES: &str = ".twining .twining/blackboard.jsonl .twining/traces.jsonl .twining/features.json .twining/decisions/** \
+    .twining/graph/** .twining/agents/** .twining/handoffs/** .twining/turns/** .twining/archive/** .twining/local/**";
+/// The person's own settings, in any folder; `?` stands for a blank.
+const OWN_SETTINGS: &str = ".config/twining/** Library/Application?Support/twining/** AppData/Roaming/twining/**";
 
 /// Where feature lists are: ours, and those of other loops that go by this name.
 pub const FEATURE_LISTS: [&str; 5] = [
@@ -56,103 +40,45 @@ pub const FEATURE_LISTS: [&str; 5] = [
     "feature_list.json",
 ];
 
-/// Where hosts and git are told to call us.
-const WIRING_FILES: [&str; 18] = [
-    "**/.claude/settings.json",
-    "/**/.claude/settings.json",
-    "**/.claude/settings.local.json",
-    "/**/.claude/settings.local.json",
-    "**/.codex/hooks.json",
-    "/**/.codex/hooks.json",
-    "**/.codex/config.toml",
-    "/**/.codex/config.toml",
-    "**/.gemini/settings.json",
-    "/**/.gemini/settings.json",
-    "**/.cursor/hooks.json",
-    "/**/.cursor/hooks.json",
-    "**/.github/hooks/*.json",
-    ".git/config",
-    "/**/.git/config",
-    ".git/hooks/pre-commit",
-    "/**/.git/hooks/pre-commit",
-    ".husky/pre-commit",
-];
+/// Where hosts and git are told to call us, in any folder.
+const WIRING_FILES: &str = ".claude/settings.json .claude/settings.local.json .codex/hooks.json .codex/config.toml .gemini/settings.json \
+    .cursor/hooks.json .github/hooks/*.json .git/config .git/hooks/pre-commit .husky/pre-commit";
 
 /// Every built-in guard.
 pub(crate) fn guards() -> Vec<Guard> {
     let mut guards = vec![
-        guard(
-            RECORDS,
-            CheckKind::Records,
-            &RECORD_FILES,
-            Level::Block,
+        guard(RECORDS, CheckKind::Records, Level::Block, RECORD_FILES, OWN_SETTINGS).telling(
             "these are Twining's own records; edited by hand they no longer say who decided what",
             "use the Twining tools: twining_post, twining_decide, twining_features, twining_report",
         ),
-        guard(
-            PERSON_COMMANDS,
-            CheckKind::PersonCommands,
-            &[],
-            Level::Block,
+        guard(PERSON_COMMANDS, CheckKind::PersonCommands, Level::Block, "", "").telling(
             "only a person lifts, promotes or trusts guards, or uninstalls Twining",
             "tell the person what stopped you and which command they could run",
         ),
-        guard(
-            TESTED,
-            CheckKind::FeatureList,
-            &FEATURE_LISTS,
-            Level::Block,
+        guard(TESTED, CheckKind::FeatureList, Level::Block, &FEATURE_LISTS.join(" "), "").telling(
             "a feature is tested when a recorded run of its tests says so",
             "run its tests, then `twining report FEATURE --role tester --outcome passed`",
         ),
-        guard(
-            POLICY,
-            CheckKind::PolicyWeakened,
-            &[".twining/policy.yml"],
-            Level::Ask,
+        guard(POLICY, CheckKind::PolicyWeakened, Level::Ask, ".twining/policy.yml", "").telling(
             "agents may add guards to the project's policy, a person takes them out",
             "leave that guard as it is, or ask the person to change policy.yml",
         ),
-        guard(
-            WIRING,
-            CheckKind::Wiring,
-            &WIRING_FILES,
-            Level::Block,
+        guard(WIRING, CheckKind::Wiring, Level::Block, "", WIRING_FILES).telling(
             "the host would no longer ask Twining before tools run, or git before a commit",
             "make your change and leave the lines that call twining as they are",
         ),
-        guard(
-            "no-edit-under-anothers-claim",
-            CheckKind::Claims,
-            &[],
-            Level::Block,
+        guard("no-edit-under-anothers-claim", CheckKind::Claims, Level::Block, "", "").telling(
             "another agent works on this file",
             "work on something else, or ask with twining_post question; the claim ends by itself",
         ),
-        guard(
-            "read-logs-with-tools",
-            CheckKind::Reads,
-            &["**/*.log", "**/logs/**/*.txt"],
-            Level::Warn,
-            "a whole log costs more tokens than it tells",
-            "search it: grep for the error, or read its last lines with tail",
-        ),
-        guard(
-            RETURNS,
-            CheckKind::Returns,
-            &[],
-            Level::Block,
+        guard("read-logs-with-tools", CheckKind::Reads, Level::Warn, "**/*.log **/logs/**/*.txt", "")
+            .telling("a whole log costs more tokens than it tells", "search it: grep for the error, or read its last lines with tail"),
+        guard(RETURNS, CheckKind::Returns, Level::Block, "", "").telling(
             "a coding agent was sent to change something",
             "implement the task, or end with a sentence that says nothing was to be done, and why",
         ),
-        guard(
-            "orchestrator-does-not-edit",
-            CheckKind::Declared,
-            &["src/**", "lib/**", "app/**", "crates/**"],
-            Level::Off,
-            "the main agent delegates; it does not implement",
-            "start a coding agent for this change",
-        ),
+        guard("orchestrator-does-not-edit", CheckKind::Declared, Level::Off, "src/** lib/** app/** crates/**", "")
+            .telling("the main agent delegates; it does not implement", "start a coding agent for this change"),
     ];
     for guard in &mut guards {
         match guard.id.as_str() {
@@ -207,25 +133,16 @@ fn examples(id: &str) -> Vec<Example> {
     blocks.into_iter().map(of(true)).chain(allows.into_iter().map(of(false))).collect()
 }
 
-fn guard(id: &str, kind: CheckKind, globs: &[&str], action: Level, say: &str, next_step: &str) -> Guard {
-    Guard {
-        id: id.to_owned(),
-        source: Source::DEFAULT,
-        action,
-        say: say.to_owned(),
-        next_step: next_step.to_owned(),
-        otherwise: String::new(),
-        on_error: action,
-        standing: Standing::Alive,
-        proposed: false,
-        origin: None,
-        verify: None,
-        kind,
-        events: vec![EventKind::PreToolUse],
-        tools: Vec::new(),
-        paths: PathGlobs::of(globs),
-        except: PathGlobs::of(&[]),
-        when: Conditions::default(),
-        examples: Vec::new(),
+/// A guard of paths in the project, and of others in any folder.
+fn guard(id: &str, kind: CheckKind, action: Level, paths: &str, anywhere: &str) -> Guard {
+    let anywhere = anywhere.split_whitespace().flat_map(|glob| [format!("**/{glob}"), format!("/**/{glob}")]);
+    let mut globs = PathGlobs::default();
+    globs.extend(paths.split_whitespace().map(str::to_owned).chain(anywhere));
+    Guard::new(id, kind, action, globs)
+}
+
+impl Guard {
+    fn telling(self, say: &str, next_step: &str) -> Self {
+        Self { say: say.to_owned(), next_step: next_step.to_owned(), ..self }
     }
 }

@@ -1,13 +1,15 @@
 //! A guard written into a policy, or promoted in it, with every other byte left
 //! as it is.
 //!
-//! The text is edited by lines and then read again: if anything but what was
-//! meant reads differently, nothing is changed.
+//! Only the usual layout is edited, a block list; whoever writes another one is
+//! told to make the change by hand. The edited text is read again: if a guard of
+//! it no longer holds as it did, nothing is changed.
 
+use crate::checks::policy_weakened::policy_weakened;
 use crate::policy::parse::{self, Examples, GuardSource};
 use crate::policy::rule::Guard;
 use crate::policy::source::Layer;
-use crate::policy::yaml::{self, Key, Node, Spot, Value};
+use crate::policy::yaml::{self, Spot, Value};
 use crate::verdict::Level;
 
 /// A guard to be written: its id, and its other fields as YAML on one line each.
@@ -21,146 +23,80 @@ pub struct NewGuard {
     pub remark: String,
 }
 
+const BY_HAND: &str = "`guards:` is no list with each guard on lines of its own; write the change by hand";
+
 /// The policy with the guard at the end of its guards, and the guard as it reads there.
 pub fn with_guard(text: &str, new: &NewGuard) -> Result<(String, Guard), String> {
-    let before = read(text)?;
     if find(text, &new.id)?.is_some() {
         return Err(format!("there is a guard `{}` already", new.id));
     }
-    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    let guards = before.iter().find(|(key, _)| key.name == "guards");
-    let (at, written) = match guards {
+    let (at, indent) = match yaml::read(text).0.into_iter().find(|(key, _)| key.name == "guards") {
         None => {
-            if lines.last().is_some_and(|line| !line.trim().is_empty()) {
-                lines.push(String::new());
-            }
+            lines.extend(lines.last().is_some_and(|line| !line.trim().is_empty()).then(String::new));
             lines.push("guards:".to_owned());
-            (lines.len(), as_item(new, 2))
+            (lines.len(), 2)
         }
-        Some((key, node)) => {
-            let at = end_of(&lines, key.at);
-            match &node.value {
-                Value::Nothing => (at, as_item(new, 2)),
-                Value::List(items) if items.is_empty() => {
-                    emptied(&mut lines, key.at, "[]")?;
-                    (at, as_item(new, 2))
-                }
-                Value::Map(entries) if entries.is_empty() => {
-                    emptied(&mut lines, key.at, "{}")?;
-                    (at, as_item(new, 2))
-                }
-                Value::List(items) => (at, as_item(new, dash_of(&lines, items[0].at).ok_or(FLOW)?)),
-                Value::Map(entries) => {
-                    let first = entries[0].0.at;
-                    if first.line == key.at.line {
-                        return Err(FLOW.to_owned());
-                    }
-                    (at, as_entry(new, column(first)))
-                }
-                _ => return Err("`guards:` is neither a list nor a map".to_owned()),
+        Some((key, node)) => match node.value {
+            Value::Nothing => (row(key.at) + 1, 2),
+            Value::List(items) if items.is_empty() && lines[row(key.at)].contains("[]") => {
+                lines[row(key.at)] = lines[row(key.at)].replacen("[]", "", 1).trim_end().to_owned();
+                (row(key.at) + 1, 2)
             }
-        }
+            Value::List(items) => {
+                let first = items.first().and_then(|item| lines.get(row(item.at))).ok_or(BY_HAND)?;
+                let dash = first.find('-').filter(|dash| first[..*dash].trim().is_empty()).ok_or(BY_HAND)?;
+                (end_of(&lines, row(key.at) + 1), dash)
+            }
+            _ => return Err(BY_HAND.to_owned()),
+        },
     };
-    lines.splice(at..at, written);
-    let mut after = lines.join(newline);
-    after.push_str(newline);
-    let guard = find(&after, &new.id)?.ok_or("the guard does not read as it was written")?;
-    unchanged_but(text, &after, &new.id)?;
-    Ok((after, guard))
+    lines.splice(at..at, written(new, indent));
+    checked(text, lines, &new.id)
 }
-
-const FLOW: &str = "the guards stand in one line with brackets; put each on lines of its own first";
 
 /// The policy with a proposed guard in force.
 pub fn promoted(text: &str, id: &str) -> Result<(String, Guard), String> {
-    let guard = find(text, id)?.ok_or_else(|| format!("there is no guard `{id}` in the project's policy"))?;
+    let (source, guard) = find(text, id)?.ok_or_else(|| format!("there is no guard `{id}` in the project's policy"))?;
     if !guard.proposed {
         return Err(format!("`{id}` is not proposed: it is in force already, as {}", guard.action.as_str()));
     }
-    let written = entry(text, id)?.ok_or("it is not there")?;
-    let mut spots: Vec<(Spot, &str)> = Vec::new();
-    for (key, node) in &written.fields {
-        match key.name.as_str() {
-            "status" => spots.push((node.at, "active")),
-            "action" if level_of(node) != Some(Level::Block) => spots.push((node.at, "block")),
-            _ => {}
-        }
-    }
-    // From the end: an edit must not move the places of the next.
-    spots.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    for (at, word) in spots {
-        let line = lines.get_mut(row(at)).ok_or("the place of a field is not known")?;
-        *line = reworded(line, column(at), word)?;
-    }
-    let mut after = lines.join(newline);
-    if text.ends_with('\n') {
-        after.push_str(newline);
-    }
-    let guard = find(&after, id)?.filter(|guard| !guard.proposed && guard.action == Level::Block);
-    let guard = guard.ok_or("its fields are written in a way that only a person can change")?;
-    unchanged_but(text, &after, id)?;
-    Ok((after, guard))
-}
-
-fn level_of(node: &Node) -> Option<Level> {
-    match &node.value {
-        Value::Text(word) => Level::read(word),
-        Value::Bool(false) => Some(Level::Off),
-        _ => None,
-    }
-}
-
-fn read(text: &str) -> Result<Vec<(Key, Node)>, String> {
-    let (entries, broken) = yaml::read(text);
-    match broken.first() {
-        Some(broken) => Err(format!("line {} of the policy is no YAML: {}", broken.at.line, broken.why)),
-        None => Ok(entries),
-    }
-}
-
-fn written(text: &str) -> Vec<GuardSource> {
-    parse::read(text, "", &mut Vec::new()).guards
-}
-
-fn entry(text: &str, id: &str) -> Result<Option<GuardSource>, String> {
-    let mut all = written(text).into_iter().filter(|written| written.id == id);
-    let one = all.next();
-    if all.next().is_some() {
-        return Err(format!("`{id}` stands there more than once"));
-    }
-    Ok(one)
-}
-
-fn find(text: &str, id: &str) -> Result<Option<Guard>, String> {
-    entry(text, id)?.map(|written| parse::compile(&written, Layer::Project, None, Examples::Read)).transpose()
-}
-
-/// Whether both texts read the same, but for one guard.
-fn unchanged_but(before: &str, after: &str, id: &str) -> Result<(), String> {
-    let rest = |text: &str| -> Result<String, String> {
-        let keys = read(text)?.into_iter().filter(|(key, _)| key.name != "guards");
-        let keys: String = keys.map(|(key, node)| format!("{}={};", key.name, bare(&node.value))).collect();
-        let guards = written(text).into_iter().filter(|written| written.id != id);
-        let guards: String = guards.map(|written| format!("{}={};", written.id, bare(&Value::Map(written.fields)))).collect();
-        Ok(keys + &guards)
-    };
-    if rest(before)? == rest(after)? { Ok(()) } else { Err("the rest of the policy would read differently".to_owned()) }
-}
-
-/// A value without the places it stands at.
-fn bare(value: &Value) -> String {
-    match value {
-        Value::List(items) => format!("[{}]", items.iter().map(|node| bare(&node.value)).collect::<Vec<_>>().join(",")),
-        Value::Map(entries) => {
-            format!(
-                "{{{}}}",
-                entries.iter().map(|(key, node)| format!("{:?}:{}", key.name, bare(&node.value))).collect::<Vec<_>>().join(",")
-            )
+    // From the end: an edit must not move the places of the next.
+    for (key, node) in source.fields.iter().rev() {
+        let new = match (key.name.as_str(), &node.value) {
+            ("status", Value::Text(old)) => Some((old, "active")),
+            ("action", Value::Text(old)) => Some((old, "block")),
+            _ => None,
+        };
+        if let (Some((old, new)), Some(line)) = (new, lines.get_mut(row(node.at))) {
+            let (before, rest) = line.split_at(line.find(&format!("{}:", key.name)).unwrap_or(0));
+            *line = format!("{before}{}", rest.replacen(old.as_str(), new, 1));
         }
-        other => format!("{other:?}"),
+    }
+    checked(text, lines, id).and_then(|(after, guard)| match guard {
+        guard if guard.proposed || guard.action < Level::Block => Err(BY_HAND.to_owned()),
+        guard => Ok((after, guard)),
+    })
+}
+
+/// The edited text and its guard, if it is there and all others hold as they did.
+fn checked(before: &str, lines: Vec<String>, id: &str) -> Result<(String, Guard), String> {
+    let newline = if before.contains("\r\n") { "\r\n" } else { "\n" };
+    let after = lines.join(newline) + newline;
+    let (_, guard) = find(&after, id)?.ok_or("the guard does not read as it was written")?;
+    policy_weakened(before, &after).map_or(Ok((after, guard)), Err)
+}
+
+/// A guard of a policy, as it is written and as it holds.
+fn find(text: &str, id: &str) -> Result<Option<(GuardSource, Guard)>, String> {
+    let mut mistakes = Vec::new();
+    let mut named = parse::read(text, "the policy", &mut mistakes).guards.into_iter().filter(|source| source.id == id);
+    let (one, other) = (named.next(), named.next());
+    match (yaml::read(text).1.first(), one, other) {
+        (Some(_), ..) => Err(mistakes.first().map(ToString::to_string).unwrap_or_default()),
+        (_, _, Some(_)) => Err(format!("`{id}` stands there more than once")),
+        (_, one, _) => one.map(|one| parse::compile(&one, Layer::Project, None, Examples::Read).map(|guard| (one, guard))).transpose(),
     }
 }
 
@@ -168,63 +104,21 @@ fn row(at: Spot) -> usize {
     usize::try_from(at.line).unwrap_or(1).saturating_sub(1)
 }
 
-fn column(at: Spot) -> usize {
-    usize::try_from(at.column).unwrap_or(1).saturating_sub(1)
+/// The line after the last one of the block that begins at a line.
+fn end_of(lines: &[String], begin: usize) -> usize {
+    let is_blank = |line: &String| line.trim().is_empty();
+    let length = lines[begin..].iter().position(|line| !is_blank(line) && !line.starts_with([' ', '\t', '-', '#']));
+    let block = &lines[begin..begin + length.unwrap_or(lines.len() - begin)];
+    begin + block.iter().rposition(|line| !is_blank(line) && !line.starts_with('#')).map_or(0, |last| last + 1)
 }
 
-/// The line after the last one of the guards.
-fn end_of(lines: &[String], key: Spot) -> usize {
-    let mut end = row(key) + 1;
-    for (at, line) in lines.iter().enumerate().skip(row(key) + 1) {
-        let inside = line.starts_with([' ', '\t']) || line.starts_with("- ") || line == "-";
-        if line.trim().is_empty() || (line.starts_with('#') && !inside) {
-            continue;
-        }
-        if !inside {
-            break;
-        }
-        end = at + 1;
-    }
-    end
-}
-
-/// The column of the dash in front of an item; none where there is none.
-fn dash_of(lines: &[String], item: Spot) -> Option<usize> {
-    let line = lines.get(row(item))?;
-    let before: String = line.chars().take(column(item)).collect();
-    let dash = before.trim_end();
-    (dash.ends_with('-') && dash.trim_start() == "-").then(|| dash.chars().count() - 1)
-}
-
-/// Takes empty brackets away behind the key.
-fn emptied(lines: &mut [String], key: Spot, brackets: &str) -> Result<(), String> {
-    let line = lines.get_mut(row(key)).ok_or("the place of the guards is not known")?;
-    if !line.contains(brackets) {
-        return Err(FLOW.to_owned());
-    }
-    *line = line.replacen(brackets, "", 1).trim_end().to_owned();
-    Ok(())
-}
-
-fn as_item(new: &NewGuard, indent: usize) -> Vec<String> {
-    let (pad, inner) = (" ".repeat(indent), " ".repeat(indent + 2));
-    let mut lines = vec![format!("{pad}- id: {}", word(&new.id))];
-    lines.extend(fields(new, &inner));
-    lines
-}
-
-fn as_entry(new: &NewGuard, indent: usize) -> Vec<String> {
-    let (pad, inner) = (" ".repeat(indent), " ".repeat(indent + 2));
-    let mut lines = vec![format!("{pad}{}:", word(&new.id))];
-    lines.extend(fields(new, &inner));
-    lines
-}
-
-fn fields(new: &NewGuard, pad: &str) -> Vec<String> {
-    let mut lines: Vec<String> = new.fields.iter().map(|(key, value)| format!("{pad}{key}: {value}")).collect();
+fn written(new: &NewGuard, indent: usize) -> Vec<String> {
+    let (dash, pad) = (" ".repeat(indent), " ".repeat(indent + 2));
+    let mut lines = vec![format!("{dash}- id: {}", word(&new.id))];
+    lines.extend(new.fields.iter().map(|(key, value)| format!("{pad}{key}: {value}")));
     let remark = twining_model::text::excerpt(&new.remark, 200);
     if !remark.is_empty() {
-        lines.insert(lines.len().saturating_sub(1), format!("{pad}# {remark}"));
+        lines.insert(lines.len() - 1, format!("{pad}# {remark}"));
     }
     lines
 }
@@ -238,20 +132,6 @@ fn word(text: &str) -> String {
 /// A JSON string is a YAML string in double quotes: nothing in it can end it.
 pub fn quoted(text: &str) -> String {
     serde_json::Value::from(twining_model::text::visible(text).replace(['\n', '\t'], " ")).to_string()
-}
-
-/// A line with the word at a column replaced, quoted or not.
-fn reworded(line: &str, column: usize, word: &str) -> Result<String, String> {
-    let at = line.char_indices().nth(column).map_or(line.len(), |(at, _)| at);
-    let (before, rest) = line.split_at(at);
-    let length = match rest.chars().next() {
-        Some(quote @ ('"' | '\'')) => rest[1..].find(quote).map(|end| end + 2),
-        _ => Some(rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len())),
-    };
-    match length {
-        Some(length) if length > 0 => Ok(format!("{before}{word}{}", &rest[length..])),
-        _ => Err("the place of a field is not known".to_owned()),
-    }
 }
 
 #[cfg(test)]
@@ -277,7 +157,6 @@ mod tests {
             ("# mine\nroles: {}\n", format!("# mine\nroles: {{}}\n\nguards:\n{ADDED}")),
             ("guards:\nroles: {}\n", format!("guards:\n{ADDED}roles: {{}}\n")),
             ("guards: []  # none yet\nroles: {}\n", format!("guards:   # none yet\n{ADDED}roles: {{}}\n")),
-            ("guards: {}\n", format!("guards:\n{ADDED}")),
         ] {
             let (text, guard) = with_guard(before, &new("no-push")).expect("writes");
             assert_eq!(text, after);
@@ -294,19 +173,24 @@ mod tests {
         assert!(text.starts_with(head) && text.ends_with(tail), "{text}");
         assert!(text.contains("    # last of them\n    - id: no-push\n      status: proposed\n"), "{text}");
 
-        let map = "guards:\r\n  a: {tools: [Bash], say: x}\r\n";
-        let (text, _) = with_guard(map, &new("no-push")).expect("writes");
-        assert!(text.starts_with(map) && text.contains("\r\n  no-push:\r\n    status: proposed\r\n"), "{text:?}");
+        let crlf = "guards:\r\n  - {id: a, tools: [Bash], say: x}\r\n";
+        let (text, _) = with_guard(crlf, &new("no-push")).expect("writes");
+        assert!(text.starts_with(crlf) && text.contains("\r\n  - id: no-push\r\n    status: proposed\r\n"), "{text:?}");
         let flush = "guards:\n- id: a\n  tools: [Bash]\n  say: x\n";
         assert!(with_guard(flush, &new("b")).expect("writes").0.contains("\n- id: b\n  status"), "a list without indent");
     }
 
     #[test]
     fn what_cannot_be_edited_safely_is_left_alone() {
-        for before in ["guards: [{id: a, tools: [Bash], say: x}]\n", "guards: {a: {tools: [Bash], say: x}}\n", "guards: [\n", "guards: 5\n"]
-        {
-            assert!(with_guard(before, &new("b")).is_err(), "{before}");
+        for before in [
+            "guards: [{id: a, tools: [Bash], say: x}]\n",
+            "guards: {a: {tools: [Bash], say: x}}\n",
+            "guards:\n  a: {tools: [Bash], say: x}\n",
+            "guards: 5\n",
+        ] {
+            assert!(with_guard(before, &new("b")).expect_err("is not edited").contains("by hand"), "{before}");
         }
+        assert!(with_guard("guards: [\n", &new("b")).expect_err("is broken").contains("cannot be read"));
         assert!(with_guard("guards:\n  - {id: b, tools: [Bash], say: x}\n", &new("b")).expect_err("twice").contains("already"));
     }
 
@@ -319,6 +203,6 @@ mod tests {
         assert!(promoted(&after, "no-push").expect_err("once").contains("in force"));
         assert!(promoted(&after, "nobody").expect_err("none").contains("no guard"));
         let flow = "guards:\n  - {id: a, status: 'proposed', action: \"ask\", tools: [Bash], say: x}\n";
-        assert_eq!(promoted(flow, "a").expect("promotes").0, flow.replace("'proposed'", "active").replace("\"ask\"", "block"));
+        assert_eq!(promoted(flow, "a").expect("promotes").0, flow.replace("proposed", "active").replace("ask", "block"));
     }
 }

@@ -7,7 +7,7 @@ use twining_model::{limits, text};
 use crate::event::{Event, EventKind, ToolAction};
 use crate::paths::PathGlobs;
 use crate::policy::mistake::Mistake;
-use crate::policy::rule::{Actor, CheckKind, Conditions, Example, Guard, Standing};
+use crate::policy::rule::{Actor, CheckKind, Conditions, Example, Guard};
 use crate::policy::source::{Layer, Source};
 use crate::policy::yaml::{self, Key, Lost, Node, Spot, Value};
 use crate::tool_call;
@@ -124,27 +124,8 @@ pub(crate) fn compile(written: &GuardSource, layer: Layer, base: Option<&Guard>,
     if !is_id(&written.id) {
         return Err("an id has letters, digits, `-`, `_` and `.`".to_owned());
     }
-    let nothing = PathGlobs::compile(&[])?;
-    let mut guard = base.cloned().unwrap_or(Guard {
-        id: written.id.clone(),
-        source: Source::DEFAULT,
-        action: Level::Block,
-        say: String::new(),
-        next_step: String::new(),
-        otherwise: String::new(),
-        on_error: Level::Off,
-        standing: Standing::Alive,
-        proposed: false,
-        origin: None,
-        verify: None,
-        kind: CheckKind::Declared,
-        events: vec![EventKind::PreToolUse],
-        tools: Vec::new(),
-        paths: nothing.clone(),
-        except: nothing,
-        when: Conditions::default(),
-        examples: Vec::new(),
-    });
+    let new = || Guard::new(&written.id, CheckKind::Declared, Level::Block, PathGlobs::default());
+    let mut guard = base.cloned().unwrap_or_else(new);
     guard.source = Source { layer, line: Some(written.line), column: None };
     let mut on_error = None;
     for (key, node) in &written.fields {

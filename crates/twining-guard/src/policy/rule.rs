@@ -197,6 +197,30 @@ fn is_same_tool(one: &str, other: &str) -> bool {
 }
 
 impl Guard {
+    /// A guard that is asked before tools run, and says nothing yet.
+    pub(crate) fn new(id: &str, kind: CheckKind, action: Level, paths: PathGlobs) -> Self {
+        Self {
+            id: id.to_owned(),
+            source: Source::DEFAULT,
+            action,
+            say: String::new(),
+            next_step: String::new(),
+            otherwise: String::new(),
+            on_error: action,
+            standing: Standing::Alive,
+            proposed: false,
+            origin: None,
+            verify: None,
+            kind,
+            events: vec![EventKind::PreToolUse],
+            tools: Vec::new(),
+            paths,
+            except: PathGlobs::default(),
+            when: Conditions::default(),
+            examples: Vec::new(),
+        }
+    }
+
     /// Whether it is asked at this event about this tool.
     pub(crate) fn is_asked(&self, event: &Event) -> bool {
         let named = |tool: &String| tool == "*" || is_same_tool(tool, &event.tool);

@@ -196,9 +196,18 @@ impl<'a> Comparison<'a> {
         for (path, kind) in changed {
             match (kind, self.before.get(path).copied(), self.after.get(path).copied()) {
                 (RecordKind::Entry | RecordKind::Trace, ..) => {}
-                (_, _, Some(after)) if has_markers(after) => self.add(path, kind, Change::ConflictMarkers),
-                (RecordKind::Document, _, Some(after)) if path.ends_with(".json") => drop(self.parsed(path, kind, after)),
-                (RecordKind::Graph | RecordKind::List, _, Some(after)) => self.array(path, kind, after),
+                (_, _, Some(after)) if has_markers(after) => self.report((path, kind), None, Change::ConflictMarkers, None),
+                (RecordKind::Document, _, Some(after)) if path.ends_with(".json") => {
+                    if let Err(error) = serde_json::from_slice::<Value>(without_mark(after)) {
+                        self.report((path, kind), None, Change::Unparsable(error.to_string()), None);
+                    }
+                }
+                // Elements that a union merge left twice are joined by every reader.
+                (RecordKind::Graph | RecordKind::List, _, Some(after)) if !path.ends_with(".jsonl") => {
+                    if let Some((line, why)) = array::scan(after).unreadable.into_iter().next() {
+                        self.report((path, kind), usize::try_from(line).ok(), Change::Unparsable(why), None);
+                    }
+                }
                 (RecordKind::Decision | RecordKind::Handoff | RecordKind::Turn, before, after) => self.file(path, kind, before, after),
                 _ => {}
             }
@@ -211,84 +220,51 @@ impl<'a> Comparison<'a> {
         self.superseded = named.filter(|id| !id.is_empty()).collect();
     }
 
-    fn add(&mut self, path: &str, kind: RecordKind, change: Change) {
-        let id = matches!(kind, RecordKind::Decision | RecordKind::Handoff).then(|| stem(path).to_owned());
-        self.found.push(Difference { path: path.to_owned(), line: None, kind, id, change, summary: String::new() });
-    }
-
-    fn parsed(&mut self, path: &str, kind: RecordKind, bytes: &[u8]) -> Option<Value> {
-        let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-        serde_json::from_slice(bytes).map_err(|error| self.add(path, kind, Change::Unparsable(error.to_string()))).ok()
-    }
-
-    fn array(&mut self, path: &str, kind: RecordKind, after: &[u8]) {
-        if path.ends_with(".jsonl") {
-            return;
-        }
-        // Elements that a union merge left twice are joined by every reader.
-        let scanned = array::scan(after);
-        if let Some((line, why)) = scanned.unreadable.into_iter().next() {
-            self.add(path, kind, Change::Unparsable(why));
-            let line = usize::try_from(line).ok();
-            self.found.last_mut().expect("added above").line = line;
-        }
+    fn report(&mut self, (path, kind): (&str, RecordKind), line: Option<usize>, change: Change, record: Option<&Record>) {
+        let id = match kind {
+            RecordKind::Decision | RecordKind::Handoff => stem(path),
+            RecordKind::Entry | RecordKind::Trace => record.map_or("", |record| text(record, "id")),
+            _ => "",
+        };
+        let id = Some(id).filter(|id| !id.is_empty()).map(str::to_owned);
+        let summary = record.map(|record| excerpt(text(record, "summary"), QUOTED)).unwrap_or_default();
+        self.found.push(Difference { path: path.to_owned(), line, kind, id, change, summary });
     }
 
     fn file(&mut self, path: &str, kind: RecordKind, before: Option<&[u8]>, after: Option<&[u8]>) {
         let old = before.and_then(|bytes| object(bytes).ok());
-        let Some(after) = after else {
-            let is_pruned = kind == RecordKind::Turn && self.has_new_turn(path);
-            if !is_pruned {
-                self.add(path, kind, Change::Gone);
-                self.quote(old.as_ref());
-            }
-            return;
+        let new = after.map(object);
+        let changes = match (&new, &old) {
+            (None, _) if kind == RecordKind::Turn && self.has_new_turn(path) => Vec::new(),
+            (None, _) => vec![Change::Gone],
+            (Some(Err(why)), _) => vec![Change::Unparsable(why.clone())],
+            (Some(Ok(new)), _) if kind != RecordKind::Turn && text(new, "id") != stem(path) => altered(vec!["id".to_owned()]),
+            (Some(Ok(new)), Some(old)) => self.changes(kind, path, old, new),
+            (Some(Ok(_)), None) => Vec::new(),
         };
-        let new = match object(after) {
-            Ok(new) => new,
-            Err(why) => {
-                self.add(path, kind, Change::Unparsable(why));
-                return self.quote(old.as_ref());
-            }
-        };
-        let mut changes = Vec::new();
-        if kind != RecordKind::Turn && text(&new, "id") != stem(path) {
-            changes.push(Change::Altered { fields: vec!["id".to_owned()] });
-        } else if let Some(old) = &old {
-            changes = self.changes(kind, path, old, &new);
-        }
-        for change in changes {
-            self.add(path, kind, change);
-            self.quote(old.as_ref().or(Some(&new)));
-        }
+        let shown = old.as_ref().or_else(|| new.as_ref()?.as_ref().ok());
+        changes.into_iter().for_each(|change| self.report((path, kind), None, change, shown));
     }
 
     fn changes(&self, kind: RecordKind, path: &str, old: &Record, new: &Record) -> Vec<Change> {
-        let fields = match kind {
-            RecordKind::Decision => {
-                let id = stem(path);
-                let exists = |id: &str| {
-                    let path = format!("decisions/{id}.json");
-                    self.after.contains_key(path.as_str()) || (self.is_in_both)(&path)
-                };
-                let is_announced = self.announced.iter().any(|line| memmem::find(line, id.as_bytes()).is_some());
-                let is_superseded = self.superseded.contains(id);
-                return decision::changes(old, new, &Surroundings { exists: &exists, is_superseded, is_announced });
-            }
-            RecordKind::Handoff => {
-                let free = ["acknowledged_by", "acknowledged_at"].into_iter().filter(|key| is_blank(old.get(*key)));
-                differing(old, new, &free.collect::<Vec<_>>())
-            }
+        if kind == RecordKind::Decision {
+            let exists = |id: &str| {
+                let path = format!("decisions/{id}.json");
+                self.after.contains_key(path.as_str()) || (self.is_in_both)(&path)
+            };
+            let is_announced = self.announced.iter().any(|line| memmem::find(line, stem(path).as_bytes()).is_some());
+            let is_superseded = self.superseded.contains(stem(path));
+            return decision::changes(old, new, &Surroundings { exists: &exists, is_superseded, is_announced });
+        }
+        let is_updated = !is_blank(new.get("updated_at")) && old.get("updated_at") != new.get("updated_at");
+        let mut fields = differing(old, new);
+        fields.retain(|field| match (kind, field.as_str()) {
+            (RecordKind::Handoff, "acknowledged_by" | "acknowledged_at") => !is_blank(old.get(field)),
             // An update says when it was; then only what the turn is of stays.
-            _ if !is_blank(new.get("updated_at")) && old.get("updated_at") != new.get("updated_at") => {
-                let all = differing(old, new, &[]);
-                all.into_iter()
-                    .filter(|field| ["id", "feature_id", "task_id", "turn_number", "timestamp"].contains(&field.as_str()))
-                    .collect()
-            }
-            _ => differing(old, new, &[]),
-        };
-        if fields.is_empty() { Vec::new() } else { vec![Change::Altered { fields }] }
+            (RecordKind::Turn, field) if is_updated => ["id", "feature_id", "task_id", "turn_number", "timestamp"].contains(&field),
+            _ => true,
+        });
+        altered(fields)
     }
 
     /// Whether a turn of the same feature is new or was updated: then older ones may be pruned.
@@ -297,16 +273,10 @@ impl<'a> Comparison<'a> {
         self.after.iter().any(|(other, bytes)| other.starts_with(&feature) && self.before.get(other) != Some(bytes))
     }
 
-    fn quote(&mut self, record: Option<&Record>) {
-        if let (Some(found), Some(record)) = (self.found.last_mut(), record) {
-            found.summary = excerpt(text(record, "summary"), QUOTED);
-        }
-    }
-
     fn lines(&mut self, path: &'a str, kind: RecordKind) {
         let [before, after] = [&self.before, &self.after].map(|tree| tree.get(path).copied().unwrap_or_default());
         if has_markers(after) {
-            return self.add(path, kind, Change::ConflictMarkers);
+            return self.report((path, kind), None, Change::ConflictMarkers, None);
         }
         let Lines { old, kept, fresh } = Lines::of(before, after);
         let mut now: HashMap<String, Vec<(usize, Record)>> = HashMap::new();
@@ -317,9 +287,7 @@ impl<'a> Comparison<'a> {
                     archives.read_summary(&record);
                     now.entry(text(&record, "id").to_owned()).or_default().push((*line, record));
                 }
-                Err(why) => {
-                    self.found.push(Difference { line: Some(*line), ..difference(path, kind, None, Change::Unparsable(why), None) });
-                }
+                Err(why) => self.report((path, kind), Some(*line), Change::Unparsable(why), None),
             }
         }
         let is_same = now.is_empty() && old.is_empty();
@@ -336,28 +304,27 @@ impl<'a> Comparison<'a> {
             let Ok(record) = object(bytes) else { continue };
             let id = text(&record, "id");
             let same_id = now.get(id).map(Vec::as_slice).unwrap_or_default();
-            let fields: Vec<(usize, Vec<String>)> = same_id.iter().map(|(line, new)| (*line, differing(&record, new, &[]))).collect();
+            let fields: Vec<(usize, Vec<String>)> = same_id.iter().map(|(line, new)| (*line, differing(&record, new))).collect();
             let (line, change) = match fields.first() {
                 _ if fields.iter().any(|(_, fields)| fields.is_empty()) || names.contains_key(id) => continue,
                 Some((line, fields)) => (Some(*line), Change::Altered { fields: fields.clone() }),
                 None if kind == RecordKind::Entry && archives.account_for(id, &record) => continue,
                 None => (None, Change::Gone),
             };
-            self.found.push(Difference { line, ..difference(path, kind, Some(id), change, Some(&record)) });
+            self.report((path, kind), line, change, Some(&record));
         }
     }
 
     fn doubled(&mut self, path: &str, kind: RecordKind, now: &HashMap<String, Vec<(usize, Record)>>, kept: &HashMap<String, &[u8]>) {
-        let mut doubled: Vec<(&String, &(usize, Record))> = Vec::new();
+        let mut doubled: BTreeMap<usize, &Record> = BTreeMap::new();
         for (id, records) in now.iter().filter(|(id, _)| !id.is_empty()) {
             let first = kept.get(id).and_then(|line| object(line).ok());
             let first = first.as_ref().unwrap_or(&records[0].1);
-            let again = records.iter().find(|(_, other)| !differing(first, other, &[]).is_empty());
-            doubled.extend(again.map(|record| (id, record)));
+            let again = records.iter().find(|(_, other)| !differing(first, other).is_empty());
+            doubled.extend(again.map(|(line, record)| (*line, record)));
         }
-        doubled.sort_by_key(|(_, (line, _))| *line);
-        for (id, (line, record)) in doubled {
-            self.found.push(Difference { line: Some(*line), ..difference(path, kind, Some(id), Change::Doubled, Some(record)) });
+        for (line, record) in doubled {
+            self.report((path, kind), Some(line), Change::Doubled, Some(record));
         }
     }
 }
@@ -385,8 +352,7 @@ impl<'a> Lines<'a> {
 }
 
 fn numbered(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let lines = without_mark(bytes).split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     (1..).zip(lines).filter(|(_, line)| !line.is_empty())
 }
 
@@ -395,14 +361,15 @@ fn id_of(line: &[u8]) -> Option<String> {
 }
 
 fn object(bytes: &[u8]) -> Result<Record, String> {
-    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    serde_json::from_slice::<Record>(bytes).map_err(|error| error.to_string())
+    serde_json::from_slice::<Record>(without_mark(bytes)).map_err(|error| error.to_string())
 }
 
-fn difference(path: &str, kind: RecordKind, id: Option<&str>, change: Change, record: Option<&Record>) -> Difference {
-    let summary = record.map(|record| excerpt(text(record, "summary"), QUOTED)).unwrap_or_default();
-    let id = id.filter(|id| !id.is_empty()).map(str::to_owned);
-    Difference { path: path.to_owned(), line: None, kind, id, change, summary }
+fn altered(fields: Vec<String>) -> Vec<Change> {
+    if fields.is_empty() { Vec::new() } else { vec![Change::Altered { fields }] }
+}
+
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes)
 }
 
 fn stem(path: &str) -> &str {

@@ -9,17 +9,7 @@ use super::values::{differing, is_blank, same, text};
 type Record = Map<String, Value>;
 
 /// Fields that change later, each by a rule of its own.
-const FREE: [&str; 9] = [
-    "status",
-    "superseded_by",
-    "overridden_by",
-    "override_reason",
-    "override_authority",
-    "history",
-    "commit_hashes",
-    "commits",
-    "merge_clashes",
-];
+const FREE: &str = "status superseded_by overridden_by override_reason override_authority history commit_hashes commits merge_clashes";
 /// Characters of a hash that surely name one commit.
 const SHORT_HASH: usize = 7;
 
@@ -35,7 +25,8 @@ pub(super) struct Surroundings<'a> {
 
 /// What became of a decision against the rules.
 pub(super) fn changes(before: &Record, after: &Record, around: &Surroundings<'_>) -> Vec<Change> {
-    let mut fields = differing(before, after, &FREE);
+    let mut fields = differing(before, after);
+    fields.retain(|field| !FREE.split(' ').any(|free| free == field));
     let kept = |field: &str, is_kept: &dyn Fn(&Value, &Value) -> bool| {
         let of = |record: &Record| record.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
         let now = of(after);

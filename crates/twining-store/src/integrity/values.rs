@@ -1,51 +1,22 @@
 //! JSON values compared by what they say: order of keys, white space, escapes and
 //! empty members make no difference.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 /// Fields that say something. One of these that appears later alters a record;
 /// an unknown one is of another version, and adds.
-const KNOWN: [&str; 30] = [
-    "id",
-    "timestamp",
-    "created_at",
-    "agent_id",
-    "source_agent",
-    "target_agent",
-    "entry_type",
-    "type",
-    "tags",
-    "relates_to",
-    "scope",
-    "summary",
-    "detail",
-    "origin",
-    "domain",
-    "context",
-    "rationale",
-    "constraints",
-    "alternatives",
-    "depends_on",
-    "supersedes",
-    "confidence",
-    "reversible",
-    "affected_files",
-    "affected_symbols",
-    "assembled_before",
-    "results",
-    "event",
-    "guard",
-    "source",
-];
+const KNOWN: &str = "id timestamp created_at agent_id source_agent target_agent entry_type type tags relates_to scope summary detail \
+    origin domain context rationale constraints alternatives depends_on supersedes confidence reversible affected_files affected_symbols \
+    assembled_before results event guard source";
 
-/// Names of the fields in which two records differ, without those that are free to change.
-pub(super) fn differing(before: &Map<String, Value>, after: &Map<String, Value>, free: &[&str]) -> Vec<String> {
+/// Names of the fields in which two records differ, sorted.
+pub(super) fn differing(before: &Map<String, Value>, after: &Map<String, Value>) -> Vec<String> {
+    let is_known = |key: &str| KNOWN.split(' ').any(|known| known == key);
     let altered = before.iter().filter(|(key, value)| !same(value, after.get(*key).unwrap_or(&Value::Null)));
-    let added = after.iter().filter(|(key, value)| is_blank(before.get(*key)) && !is_blank(Some(value)) && KNOWN.contains(&key.as_str()));
-    let mut fields: Vec<String> = altered.chain(added).map(|(key, _)| key.clone()).filter(|key| !free.contains(&key.as_str())).collect();
-    fields.sort();
-    fields.dedup();
-    fields
+    let added = after.iter().filter(|(key, value)| is_blank(before.get(*key)) && !is_blank(Some(value)) && is_known(key));
+    altered.chain(added).map(|(key, _)| key.clone()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Whether two values say the same.
@@ -54,8 +25,7 @@ pub(super) fn same(one: &Value, other: &Value) -> bool {
         (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
         (Value::Array(one), Value::Array(other)) => one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other)),
         (Value::Object(one), Value::Object(other)) => {
-            let member = |map: &Map<String, Value>, key: &str| map.get(key).cloned().unwrap_or(Value::Null);
-            one.iter().all(|(key, value)| same(value, &member(other, key)))
+            one.iter().all(|(key, value)| same(value, other.get(key).unwrap_or(&Value::Null)))
                 && other.iter().all(|(key, value)| one.contains_key(key) || is_blank(Some(value)))
         }
         _ => one == other || (is_blank(Some(one)) && is_blank(Some(other))),

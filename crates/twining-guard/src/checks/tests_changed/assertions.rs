@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::definitions::CALLS;
-use super::paths::contains;
 use super::tokens::Tokens;
+use crate::checks::contains;
 
 const ASSERTIONS: [&str; 6] = ["assert", "expect", "should", "require", "refute", "must_"];
 const FAILURES: &str = "fail failnow fatal fatalf flunk panic unreachable xctfail error errorf";

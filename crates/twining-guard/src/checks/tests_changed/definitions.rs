@@ -6,8 +6,9 @@
 use std::ops::Range;
 
 use super::assertions::Strength;
-use super::paths::{Language, contains, is_test_file};
+use super::paths::{Language, is_test_file};
 use super::tokens::Tokens;
+use crate::checks::contains;
 
 pub(super) const CALLS: &str =
     "it test specify scenario example property testWidgets xit xtest xspecify fit ftest TEST TEST_F TEST_P TEST_CASE";

@@ -1,5 +1,7 @@
 //! What a path says: the language, whether it is a test file, whether it is a golden file.
 
+use crate::checks::contains;
+
 /// How tests are written in a language.
 pub(super) struct Language {
     extensions: &'static str,
@@ -34,11 +36,6 @@ const LANGUAGES: &[Language] = &[
     Language { extensions: "bats", syntax: "#(\"'", function: ("", "") },
     Language { extensions: "zig cc cpp cxx", syntax: "!(", function: ("", "") },
 ];
-
-/// Whether a list of words, separated by blanks, has this one.
-pub(super) fn contains(list: &str, word: &str) -> bool {
-    list.split(' ').any(|listed| listed == word)
-}
 
 pub(super) fn language_of(path: &str) -> Option<&'static Language> {
     let (_, extension) = path.rsplit_once('.')?;

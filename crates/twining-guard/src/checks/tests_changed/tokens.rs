@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use memchr::{memchr, memmem};
 
-use super::paths::{Language, contains};
+use super::paths::Language;
+use crate::checks::contains;
 
 /// Words after which a bracket only groups.
 const OPERATORS: &str = "assert return in not and or if elif else while for is await async yield match";

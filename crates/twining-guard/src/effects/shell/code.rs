@@ -16,12 +16,8 @@ const MOVES: &str = "os.rename os.replace shutil.move rename renameSync";
 /// Calls that copy the first file to the second.
 const COPIES: &str = "shutil.copy shutil.copy2 copyfile copyFileSync";
 
-/// The paths that inline code opens for writing or removes by a plain string literal.
-pub fn literal_code_writes(code: &str) -> Vec<String> {
-    code_writes(code).into_iter().map(|(path, _)| path.to_owned()).collect()
-}
-
-/// The same, each with whether it is removed.
+/// The paths that inline code opens for writing or removes by a plain string literal,
+/// each with whether it is removed.
 pub(super) fn code_writes(code: &str) -> Vec<(&str, bool)> {
     let mut found = Vec::new();
     for (at, _) in code.match_indices(['\'', '"']) {

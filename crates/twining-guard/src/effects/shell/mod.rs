@@ -23,8 +23,6 @@ mod fuzz;
 #[cfg(test)]
 mod tests;
 
-pub use code::literal_code_writes;
-
 /// Longest line that is read.
 pub const MAX_BYTES: usize = 256 * 1024;
 /// Most commands of one line, those of loops counted each time.
@@ -56,19 +54,6 @@ pub struct ShellEffects {
 pub struct SimpleCommand {
     /// The words, with unknown parts as `$name` or `$(…)`.
     pub words: Vec<String>,
-    /// Whether every word is known.
-    pub is_plain: bool,
-    /// The folder it runs in.
-    pub cwd: Cwd,
-}
-
-/// The folder that a command runs in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cwd {
-    /// Relative to where the line starts, empty there; or absolute, or below `~`.
-    Known(String),
-    /// After a `cd` that cannot be read.
-    Unknown,
 }
 
 /// One effect on one path.

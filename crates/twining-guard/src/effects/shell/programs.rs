@@ -4,7 +4,7 @@ use crate::effects::shell::arguments::Arguments;
 use crate::effects::shell::cwd::Located;
 use crate::effects::shell::interpreter::{Interpreter, Output};
 use crate::effects::shell::words::{Piece, Value};
-use crate::effects::shell::{Cwd, MAX_COMMANDS, MAX_STEPS, SimpleCommand, WriteKind, code, text};
+use crate::effects::shell::{MAX_COMMANDS, MAX_STEPS, SimpleCommand, WriteKind, code, text};
 
 /// Most programs that only run another: `sudo env nice …`.
 const MAX_WRAPPERS: usize = 8;
@@ -23,9 +23,7 @@ impl Interpreter {
         if self.charge(if self.effects.commands.len() < MAX_COMMANDS { steps } else { MAX_STEPS }).is_err() {
             return Output::unknown();
         }
-        let is_plain = words.iter().all(|word| word.known().is_some());
-        let cwd = self.state.dir.place().map_or(Cwd::Unknown, |path| Cwd::Known(path.to_owned()));
-        self.effects.commands.push(SimpleCommand { words: shown, is_plain, cwd });
+        self.effects.commands.push(SimpleCommand { words: shown });
         self.run_known(&program_name(program), arguments, input)
     }
 
