@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use common::{Project, Ran, hooked};
+use common::{Project, Ran};
 use serde_json::{Value, json};
 
 const LIST: &str = ".claude/progress/feature-list.json";
@@ -36,54 +36,11 @@ fn edit(from: &str, to: &str) -> Value {
 }
 
 #[test]
-fn a_feature_is_not_called_tested_without_a_run() {
-    let project = project();
-    assert_eq!(decision(&hook(&project, &["PreToolUse"], edit("false", "true"))), "deny");
-    assert_eq!(decision(&hook(&project, &["pre-tool-use", "--agent", "codex"], edit("false", "true"))), "deny");
-    assert_eq!(decision(&hook(&project, &["PreToolUse"], edit("F1", "F2"))), Value::Null);
-    let tested = r#"{"features":[{"id":"F1","tested":true}]}"#;
-    let shell = json!({"tool_name": "Bash", "tool_input": {"command": format!("cat > {LIST} <<'EOF'\n{tested}\nEOF")}});
-    assert_eq!(decision(&hook(&project, &["PreToolUse"], shell)), "deny");
-}
-
-#[test]
-fn a_feature_with_a_recorded_run_may_be_called_tested() {
-    let project = project();
-    let before = fs::read_to_string(project.path().join(LIST)).expect("is there");
-    assert_eq!(project.run(&["report", "F1", "--role", "coder", "--outcome", "completed"]).code, 0);
-    let evidence = json!({"command": "npm test", "exit_code": 0, "output": "Tests:       4 passed, 4 total"});
-    let passed = json!({"feature": "F1", "role": "tester", "outcome": "passed", "evidence": evidence});
-    assert_eq!(project.run_with(&["report", "--json-input", "-"], &passed.to_string()).code, 0);
-    // Somebody takes the word back; the run still stands.
-    fs::write(project.path().join(LIST), before).expect("writes");
-    assert_eq!(decision(&hook(&project, &["PreToolUse"], edit("false", "true"))), Value::Null);
-}
-
-#[test]
 fn a_link_to_a_protected_file_is_that_file() {
     let project = project();
     std::os::unix::fs::symlink(project.path().join(LIST), project.path().join("innocent.json")).expect("links");
     let write = json!({"tool_name": "Write", "tool_input": {"file_path": "innocent.json", "content": r#"[{"id":"F1","tested":true}]"#}});
     assert_eq!(decision(&hook(&project, &["PreToolUse"], write)), "deny");
-}
-
-#[test]
-fn a_list_that_a_script_marked_holds_once_and_then_stands_on_the_board() {
-    for list in [LIST, "feature-list.json", "feature_list.json"] {
-        let project = hooked::project();
-        fs::remove_dir_all(project.path().join(".claude")).expect("makes way");
-        hooked::write(&project, list, r#"{"features":[{"id":"F1","status":"completed","tested":false}]}"#);
-        hooked::commit(&project, "a list");
-        hooked::start(&project, "s-1");
-        hooked::agent_ran(&project, &format!("sed -i s/false/true/ {list}"));
-        let held = hooked::reason(&hooked::stop(&project));
-        assert!(held.contains("[tested-needs-evidence]") && held.contains("`F1`") && held.contains(list), "{held}");
-        for _ in 0..2 {
-            assert_eq!(hooked::stop(&project)["decision"], Value::Null, "{list}: held once");
-        }
-        let posted = hooked::warnings(&project);
-        assert!(posted.len() == 1 && posted[0].contains("`F1`"), "{list}: {posted:?}");
-    }
 }
 
 #[test]
@@ -158,63 +115,6 @@ fn guards_are_listed_tested_and_explained() {
     let tested = project.run(&["guard", "test"]);
     assert_eq!(tested.code, 3);
     assert!(tested.stdout.contains("dead: example 2"), "{tested:?}");
-}
-
-#[test]
-fn a_list_keyed_by_id_or_by_description_is_edited_by_hand_once_a_run_is_recorded() {
-    for (list, feature) in [
-        (r#"{"features":{"F1":{"description":"log in","status":"completed","tested":false}}}"#, "F1"),
-        (r#"{"F1":{"status":"completed","tested":false}}"#, "F1"),
-        (r#"{"categories":{"ui":{"features":[{"id":"F1","status":"completed","tested":false}]}}}"#, "F1"),
-        (r#"[{"description":"Log in","status":"completed","passes":false}]"#, "log-in"),
-    ] {
-        let project = project();
-        fs::write(project.path().join(LIST), list).expect("writes");
-        let tried = || decision(&hook(&project, &["PreToolUse"], edit("false", "true")));
-        assert_eq!(tried(), "deny", "{list}");
-        let evidence = json!({"command": "npm test", "exit_code": 0, "output": "Tests:       4 passed, 4 total"});
-        let passed = json!({"feature": feature, "role": "tester", "outcome": "passed", "evidence": evidence});
-        let reported = project.run_with(&["report", "--json-input", "-"], &passed.to_string());
-        assert_eq!(reported.code, 0, "{list}: {reported:?}");
-        fs::write(project.path().join(LIST), list).expect("writes");
-        assert_eq!(tried(), Value::Null, "{list}");
-        // The name of one that was shown is no proof for another.
-        let other = json!({"tool_name": "Write", "tool_input": {"file_path": LIST, "content": r#"[{"id":"EVIL","name":"F1","description":"Log in","tested":true}]"#}});
-        assert_eq!(decision(&hook(&project, &["PreToolUse"], other)), "deny", "{list}");
-    }
-}
-
-#[test]
-fn a_list_at_the_root_is_the_list() {
-    for name in ["feature-list.json", "feature_list.json"] {
-        let project = Project::new();
-        fs::create_dir_all(project.path().join(".twining")).expect("makes a folder");
-        let list = r#"{"features":[{"id":"F1","status":"completed","tested":false}]}"#;
-        fs::write(project.path().join(name), list).expect("writes");
-        assert_eq!(project.json(&["next"])["say"], "test F1", "{name}");
-        let told = json!({"tool_name": "Edit", "tool_input": {"file_path": name, "old_string": "false", "new_string": "true"}});
-        assert_eq!(decision(&hook(&project, &["PreToolUse"], told.clone())), "deny", "{name}");
-        let evidence = json!({"command": "npm test", "exit_code": 0, "output": "Tests:       4 passed, 4 total"});
-        let passed = json!({"feature": "F1", "role": "tester", "outcome": "passed", "evidence": evidence});
-        assert_eq!(project.run_with(&["report", "--json-input", "-"], &passed.to_string()).code, 0, "{name}");
-        let after = fs::read_to_string(project.path().join(name)).expect("is there");
-        assert!(after.contains(r#""tested":true"#) && !project.path().join(".twining/features.json").exists(), "{name}: {after}");
-    }
-}
-
-#[test]
-fn a_features_json_at_the_root_may_be_anybody_s() {
-    let project = Project::new();
-    let features = r#"{"features":[{"id":"age","status":"pending","tested":false}]}"#;
-    fs::write(project.path().join("features.json"), features).expect("writes");
-    let edit = json!({"file_path": "features.json", "old_string": "false", "new_string": "true"});
-    assert_eq!(decision(&hook(&project, &["PreToolUse"], json!({"tool_name": "Edit", "tool_input": edit}))), Value::Null);
-    // One that speaks of no tests is not the workflow's either.
-    let flags = r#"{"darkMode":true}"#;
-    fs::write(project.path().join("features.json"), flags).expect("writes");
-    assert_eq!(project.json(&["next"])["say"], "initialize");
-    project.json(&["features", "add", "A", "--description", "a feature"]);
-    assert_eq!(fs::read_to_string(project.path().join("features.json")).expect("is there"), flags);
 }
 
 #[test]
@@ -303,27 +203,5 @@ fn a_call_that_says_too_little_is_let_through_and_explained_as_such() {
         let explained = project.run_with(&["guard", "explain", "--json"], &event.to_string());
         let explained: Value = serde_json::from_str(&explained.stdout).expect("answers");
         assert_eq!(explained["verdict"], "off", "{event}");
-    }
-}
-
-#[test]
-fn a_list_of_features_to_come_may_be_begun_by_hand() {
-    let own = ".twining/features.json";
-    let list = |more: &str| format!(r#"{{"features":[{{"id":"A","description":"a"{more}}}]}}"#);
-    let project = Project::new();
-    fs::create_dir_all(project.path().join(".twining")).expect("makes a folder");
-    let written = |text: &str| json!({"tool_name": "Write", "tool_input": {"file_path": own, "content": text}});
-    let piped = |text: &str| json!({"tool_name": "Bash", "tool_input": {"command": format!("cat > {own} <<'EOF'\n{text}\nEOF")}});
-    for more in ["", r#","status":"pending","tested":false"#] {
-        for event in [written(&list(more)), piped(&list(more))] {
-            assert_eq!(decision(&hook(&project, &["PreToolUse"], event.clone())), Value::Null, "{event}");
-        }
-    }
-    for more in [r#","status":"completed""#, r#","tested":true"#, r#","status":"blocked""#] {
-        for event in [written(&list(more)), piped(&list(more))] {
-            let ran = hook(&project, &["PreToolUse"], event.clone());
-            assert_eq!(decision(&ran), "deny", "{event}");
-            assert!(ran.stdout.contains("twining_features") || ran.stdout.contains("twining report"), "{}", ran.stdout);
-        }
     }
 }
