@@ -1,4 +1,4 @@
-//! The hook door and `twining guard`, as hosts and people use them.
+//! The hook's entry point and `twining guard`, as hosts and people use them.
 
 mod common;
 
@@ -36,29 +36,6 @@ fn edit(from: &str, to: &str) -> Value {
 }
 
 #[test]
-fn a_feature_is_not_called_tested_without_a_run() {
-    let project = project();
-    assert_eq!(decision(&hook(&project, &["PreToolUse"], edit("false", "true"))), "deny");
-    assert_eq!(decision(&hook(&project, &["pre-tool-use", "--agent", "codex"], edit("false", "true"))), "deny");
-    assert_eq!(decision(&hook(&project, &["PreToolUse"], edit("F1", "F2"))), Value::Null);
-    let shell = json!({"tool_name": "Bash", "tool_input": {"command": format!("sed -i s/false/true/ {LIST}")}});
-    assert_eq!(decision(&hook(&project, &["PreToolUse"], shell)), "deny");
-}
-
-#[test]
-fn a_feature_with_a_recorded_run_may_be_called_tested() {
-    let project = project();
-    let before = fs::read_to_string(project.path().join(LIST)).expect("is there");
-    assert_eq!(project.run(&["report", "F1", "--role", "coder", "--outcome", "completed"]).code, 0);
-    let evidence = json!({"command": "npm test", "exit_code": 0, "output": "Tests:       4 passed, 4 total"});
-    let passed = json!({"feature": "F1", "role": "tester", "outcome": "passed", "evidence": evidence});
-    assert_eq!(project.run_with(&["report", "--json-input", "-"], &passed.to_string()).code, 0);
-    // Somebody takes the word back; the run still stands.
-    fs::write(project.path().join(LIST), before).expect("writes");
-    assert_eq!(decision(&hook(&project, &["PreToolUse"], edit("false", "true"))), Value::Null);
-}
-
-#[test]
 fn a_link_to_a_protected_file_is_that_file() {
     let project = project();
     std::os::unix::fs::symlink(project.path().join(LIST), project.path().join("innocent.json")).expect("links");
@@ -67,28 +44,29 @@ fn a_link_to_a_protected_file_is_that_file() {
 }
 
 #[test]
-fn what_slipped_through_is_held_at_the_end_and_then_let_go() {
+fn an_event_that_cannot_be_read_stops_nobody_and_says_why() {
     let project = project();
-    assert_eq!(hook(&project, &["SessionStart"], json!({"source": "startup"})).code, 0);
-    fs::write(project.path().join(LIST), r#"{"features":[{"id":"F1","tested":true}]}"#).expect("writes");
-    let stop = |active: bool| hook(&project, &["Stop"], json!({"stop_hook_active": active}));
-    let held: Value = serde_json::from_str(&stop(false).stdout).expect("holds");
-    assert_eq!(held["decision"], "block");
-    assert!(held["reason"].as_str().expect("a reason").contains("git diff"), "{held}");
-    let let_go: Value = serde_json::from_str(&stop(true).stdout).expect("tells");
-    assert!(let_go.get("decision").is_none() && let_go["systemMessage"].is_string(), "{let_go}");
-    assert_eq!(project.json(&["status"])["unanswered_questions"], 1);
+    for event in ["PreToolUse", "Stop"] {
+        let broken = project.run_with(&["hook", event], "{not json");
+        assert_eq!((broken.code, broken.stdout.as_str()), (1, ""), "{event}: hosts go on after exit code 1");
+        assert!(broken.stderr.contains("no JSON"), "{broken:?}");
+    }
+    assert_eq!(project.run_with(&["hook", "AnEventOfTomorrow"], "").code, 0);
+    assert_eq!(project.run_with(&["hook", "--agent", "eliza", "Stop"], "{}").code, 2);
 }
 
 #[test]
-fn what_cannot_be_judged_before_a_tool_is_refused_and_holds_nobody_elsewhere() {
+fn a_person_may_have_refused_what_cannot_be_read() {
     let project = project();
-    let broken = project.run_with(&["hook", "PreToolUse"], "{not json");
-    assert_eq!((broken.code, broken.stdout.as_str()), (2, ""));
-    assert!(broken.stderr.contains("no JSON"), "{broken:?}");
-    assert_eq!(project.run_with(&["hook", "Stop"], "").code, 1);
-    assert_eq!(project.run_with(&["hook", "AnEventOfTomorrow"], "").code, 0);
-    assert_eq!(project.run_with(&["hook", "--agent", "eliza", "Stop"], "{}").code, 2);
+    let settings = project.path().join("../settings-of-nobody/twining");
+    fs::create_dir_all(&settings).expect("makes a folder");
+    for (action, answered) in [("block", "deny"), ("ask", "ask")] {
+        fs::write(settings.join("policy.yml"), format!("on_unreadable: {action}\n")).expect("writes");
+        assert_eq!(decision(&project.run_with(&["hook", "PreToolUse"], "{not json")), answered);
+        let unread = json!({"tool_name": "Bash", "tool_input": {"command": "jq . x > \"$OUT\""}});
+        assert_eq!(decision(&hook(&project, &["PreToolUse"], unread)), answered);
+        assert_eq!(project.run_with(&["hook", "Stop"], "{not json").code, 1, "nobody is held at the end");
+    }
 }
 
 #[test]
@@ -137,60 +115,6 @@ fn guards_are_listed_tested_and_explained() {
     let tested = project.run(&["guard", "test"]);
     assert_eq!(tested.code, 3);
     assert!(tested.stdout.contains("dead: example 2"), "{tested:?}");
-}
-
-#[test]
-fn a_list_keyed_by_id_or_by_description_is_edited_by_hand_once_a_run_is_recorded() {
-    for (list, feature) in [
-        (r#"{"features":{"F1":{"description":"log in","status":"completed","tested":false}}}"#, "F1"),
-        (r#"{"F1":{"status":"completed","tested":false}}"#, "F1"),
-        (r#"{"categories":{"ui":{"features":[{"id":"F1","status":"completed","tested":false}]}}}"#, "F1"),
-        (r#"[{"description":"Log in","status":"completed","passes":false}]"#, "log-in"),
-    ] {
-        let project = project();
-        fs::write(project.path().join(LIST), list).expect("writes");
-        let tried = || decision(&hook(&project, &["PreToolUse"], edit("false", "true")));
-        assert_eq!(tried(), "deny", "{list}");
-        let evidence = json!({"command": "npm test", "exit_code": 0, "output": "Tests:       4 passed, 4 total"});
-        let passed = json!({"feature": feature, "role": "tester", "outcome": "passed", "evidence": evidence});
-        let reported = project.run_with(&["report", "--json-input", "-"], &passed.to_string());
-        assert_eq!(reported.code, 0, "{list}: {reported:?}");
-        fs::write(project.path().join(LIST), list).expect("writes");
-        assert_eq!(tried(), Value::Null, "{list}");
-        // The name of one that was shown is no proof for another.
-        let other = json!({"tool_name": "Write", "tool_input": {"file_path": LIST, "content": r#"[{"id":"EVIL","name":"F1","description":"Log in","tested":true}]"#}});
-        assert_eq!(decision(&hook(&project, &["PreToolUse"], other)), "deny", "{list}");
-    }
-}
-
-#[test]
-fn a_list_at_the_root_is_the_list() {
-    for name in ["feature-list.json", "feature_list.json", "features.json"] {
-        let project = Project::new();
-        fs::create_dir_all(project.path().join(".twining")).expect("makes a folder");
-        let list = r#"{"features":[{"id":"F1","status":"completed","tested":false}]}"#;
-        fs::write(project.path().join(name), list).expect("writes");
-        assert_eq!(project.json(&["next"])["say"], "test F1", "{name}");
-        let told = json!({"tool_name": "Edit", "tool_input": {"file_path": name, "old_string": "false", "new_string": "true"}});
-        assert_eq!(decision(&hook(&project, &["PreToolUse"], told.clone())), "deny", "{name}");
-        let evidence = json!({"command": "npm test", "exit_code": 0, "output": "Tests:       4 passed, 4 total"});
-        let passed = json!({"feature": "F1", "role": "tester", "outcome": "passed", "evidence": evidence});
-        assert_eq!(project.run_with(&["report", "--json-input", "-"], &passed.to_string()).code, 0, "{name}");
-        let after = fs::read_to_string(project.path().join(name)).expect("is there");
-        assert!(after.contains(r#""tested":true"#) && !project.path().join(".twining/features.json").exists(), "{name}: {after}");
-        // By hand it is seen at the end, too.
-        fs::write(project.path().join(name), list).expect("writes");
-        hook(&project, &["SessionStart"], json!({"source": "startup"}));
-        fs::write(project.path().join(name), list.replace("F1", "F2").replace("false", "true")).expect("writes");
-        let held = hook(&project, &["Stop"], json!({"stop_hook_active": false}));
-        assert!(held.stdout.contains("tested-needs-evidence"), "{name}: {held:?}");
-    }
-    // A file of that name that speaks of no tests is somebody else's.
-    let project = Project::new();
-    fs::write(project.path().join("features.json"), r#"{"darkMode":true}"#).expect("writes");
-    assert_eq!(project.json(&["next"])["say"], "initialize");
-    project.json(&["features", "add", "A", "--description", "a feature"]);
-    assert_eq!(fs::read_to_string(project.path().join("features.json")).expect("is there"), r#"{"darkMode":true}"#);
 }
 
 #[test]
@@ -267,7 +191,7 @@ fn a_command_is_judged_in_the_folder_it_is_sent_to() {
 }
 
 #[test]
-fn what_a_hook_refuses_is_explained_as_refused() {
+fn a_call_that_says_too_little_is_let_through_and_explained_as_such() {
     let project = project();
     for event in [
         json!({}),
@@ -275,31 +199,9 @@ fn what_a_hook_refuses_is_explained_as_refused() {
         json!({"tool_name": "Bash", "tool_input": {}}),
         json!({"tool_input": {"command": "ls"}}),
     ] {
-        assert_eq!(hook(&project, &["PreToolUse"], event.clone()).code, 2, "{event}");
+        assert_eq!(decision(&hook(&project, &["PreToolUse"], event.clone())), Value::Null, "{event}");
         let explained = project.run_with(&["guard", "explain", "--json"], &event.to_string());
         let explained: Value = serde_json::from_str(&explained.stdout).expect("answers");
-        assert_eq!(explained["verdict"], "block", "{event}");
-    }
-}
-
-#[test]
-fn a_list_of_features_to_come_may_be_begun_by_hand() {
-    let own = ".twining/features.json";
-    let list = |more: &str| format!(r#"{{"features":[{{"id":"A","description":"a"{more}}}]}}"#);
-    let project = Project::new();
-    fs::create_dir_all(project.path().join(".twining")).expect("makes a folder");
-    let written = |text: &str| json!({"tool_name": "Write", "tool_input": {"file_path": own, "content": text}});
-    let piped = |text: &str| json!({"tool_name": "Bash", "tool_input": {"command": format!("cat > {own} <<'EOF'\n{text}\nEOF")}});
-    for more in ["", r#","status":"pending","tested":false"#] {
-        for event in [written(&list(more)), piped(&list(more))] {
-            assert_eq!(decision(&hook(&project, &["PreToolUse"], event.clone())), Value::Null, "{event}");
-        }
-    }
-    for more in [r#","status":"completed""#, r#","tested":true"#, r#","status":"blocked""#] {
-        for event in [written(&list(more)), piped(&list(more)), written("")] {
-            let ran = hook(&project, &["PreToolUse"], event.clone());
-            assert_eq!(decision(&ran), "deny", "{event}");
-            assert!(ran.stdout.contains("twining_features") || ran.stdout.contains("twining_report"), "{}", ran.stdout);
-        }
+        assert_eq!(explained["verdict"], "off", "{event}");
     }
 }

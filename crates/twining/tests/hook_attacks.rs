@@ -6,7 +6,7 @@ mod common;
 use std::fs;
 
 use common::hooked::{answer, hook};
-use common::{Project, Ran};
+use common::{Project, Ran, hooked};
 use serde_json::{Value, json};
 
 fn project() -> Project {
@@ -61,14 +61,18 @@ fn s11_a_repository_cannot_allow_what_its_user_forbids() {
 }
 
 #[test]
-fn s12_a_guard_that_a_pull_made_milder_is_told_at_the_end() {
-    let project = project();
-    let policy = project.path().join(".twining/policy.yml");
-    fs::write(&policy, "guards:\n  - {id: no-rm, tools: [Bash], when: {command: rm -rf}, say: never}\n").expect("writes");
+fn s12_a_guard_that_a_script_made_milder_is_told_and_holds_nobody() {
+    let project = hooked::project();
+    let policy = |more: &str| format!("guards:\n  - {{id: no-rm, tools: [Bash], when: {{command: rm -rf}}, say: never{more}}}\n");
+    hooked::write(&project, ".twining/policy.yml", &policy(""));
+    hooked::commit(&project, "a guard");
     brief(&project);
-    fs::write(&policy, "guards:\n  - {id: no-rm, tools: [Bash], when: {command: rm -rf}, say: never, action: warn}\n").expect("writes");
-    let held = answer(&hook(&project, "Stop", json!({"stop_hook_active": false})));
-    assert!(held["reason"].as_str().expect("holds").contains("no-rm"), "{held}");
+    hooked::write(&project, ".twining/policy.yml", &policy(", action: warn"));
+    hooked::agent_ran(&project, "true");
+    let told = hooked::notice(&hooked::stop(&project));
+    assert!(told.contains("`no-rm`") && told.contains(".twining/policy.yml"), "{told}");
+    assert!(hooked::warnings(&project).iter().any(|posted| posted.contains("`no-rm`")));
+    assert_eq!(hooked::stop(&project), Value::Null, "told once");
 }
 
 #[test]
@@ -142,7 +146,7 @@ fn s25_a_policy_of_patterns_and_a_thousand_guards_is_answered() {
 }
 
 #[test]
-fn a_call_of_any_size_or_depth_is_answered_or_refused() {
+fn a_call_of_any_size_or_depth_is_answered() {
     let project = project();
     for line in [
         "a".repeat(1 << 20),
@@ -153,36 +157,41 @@ fn a_call_of_any_size_or_depth_is_answered_or_refused() {
         "<<A ".repeat(20_000),
         "{a,b}".repeat(20_000),
     ] {
-        let ran = bash(&project, &line);
-        let refused = answer(&ran)["hookSpecificOutput"]["permissionDecision"] == "deny";
-        // What can be read and touches nothing may pass; what cannot is on_error's.
-        assert!(refused || ran.stdout.is_empty(), "{}…: {ran:?}", &line[..8]);
-        if line.len() > 128 * 1024 || line.starts_with('(') {
-            assert!(refused && ran.stdout.contains("on_error"), "{}…", &line[..8]);
-        }
+        assert_eq!(answer(&bash(&project, &line)), Value::Null, "{}…", &line[..8]);
     }
     let deep = format!("{{\"tool_name\":\"Write\",\"tool_input\":{}1{}}}", "{\"a\":".repeat(50_000), "}".repeat(50_000));
-    assert_eq!(project.run_with(&["hook", "PreToolUse"], &deep).code, 2, "JSON that no host sends");
-    let big = json!({"tool_name": "Write", "tool_input": {"file_path": "big", "content": "x".repeat(8 << 20)}});
-    assert_eq!(answer(&hook(&project, "PreToolUse", big)), Value::Null);
-    let nested = json!({"tool_name": "Write", "tool_input": {"file_path": "feature-list.json", "content": "[".repeat(100_000)}});
-    assert_eq!(answer(&hook(&project, "PreToolUse", nested))["hookSpecificOutput"]["permissionDecision"], "deny");
+    assert_eq!(project.run_with(&["hook", "PreToolUse"], &deep).code, 1, "JSON that no host sends");
+    for (path, content) in [("big", "x".repeat(8 << 20)), ("feature-list.json", "[".repeat(100_000))] {
+        let call = json!({"tool_name": "Write", "tool_input": {"file_path": path, "content": content}});
+        assert_eq!(answer(&hook(&project, "PreToolUse", call)), Value::Null, "{path}");
+    }
 }
 
 #[test]
-fn a_session_that_nothing_can_be_remembered_of_is_not_held_for_ever() {
+fn a_person_may_have_lines_refused_that_are_too_long_or_too_deep() {
+    let project = project();
+    let settings = project.path().join("../settings-of-nobody/twining");
+    fs::create_dir_all(&settings).expect("makes a folder");
+    fs::write(settings.join("policy.yml"), "on_unreadable: block\n").expect("writes");
+    for line in ["a ".repeat(1 << 20), "(".repeat(10_000)] {
+        assert_eq!(answer(&bash(&project, &line))["hookSpecificOutput"]["permissionDecision"], "deny", "{}…", &line[..8]);
+    }
+}
+
+#[test]
+fn a_session_that_nothing_can_be_remembered_of_is_told_and_not_held() {
     let project = project();
     fs::write(project.path().join(".twining/config.yml"), "workflow: {auto: true}\n").expect("writes");
     project.json(&["features", "add", "A", "--description", "a feature"]);
     fs::create_dir_all(project.path().join(".twining/local")).expect("makes a folder");
     // No note can be left where a file stands in the folder's place.
     fs::write(project.path().join(".twining/local/hooks"), "").expect("writes");
-    let stopped = answer(&hook(&project, "Stop", json!({"stop_hook_active": false})));
-    assert!(stopped.get("decision").is_none(), "{stopped}");
+    let told = hooked::notice(&hooked::stop(&project));
+    assert!(told.contains("code A"), "{told}");
 }
 
 #[test]
-fn notes_that_were_tampered_with_or_are_garbage_break_nothing() {
+fn notes_that_are_garbage_break_nothing() {
     let project = project();
     brief(&project);
     let notes = project.path().join(".twining/local/hooks");
@@ -190,17 +199,15 @@ fn notes_that_were_tampered_with_or_are_garbage_break_nothing() {
         fs::write(entry.path(), "{\"held\": 7").expect("writes");
     }
     assert_eq!(answer(&bash(&project, "ls")), Value::Null);
-    let asked = answer(&hook(&project, "Stop", json!({})));
-    assert!(asked["reason"].as_str().expect("a reason").contains("`.twining/local/hooks` was taken away or changed"), "{asked}");
-    assert_eq!(answer(&hook(&project, "Stop", json!({}))), Value::Null, "asked once");
-    assert_eq!(answer(&hook(&project, "PreCompact", json!({}))), Value::Null);
+    for event in ["Stop", "SubagentStop", "PreCompact"] {
+        assert_eq!(answer(&hook(&project, event, json!({}))), Value::Null, "{event}");
+    }
 }
 
 /// Somebody holds the index, and will not let go: hooks answer without it.
 #[test]
 fn hooks_answer_while_another_holds_the_index() {
-    use common::hooked::{LIST, answer, hook, project, read, write};
-    let project = project();
+    let project = hooked::project();
     let uses = || {
         let input = json!({"file_path": "lib/time.rs", "content": "use chrono::Utc;\n"});
         answer(&hook(&project, "PreToolUse", json!({"tool_name": "Write", "tool_input": input})))
@@ -219,12 +226,8 @@ fn hooks_answer_while_another_holds_the_index() {
     let listed = hook(&project, "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}));
     assert_eq!(answer(&listed), Value::Null);
     assert_eq!(uses()["hookSpecificOutput"]["permissionDecision"], "deny", "what was known to be ruled out still is");
-    let forged = read(&project, LIST).replacen("\"tested\":false", "\"tested\":true", 1);
-    write(&project, LIST, &forged);
-    for event in ["SubagentStop", "Stop"] {
-        let held = answer(&hook(&project, event, json!({})));
-        assert_eq!(held["decision"], "block", "{event}: {held}");
-    }
+    hooked::agent_ran(&project, &format!("sed -i 's/\"tested\":false/\"tested\":true/' {}", hooked::LIST));
+    assert!(hooked::reason(&hooked::stop(&project)).contains("[tested-needs-evidence]"));
     answer(&hook(&project, "PreCompact", json!({"trigger": "auto"})));
     drop(lock);
 }

@@ -5,22 +5,15 @@ mod common;
 
 use std::fs;
 
-use common::{Project, Ran};
+use common::hooked::{LIST, agent_ran, answer, commit, git, pre_commit, start, write};
+use common::{Project, Ran, hooked};
 use serde_json::{Value, json};
-
-const LIST: &str = ".claude/progress/feature-list.json";
 
 fn project() -> Project {
     let project = Project::new();
     fs::create_dir_all(project.path().join(".twining")).expect("makes a folder");
     fs::create_dir_all(project.path().join("src")).expect("makes a folder");
     project
-}
-
-fn write(project: &Project, path: &str, text: &str) {
-    let path = project.path().join(path);
-    fs::create_dir_all(path.parent().expect("a folder")).expect("makes a folder");
-    fs::write(path, text).expect("writes");
 }
 
 fn hook(project: &Project, event: &str, told: Value) -> Ran {
@@ -33,11 +26,6 @@ fn hook_of(project: &Project, words: &[&str], mut told: Value) -> Ran {
     }
     told["cwd"] = json!(project.path());
     project.run_with(words, &told.to_string())
-}
-
-fn answer(ran: &Ran) -> Value {
-    assert_eq!(ran.code, 0, "{ran:?}");
-    if ran.stdout.is_empty() { Value::Null } else { serde_json::from_str(&ran.stdout).expect("answers in JSON") }
 }
 
 fn context(ran: &Ran) -> String {
@@ -87,66 +75,58 @@ fn a_run_that_the_host_saw_is_evidence() {
     let run: Value = serde_json::from_str(runs.lines().next().expect("a line")).expect("JSON");
     assert_eq!(
         (run["source"].as_str(), run["exit_code"].as_i64(), run["tests"]["passed"].as_u64()),
-        (Some("captured"), Some(0), Some(3)),
+        (Some("seen"), Some(0), Some(3)),
         "{run}"
     );
-    assert!(run["tree"]["src/a.rs"]["hash"].is_string() && run["output"]["hash"].is_string(), "{run}");
+    assert!(run["tree"]["src/a.rs"]["hash"].is_string(), "{run}");
 }
 
 #[test]
-fn a_run_that_shows_nothing_is_no_evidence() {
-    for (command, printed, says) in [
-        ("cargo test", "test result: ok. 0 passed; 0 failed; 0 ignored; 9 filtered out", "ran no test"),
-        ("pytest -q", "", "ran no test"),
-        ("cargo test | tail -3", "test result: ok. 3 passed; 0 failed", "pipefail"),
-        ("npm test", "\n", "no test that ran"),
-        ("./gradlew test", "\n", "printed nothing"),
+fn a_run_of_no_tests_is_no_evidence_and_said_at_once() {
+    let project = project();
+    one_feature(&project);
+    let none = json!({"stdout": "test result: ok. 0 passed; 0 failed; 0 ignored; 9 filtered out"});
+    assert!(context(&ran_tests(&project, "cargo test", &none)).contains("ran no test"));
+    assert_eq!(decision(&mark_tested(&project)), "deny");
+}
+
+#[test]
+fn a_command_that_shows_no_counts_or_only_prints_them_is_no_evidence() {
+    let passed = "test result: ok. 3 passed; 0 failed";
+    for (command, printed) in [
+        ("pytest -q", ""),
+        ("npm test", "> x@1 test\n> echo ok\n\nok\n"),
+        ("make test", "done"),
+        ("./gradlew test", "BUILD SUCCESSFUL in 2s"),
+        ("cat log", passed),
+        ("echo 'test result: ok. 3 passed; 0 failed'", passed),
     ] {
         let project = project();
         one_feature(&project);
-        let ran = ran_tests(&project, command, &json!({"stdout": printed, "stderr": ""}));
-        assert!(context(&ran).contains(says), "{command}: {ran:?}");
-        assert_eq!(decision(&mark_tested(&project)), "deny", "{command}");
-    }
-    for command in ["echo 'test result: ok. 3 passed; 0 failed'", "cargo() { echo x; }; cargo test", "cat log"] {
-        let project = project();
-        one_feature(&project);
-        assert_eq!(answer(&ran_tests(&project, command, &json!({"stdout": "test result: ok. 3 passed; 0 failed"}))), Value::Null);
+        assert_eq!(answer(&ran_tests(&project, command, &json!({"stdout": printed, "stderr": ""}))), Value::Null, "{command}");
         assert_eq!(decision(&mark_tested(&project)), "deny", "{command}");
     }
 }
 
 #[test]
-fn a_run_in_another_folder_or_of_any_script_is_no_evidence() {
+fn a_run_in_another_project_is_no_evidence_and_said_at_once() {
     let ok = json!({"stdout": "test result: ok. 5 passed; 0 failed; 0 ignored"});
     let elsewhere = tempfile::tempdir().expect("a temporary directory");
     let there = elsewhere.path().display();
-    for (command, response, says) in [
-        (format!("cd {there} && cargo test"), ok.clone(), "outside the project"),
-        (format!("cargo test --manifest-path {there}/Cargo.toml"), ok.clone(), "outside the project"),
-        (format!("make -C {there} test"), ok.clone(), "outside the project"),
-        ("cd \"$THERE\" && cargo test".to_owned(), ok.clone(), "cannot be told"),
-        ("npm test".to_owned(), json!({"stdout": "> x@1 test\n> echo ok\n\nok\n"}), "no test that ran"),
-        ("make test".to_owned(), json!({"stdout": "done"}), "no test that ran"),
-    ] {
+    for command in
+        [format!("cd {there} && cargo test"), format!("cargo test --manifest-path {there}/Cargo.toml"), format!("make -C {there} test")]
+    {
         let project = project();
         one_feature(&project);
-        let told = context(&ran_tests(&project, &command, &response));
-        assert!(told.contains(says), "{command}: {told}");
+        let told = context(&ran_tests(&project, &command, &ok));
+        assert!(told.contains("outside the project"), "{command}: {told}");
         assert_eq!(decision(&mark_tested(&project)), "deny", "{command}");
     }
-    for (command, response) in [
-        (format!("cd {} && cargo test", project().path().display()), json!({"stdout": "nothing"})),
-        ("cd src && cargo test".to_owned(), ok.clone()),
-        ("make test".to_owned(), json!({"stdout": "===== 3 passed in 0.1s ====="})),
-        ("npm test".to_owned(), json!({"stdout": "Tests:       4 passed, 4 total"})),
-        ("./gradlew test".to_owned(), json!({"stdout": "BUILD SUCCESSFUL in 2s"})),
-    ] {
+    for command in ["cd src && cargo test", "cd \"$(git rev-parse --show-toplevel)\" && cargo test"] {
         let project = project();
         one_feature(&project);
-        ran_tests(&project, &command, &response);
-        let expected = if response["stdout"] == "nothing" { json!("deny") } else { Value::Null };
-        assert_eq!(decision(&mark_tested(&project)), expected, "{command}");
+        ran_tests(&project, command, &ok);
+        assert_eq!(decision(&mark_tested(&project)), Value::Null, "{command}");
     }
 }
 
@@ -178,86 +158,34 @@ fn a_reported_run_of_another_folder_is_no_evidence_either() {
 }
 
 #[test]
-fn our_own_list_is_reworded_by_hand_and_moved_by_reports() {
-    let project = project();
-    let list = r#"{"features":[{"id":"F1","description":"log in","status":"completed","tested":false},{"id":"F2","description":"old","status":"pending"}]}"#;
-    write(&project, ".twining/features.json", list);
-    let edit = |old: &str, new: &str| {
-        assert!(list.contains(old), "{old}");
-        let edit = json!({"file_path": ".twining/features.json", "old_string": old, "new_string": new});
-        hook(&project, "PreToolUse", json!({"tool_name": "Edit", "tool_input": edit}))
-    };
-    for (old, new) in [
-        ("log in", "log in with a passkey"),
-        (r#"{"id":"F2""#, r#"{"id":"F3","description":"new","status":"pending"},{"id":"F2""#),
-        (r#",{"id":"F2","description":"old","status":"pending"}"#, ""),
-    ] {
-        assert_eq!(decision(&edit(old, new)), Value::Null, "{old} -> {new}");
-    }
-    for (old, new, says) in [
-        ("\"pending\"", "\"completed\"", "twining_report"),
-        ("\"tested\":false", "\"tested\":true", "tested"),
-        (r#"{"id":"F1","description":"log in","status":"completed","tested":false},"#, "", "would be gone"),
-        (r#"{"id":"F2""#, r#"{"id":"F3","status":"completed"},{"id":"F2""#, "twining_report"),
-        ("]}", "]", "is no JSON"),
-    ] {
-        let ran = edit(old, new);
-        assert_eq!(decision(&ran), "deny", "{old} -> {new}");
-        assert!(ran.stdout.contains(says), "{}", ran.stdout);
-    }
-    for line in ["rm .twining/features.json", "sed -i s/old/new/ .twining/features.json", "echo x >> .twining/features.json"] {
-        let ran = hook(&project, "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": line}}));
-        assert_eq!(decision(&ran), "deny", "{line}");
+fn a_coder_that_did_nothing_is_held_once_and_the_worker_is_one() {
+    for kind in ["coding-agent", "twining-worker", "twining:twining-worker"] {
+        let project = project();
+        let agent = json!({"agent_id": "a1", "agent_type": kind});
+        let returns = |more: Value| {
+            let mut event = agent.clone();
+            event.as_object_mut().expect("fields").extend(more.as_object().expect("fields").clone());
+            answer(&hook(&project, "SubagentStop", event))["decision"].clone()
+        };
+        hook(&project, "SubagentStart", agent.clone());
+        assert_eq!(returns(json!({})), "block", "{kind}");
+        assert_eq!(returns(json!({})), Value::Null, "{kind}: once");
     }
 }
 
 #[test]
-fn a_coder_that_did_nothing_at_all_is_held_and_the_worker_is_one() {
-    for kind in ["coding-agent", "twining-worker", "twining:twining-worker"] {
+fn a_coder_that_wrote_a_file_or_a_record_may_go() {
+    for (tool, input) in
+        [("Write", json!({"file_path": "src/a.rs", "content": "x"})), ("mcp__twining__twining_post", json!({"summary": "x"}))]
+    {
         let project = project();
-        let agent = json!({"agent_id": "a1", "agent_type": kind});
+        let agent = json!({"agent_id": "a1", "agent_type": "twining-worker"});
         hook(&project, "SubagentStart", agent.clone());
-        let explained = || {
-            let mut event = agent.clone();
-            (event["hook_event_name"], event["session_id"], event["cwd"]) = (json!("SubagentStop"), json!("s-1"), json!(project.path()));
-            let ran = project.run_with(&["guard", "explain", "--json"], &event.to_string());
-            let judged: Value = serde_json::from_str(&ran.stdout).expect("answers in JSON");
-            judged["findings"]
-                .as_array()
-                .expect("findings")
-                .iter()
-                .find(|found| found["guard"] == "return-needs-changes")
-                .cloned()
-                .expect("is told of")
-        };
-        let before = explained();
-        assert_eq!(
-            (&before["verdict"], before["why"].as_str().is_some_and(|why| why.ends_with("changed no file"))),
-            (&json!("block"), true),
-            "{before}"
-        );
-        assert_eq!(answer(&hook(&project, "SubagentStop", agent.clone()))["decision"], "block", "{kind}");
-
-        let mut wrote = agent.clone();
-        (wrote["tool_name"], wrote["tool_input"]) = (json!("Write"), json!({"file_path": "src/a.rs", "content": "x"}));
-        write(&project, "src/a.rs", "x");
-        hook(&project, "PostToolUse", wrote);
-        let after = explained();
-        assert_eq!(
-            (&after["verdict"], after["why"].as_str().is_some_and(|why| why.contains("1 changes"))),
-            (&json!("off"), true),
-            "{after}"
-        );
-        assert_eq!(answer(&hook(&project, "SubagentStop", agent)), Value::Null, "{kind}");
+        let mut call = agent.clone();
+        (call["tool_name"], call["tool_input"]) = (json!(tool), input);
+        hook(&project, "PostToolUse", call);
+        assert_eq!(answer(&hook(&project, "SubagentStop", agent)), Value::Null, "{tool}");
     }
-    // One that was told to remember, and did.
-    let project = project();
-    let agent = json!({"agent_id": "a1", "agent_type": "twining-worker"});
-    hook(&project, "SubagentStart", agent.clone());
-    let mut posted = agent.clone();
-    (posted["tool_name"], posted["tool_input"]) = (json!("mcp__twining__twining_post"), json!({"summary": "x"}));
-    hook(&project, "PostToolUse", posted);
-    assert_eq!(answer(&hook(&project, "SubagentStop", agent)), Value::Null);
 }
 
 #[test]
@@ -403,66 +331,47 @@ fn without_auto_nobody_is_driven() {
 }
 
 #[test]
-fn a_policy_made_milder_behind_our_back_is_told_at_the_end_with_the_way_back() {
-    let project = project();
+fn a_policy_made_milder_by_a_script_is_told_at_the_end_and_at_the_commit() {
+    let project = hooked::project();
     write(&project, ".twining/policy.yml", "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n");
-    hook(&project, "SessionStart", json!({"source": "startup"}));
+    commit(&project, "a guard");
+    start(&project, "s-1");
     write(&project, ".twining/policy.yml", "guards: []\n");
-    let held = stop(&project, false);
-    assert!(
-        reason(&held).contains("`no-push` would no longer hold") && reason(&held).contains("git restore .twining/policy.yml"),
-        "{held}"
-    );
+    agent_ran(&project, "true");
     let task = hook(&project, "TaskCompleted", json!({"task_id": "1", "task_subject": "x"}));
-    assert_eq!(task.code, 2);
-    assert!(task.stderr.contains("no-push"), "{task:?}");
+    assert!(task.code == 0 && task.stdout.contains("`no-push`"), "{task:?}");
+    assert_eq!(hooked::stop(&project), Value::Null, "told once");
+    git(&project, &["add", "-A"]);
+    let told = pre_commit(&project);
+    assert!(told.code == 0 && told.stderr.contains("[policy-only-grows]") && told.stderr.contains("`no-push`"), "{told:?}");
 }
 
 #[test]
-fn a_policy_that_a_merge_broke_before_the_session_is_told_and_stops_all_but_its_mending() {
+fn a_policy_that_a_merge_broke_is_told_and_stops_nobody() {
     let project = project();
     let guard = "  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n";
     write(&project, ".twining/policy.yml", &format!("guards:\n<<<<<<< HEAD\n{guard}=======\n>>>>>>> theirs\n"));
     let begun = context(&hook(&project, "SessionStart", json!({"source": "startup"})));
     assert!(begun.contains(".twining/policy.yml:2:1: this cannot be read: git left both sides of a merge here"), "{begun}");
     let call = |tool: &str, input: Value| hook(&project, "PreToolUse", json!({"tool_name": tool, "tool_input": input}));
-    let stopped = call("Write", json!({"file_path": "src/a.rs", "content": "x"}));
-    assert_eq!(decision(&stopped), "deny");
-    assert!(
-        stopped.stdout.contains("[policy-is-read]") && stopped.stdout.contains("put line 2 of .twining/policy.yml right"),
-        "{stopped:?}"
-    );
-    assert_eq!(decision(&call("Bash", json!({"command": "git push"}))), "ask");
-    assert_eq!(decision(&call("Bash", json!({"command": "git status"}))), Value::Null);
-    assert_eq!(decision(&call("Read", json!({"file_path": "src/a.rs"}))), Value::Null);
+    assert_eq!(decision(&call("Write", json!({"file_path": "src/a.rs", "content": "x"}))), Value::Null, "work goes on");
+    assert_eq!(decision(&call("Bash", json!({"command": "git checkout --ours src/a.rs"}))), Value::Null);
+    assert_eq!(decision(&call("Write", json!({"file_path": ".twining/blackboard.jsonl", "content": "x"}))), "deny", "as built in");
 
     // Whoever asks is told the same.
     let status = project.json(&["status"]);
     assert_eq!((&status["unreadable"][0]["file"], &status["unreadable"][0]["line"]), (&json!("policy.yml"), &json!(2)), "{status}");
     assert!(status["summary"].as_str().is_some_and(|told| told.starts_with("Needs attention")), "{status}");
     let listed = project.json(&["guard", "list"]);
-    assert!(listed["guards"].as_array().expect("guards").iter().any(|guard| guard["id"] == "policy-is-read"), "{listed}");
+    let mistake = &listed["mistakes"][0];
+    assert_eq!((&mistake["file"], &mistake["line"]), (&json!(".twining/policy.yml"), &json!(2)), "{listed}");
     let doctor = project.run(&["doctor", "--json"]);
     assert!(doctor.code == 3 && doctor.stdout.contains(".twining/policy.yml:2:1"), "{doctor:?}");
 
     let mended = format!("guards:\n{guard}");
     assert_eq!(decision(&call("Write", json!({"file_path": ".twining/policy.yml", "content": mended}))), Value::Null);
     write(&project, ".twining/policy.yml", &mended);
-    assert_eq!(decision(&call("Write", json!({"file_path": "src/a.rs", "content": "x"}))), Value::Null);
     assert_eq!(decision(&call("Bash", json!({"command": "git push"}))), "deny");
-    assert_eq!(stop(&project, false), Value::Null);
-}
-
-#[test]
-fn what_a_person_was_asked_about_and_allowed_is_not_held_against_the_session() {
-    let project = project();
-    write(&project, ".twining/policy.yml", "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n");
-    hook(&project, "SessionStart", json!({"source": "startup"}));
-    let milder = json!({"tool_name": "Write", "tool_input": {"file_path": ".twining/policy.yml", "content": "guards: []\n"}});
-    assert_eq!(decision(&hook(&project, "PreToolUse", milder.clone())), "ask");
-    write(&project, ".twining/policy.yml", "guards: []\n");
-    hook(&project, "PostToolUse", milder);
-    assert_eq!(stop(&project, false), Value::Null);
 }
 
 #[test]
@@ -567,34 +476,6 @@ fn s19_a_status_edited_by_hand_lifts_no_guard() {
 }
 
 #[test]
-fn s19_a_decision_changed_by_hand_lifts_no_guard() {
-    let project = project();
-    let file = without_chrono(&project);
-    let uses = || {
-        let told = json!({"tool_name": "Write", "tool_input": {"file_path": "a.rs", "content": "use chrono::Utc;\n"}});
-        decision(&hook(&project, "PreToolUse", told))
-    };
-    hook(&project, "SessionStart", json!({"source": "startup"}));
-    assert_eq!(uses(), "deny");
-    let text = fs::read_to_string(project.path().join(&file)).expect("is there");
-    let mut decision: Value = serde_json::from_str(&text).expect("JSON");
-    let emptied = {
-        decision["constraints"] = json!([]);
-        decision.to_string()
-    };
-    let moved = text.replace("\"project\"", "\"docs/\"");
-    for by_hand in [Some(emptied), Some(moved), Some(text[..text.len() / 2].to_owned()), None] {
-        fs::remove_file(project.path().join(&file)).expect("goes");
-        if let Some(text) = &by_hand {
-            write(&project, &file, text);
-        }
-        assert_eq!(uses(), "deny", "{by_hand:?}");
-        assert_eq!(uses(), "deny", "nor the second time");
-        write(&project, &file, &text);
-    }
-}
-
-#[test]
 fn reviewed_knowledge_rules_out_too() {
     let project = project();
     let node = |id: &str, path: &str| format!("{id} [type=component level=architecture status=current description=d path=\"{path}\"];");
@@ -610,96 +491,14 @@ fn reviewed_knowledge_rules_out_too() {
     assert_eq!(decision(&hook(&project, "PreToolUse", told("src/ui/a.ts"))), Value::Null);
 }
 
-fn hook_with_cache(project: &Project, cache: &std::path::Path, event: &str, mut told: Value) -> String {
-    told["session_id"] = json!("s-1");
-    told["cwd"] = json!(project.path());
-    let mut command = project.command(&["hook", event]);
-    command.env("XDG_CACHE_HOME", cache).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
-    let mut child = command.spawn().expect("starts");
-    std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), told.to_string().as_bytes()).expect("takes it");
-    String::from_utf8(child.wait_with_output().expect("ends").stdout).expect("UTF-8")
-}
-
-fn no_push(project: &Project) -> Value {
-    write(project, ".twining/policy.yml", "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n");
-    json!({"tool_name": "Bash", "tool_input": {"command": "git push"}})
-}
-
 #[test]
-fn guards_that_come_with_a_clone_as_compiled_are_not_believed() {
+fn an_agent_cannot_write_the_user_s_settings() {
     let project = project();
-    let push = no_push(&project);
-    let forged = project.path().join("cache");
-    assert!(hook_with_cache(&project, &forged, "PreToolUse", push).contains("deny"));
-    assert!(!forged.exists(), "nothing is kept inside the project, and nothing there is read");
-}
-
-#[test]
-fn compiled_guards_that_somebody_changed_are_found_out_at_the_next_stop() {
-    let (project, cache) = (project(), tempfile::tempdir().expect("a temporary directory"));
-    let push = no_push(&project);
-    let run = |event: &str, told: Value| hook_with_cache(&project, cache.path(), event, told);
-    assert!(run("PreToolUse", push.clone()).contains("deny"));
-    let kept = cache.path().join("twining/local");
-    let file = fs::read_dir(&kept)
-        .expect("is kept")
-        .flatten()
-        .find(|file| file.file_name().to_string_lossy().starts_with("guards-"))
-        .expect("guards")
-        .path();
-    let mut bytes = fs::read(&file).expect("reads");
-    while let Some(at) = bytes.windows(4).position(|word| word == b"push") {
-        bytes[at + 3] = b'x';
-    }
-    fs::write(&file, bytes).expect("writes");
-    assert_eq!(run("PreToolUse", push.clone()), "", "whoever may write there may do this");
-    let held = run("Stop", json!({"stop_hook_active": false}));
-    assert!(held.contains("changed behind Twining's back"), "{held}");
-    assert!(run("PreToolUse", push).contains("deny"), "and it is mended");
-}
-
-#[test]
-fn an_agent_cannot_write_the_user_s_settings_or_what_is_kept_of_them() {
-    let project = project();
-    let cache = std::env::temp_dir().join("twining-test-cache/twining/local/guards-x.json");
-    let settings = project.path().join("../settings-of-nobody/twining/policy.yml");
-    for path in [cache, settings] {
+    for name in ["policy.yml", "allowed-by-person/0.json"] {
+        let path = project.path().join("../settings-of-nobody/twining").join(name);
         let told = json!({"tool_name": "Write", "tool_input": {"file_path": path, "content": "{}"}});
-        assert_eq!(decision(&hook(&project, "PreToolUse", told)), "deny", "{}", path.display());
+        assert_eq!(decision(&hook(&project, "PreToolUse", told)), "deny", "{name}");
     }
-}
-
-fn git(project: &Project, words: &[&str]) -> std::process::Output {
-    let mut git = std::process::Command::new("git");
-    git.current_dir(project.path()).args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]).args(words);
-    git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").output().expect("git runs")
-}
-
-#[test]
-fn a_commit_that_calls_a_feature_tested_without_a_run_is_refused() {
-    let project = project();
-    fs::remove_dir(project.path().join(".git")).expect("makes way");
-    assert!(git(&project, &["init", "-q"]).status.success());
-    one_feature(&project);
-    write(&project, ".twining/policy.yml", "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n");
-    git(&project, &["add", "-A"]);
-    let check = || project.run(&["hook", "--agent", "git", "pre-commit"]);
-    assert_eq!(check().code, 0, "as it is first recorded");
-    assert!(git(&project, &["commit", "-qm", "one"]).status.success());
-    // Written by a program that no hook saw.
-    let list = fs::read_to_string(project.path().join(LIST)).expect("is there").replace("\"tested\":false", "\"tested\":true");
-    write(&project, LIST, &list);
-    assert_eq!(check().code, 0, "nothing is staged");
-    git(&project, &["add", LIST]);
-    let refused = check();
-    assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.stderr.contains("F1 would become tested") && refused.stderr.contains("git restore --staged"), "{refused:?}");
-    // A run makes it right.
-    ran_tests(&project, "cargo test", &json!({"stdout": "test result: ok. 3 passed; 0 failed"}));
-    assert_eq!(check().code, 0);
-    write(&project, ".twining/policy.yml", "guards: []\n");
-    git(&project, &["add", ".twining/policy.yml"]);
-    assert!(check().stderr.contains("`no-push` would no longer hold"));
 }
 
 fn wired(project: &Project, path: &str, settings: &Value) {

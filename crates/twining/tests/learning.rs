@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::terminal::at_terminal;
-use common::{Project, Ran};
+use common::{Project, Ran, hooked};
 use serde_json::{Value, json};
 
 const POLICY: &str = "# ours\nguards:\n  - id: no-push   # people push\n    tools: [Bash]\n    when: {command: git push}\n    say: people push\n  - id: no-amend\n    tools: [Bash]\n    when: {command: git commit --amend}\n    action: ask\n    say: history stays\n";
@@ -161,10 +161,8 @@ fn a_person_lifts_a_guard_for_a_while_and_it_is_recorded() {
     let approvals = traces(&project, &["--type", "approval", "--guard", "no-push"]);
     assert_eq!(approvals.len(), 2, "that it was lifted, and that it was used: {approvals:?}");
     assert!(approvals.iter().all(|trace| trace["event"]["why"] == "hotfix"));
-    for keeper in ["protect-twining-state", "people-lift-guards"] {
-        let words = ["guard", "bypass", keeper, "--for", "10m", "--reason", "x"];
-        assert_eq!(at_terminal(&project, &words, keeper, None).code, 1);
-    }
+    let keeper = ["guard", "bypass", "people-lift-guards", "--for", "10m", "--reason", "x"];
+    assert_eq!(at_terminal(&project, &keeper, "people-lift-guards", None).code, 1, "the guard of this very command is never lifted");
     let never = ["guard", "bypass", "no-push", "--for", "2000h", "--reason", "x"];
     assert_eq!(at_terminal(&project, &never, "no-push", None).code, 2);
 
@@ -256,7 +254,8 @@ fn s18_an_agent_s_word_lifts_nothing() {
     for verb in ["bypass", "guard_promote", "twining_trust"] {
         assert!(!tools.contains(&format!("\"{verb}")) && !tools.contains(&format!("twining_{verb}")), "{verb}");
     }
-    for line in ["twining guard bypass no-push --for 1h --reason x", "script -qec 'twining trust checked' /dev/null"] {
+    for line in ["twining guard bypass no-push --for 1h --reason x", "cd src && twining trust checked", "bash -c 'twining guard promote x'"]
+    {
         assert_eq!(bash(&project, line), "deny", "{line}");
     }
     let forged = project.path().join("../settings-of-nobody/twining/allowed-by-person/0.json");
@@ -267,18 +266,21 @@ fn s18_an_agent_s_word_lifts_nothing() {
 
 #[test]
 fn a_lifted_guard_holds_nobody_at_the_end() {
-    let project = project();
-    let list = project.path().join(".claude/progress/feature-list.json");
-    fs::create_dir_all(list.parent().expect("a folder")).expect("makes");
-    fs::write(&list, r#"{"features":[{"id":"F1","tested":false}]}"#).expect("writes");
-    hook(&project, "SessionStart", json!({"source": "startup"}));
-    fs::write(&list, r#"{"features":[{"id":"F1","tested":true}]}"#).expect("writes");
-    assert!(hook(&project, "Stop", json!({"stop_hook_active": false})).stdout.contains("\"block\""));
-    let held = traces(&project, &["--guard", "tested-needs-evidence", "--blocked"]);
-    assert_eq!(held.len(), 1, "{held:?}");
-    let words = ["guard", "bypass", "tested-needs-evidence", "--for", "5m", "--reason", "imported list"];
-    assert_eq!(at_terminal(&project, &words, "tested-needs-evidence", None).code, 0);
-    assert_eq!(hook(&project, "Stop", json!({"stop_hook_active": false})).stdout, "");
+    for is_lifted in [false, true] {
+        let project = hooked::project();
+        hooked::start(&project, "s-1");
+        hooked::agent_ran(&project, &format!("sed -i s/false/true/ {}", hooked::LIST));
+        if is_lifted {
+            let words = ["guard", "bypass", "tested-needs-evidence", "--for", "5m", "--reason", "imported list"];
+            assert_eq!(at_terminal(&project, &words, "tested-needs-evidence", None).code, 0);
+        }
+        let decision = hooked::stop(&project)["decision"].clone();
+        assert_eq!(decision == "block", !is_lifted);
+        assert_eq!(traces(&project, &["--guard", "tested-needs-evidence", "--blocked"]).len(), usize::from(!is_lifted));
+        // That it was lifted, and that it was used.
+        let approvals = traces(&project, &["--guard", "tested-needs-evidence", "--type", "approval"]);
+        assert_eq!(approvals.len(), if is_lifted { 2 } else { 0 }, "{approvals:?}");
+    }
 }
 
 #[test]

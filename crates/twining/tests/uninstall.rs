@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use common::repository::{Repository, changed};
+use common::terminal::typed_at_terminal;
 use serde_json::{Value, json};
 
 const ALL: &str = "claude,codex,gemini,cursor,opencode";
@@ -267,42 +268,38 @@ fn stealth_is_refused_where_git_cannot_be_asked() {
 }
 
 #[test]
-fn purging_leaves_nothing_of_this_project_in_the_users_folders_and_all_of_another() {
-    let (shop, kept) = (Repository::new(), |shop: &Repository| {
-        let found = fs::read_dir(shop.path("home/.cache/twining/local")).into_iter().flatten().flatten();
-        let mut names: Vec<String> = found.map(|file| file.file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
-    });
+fn hooks_and_doctor_keep_nothing_in_the_user_s_folders() {
+    let shop = Repository::new();
     shop.twining_on_path();
-    let policy = "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n";
+    shop.told(&["init", "--agent", "claude"]);
+    shop.write(".twining/policy.yml", "guards:\n  - {id: no-push, tools: [Bash], when: {command: git push}, say: no}\n");
+    let event = json!({"session_id": "s", "cwd": shop.path("shop"), "tool_name": "Bash", "tool_input": {"command": "git push"}});
+    let ran = shop.run_with(&["hook", "PreToolUse"], &event.to_string());
+    assert!(ran.stdout.contains("[no-push]"), "{ran:?}");
+    shop.run(&["doctor"]);
+    let kept: Vec<_> = [".cache", ".config", ".local"].iter().filter(|name| shop.path("home").join(name).exists()).collect();
+    assert!(kept.is_empty(), "{kept:?}");
+}
+
+#[test]
+fn purging_takes_back_what_a_person_allowed_here_and_not_elsewhere() {
+    let shop = Repository::new();
+    let allowed = || -> Vec<Value> {
+        let files = fs::read_dir(shop.path("home/.config/twining/allowed-by-person")).into_iter().flatten().flatten();
+        files.map(|file| serde_json::from_slice(&fs::read(file.path()).expect("is there")).expect("JSON")).collect()
+    };
     let other = shop.path("other");
     fs::create_dir_all(other.join(".git")).expect("makes a folder");
-    let call = |dir: &std::path::Path| {
-        let told = serde_json::json!({"session_id": "s", "cwd": dir, "tool_name": "Bash", "tool_input": {"command": "git push"}});
-        let mut command = shop.host_in(dir, &["hook", "PreToolUse"]);
-        let mut child = command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).spawn().expect("starts");
-        std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), told.to_string().as_bytes()).expect("takes it");
-        child.wait().expect("ends");
-    };
-    for dir in [other.clone(), shop.path("shop")] {
-        shop.run_in(&dir, &["init", "--agent", "claude"]);
-        fs::write(dir.join(".twining/policy.yml"), policy).expect("writes");
-        shop.run_in(&dir, &["post", "finding", "x"]);
-        call(&dir);
-        if dir == other {
-            assert!(!kept(&shop).is_empty(), "something is kept");
-        }
-        let known = kept(&shop);
-        shop.run_in(&dir, &["doctor"]);
-        assert_eq!(kept(&shop), known, "what doctor tries in a throwaway is not kept");
+    for dir in [&other, &shop.path("shop")] {
+        assert_eq!(shop.run_in(dir, &["init", "--agent", "none"]).code, 0);
+        let words = ["guard", "bypass", "hooks-stay-wired", "--for", "5m", "--reason", "moving hooks"];
+        let given = typed_at_terminal(shop.command_in(dir, &words), "hooks-stay-wired");
+        assert_eq!(given.code, 0, "{given:?}");
     }
-    let both = kept(&shop).len();
+    assert_eq!(allowed().len(), 2);
     shop.told(&["uninstall", "--purge", "--yes"]);
-    let left = kept(&shop);
-    assert!(!left.is_empty() && left.len() * 2 == both, "{left:?} of {both}");
-    call(&other);
-    assert_eq!(kept(&shop), left, "they are the other's");
+    let left = allowed();
+    assert!(left.len() == 1 && left[0]["project"].as_str().is_some_and(|project| project.ends_with("/other")), "{left:?}");
 }
 
 #[test]

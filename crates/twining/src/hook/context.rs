@@ -111,12 +111,11 @@ impl HookContext {
         notes
     }
 
-    /// Remembers it. A note that cannot be left makes a later check weaker, never
-    /// this answer wrong.
-    pub fn keep_notes(&self, notes: &SessionNotes) {
-        if self.has_memory() {
-            let _ = serde_json::to_vec(notes).map(|bytes| self.project.engine.store().leave_note(&self.event.session, &bytes));
-        }
+    /// Remembers it, and tells whether that went well. A note that cannot be left makes a
+    /// later check weaker, never this answer wrong.
+    pub fn keep_notes(&self, notes: &SessionNotes) -> bool {
+        let store = self.project.engine.store();
+        self.has_memory() && serde_json::to_vec(notes).is_ok_and(|bytes| store.leave_note(&self.event.session, &bytes).is_ok())
     }
 
     /// Posts to the board, for whoever looks at it next.

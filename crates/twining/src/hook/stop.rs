@@ -44,8 +44,11 @@ pub fn reply(context: &HookContext) -> Reply {
         None if context.event.event.kind == EventKind::Stop => auto_loop::at_stop(context, &mut notes),
         None => Reply::Silence,
     };
-    context.keep_notes(&notes);
-    reply
+    match (reply, context.keep_notes(&notes)) {
+        // Whoever is not remembered to have been held would be held for ever.
+        (Reply::Hold(reason), false) => Reply::Notice(reason),
+        (reply, _) => reply,
+    }
 }
 
 /// What the working tree shows against HEAD and the merge base with upstream.

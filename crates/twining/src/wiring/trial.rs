@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use twining_guard::policy::Example;
+use twining_guard::policy::{Example, PROJECT_FILE};
 
 use super::settings::read_small;
 use crate::desk::Project;
@@ -14,6 +14,7 @@ use crate::{installed, running};
 /// A project to try hooks in: the same policy, and nothing else.
 pub(super) struct Throwaway {
     dir: PathBuf,
+    policy: Option<String>,
 }
 
 impl Throwaway {
@@ -21,13 +22,10 @@ impl Throwaway {
         let id = project.engine.store().ids().next();
         let dir = std::env::temp_dir().join(format!("twining-wiring-{}-{id}", std::process::id()));
         fs::create_dir(&dir)?;
-        let place = Self { dir };
+        let policy = read_small(&project.located.place.project.join(PROJECT_FILE));
+        let place = Self { dir, policy };
         for folder in [".git", ".twining"] {
             fs::create_dir(place.dir.join(folder))?;
-        }
-        let policy = project.located.place.project.join(".twining/policy.yml");
-        if let Some(text) = read_small(&policy) {
-            fs::write(place.dir.join(".twining/policy.yml"), text)?;
         }
         Ok(place)
     }
@@ -36,8 +34,12 @@ impl Throwaway {
         self.dir.display().to_string()
     }
 
-    /// Puts the file of an example where it must be, and nothing where none is.
+    /// Puts the policy back that an example before may have written over, then the file of
+    /// this one where it must be, and nothing where none is.
     pub(super) fn prepared(&self, example: &Example) -> Result<(), String> {
+        if let Some(policy) = &self.policy {
+            fs::write(self.dir.join(PROJECT_FILE), policy).map_err(|error| error.to_string())?;
+        }
         let Some(path) = example.path() else { return Ok(()) };
         // An example may name any path; only one inside is ours to write.
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();

@@ -76,6 +76,47 @@ pub fn stop(project: &Project) -> Value {
     stop_in(project, "s-1")
 }
 
+/// Runs a command line in the project; it must end well.
+pub fn sh(project: &Project, line: &str) {
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-ec", line]).current_dir(project.path()).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    for who in ["AUTHOR", "COMMITTER"] {
+        shell.env(format!("GIT_{who}_NAME"), "t").env(format!("GIT_{who}_EMAIL"), "t@example.com");
+    }
+    let ran = shell.output().expect("a shell");
+    assert!(ran.status.success(), "{line}: {ran:?}");
+}
+
+/// Runs what the agent's shell ran, and tells the hook afterwards that a script did it: what
+/// the guards would have said to the line is left out.
+pub fn agent_ran_in(project: &Project, session: &str, line: &str) {
+    sh(project, line);
+    let call = json!({"tool_name": "Bash", "tool_input": {"command": "sh ../script.sh"}, "tool_response": {"stdout": ""}});
+    assert_eq!(hook_in(project, session, "PostToolUse", call).code, 0);
+}
+
+pub fn agent_ran(project: &Project, line: &str) {
+    agent_ran_in(project, "s-1", line);
+}
+
+/// What the commit check says to what is staged.
+pub fn pre_commit(project: &Project) -> Ran {
+    project.run(&["hook", "--agent", "git", "pre-commit"])
+}
+
+/// What a hook told without holding anybody.
+pub fn notice(answer: &Value) -> String {
+    assert_eq!(answer["decision"], Value::Null, "{answer}");
+    answer["systemMessage"].as_str().unwrap_or_default().to_owned()
+}
+
+/// The summaries of warnings on the board.
+pub fn warnings(project: &Project) -> Vec<String> {
+    let board = read(project, ".twining/blackboard.jsonl");
+    let entries = board.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    entries.filter(|entry| entry["entry_type"] == "warning").map(|entry| entry["summary"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
 pub fn reason(answer: &Value) -> String {
     assert_eq!(answer["decision"], "block", "{answer}");
     answer["reason"].as_str().expect("a reason").to_owned()

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
@@ -59,8 +59,6 @@ impl Terminal {
 
 /// Runs at a terminal of its own, with these lines typed.
 pub fn at_terminal(project: &Project, words: &[&str], typed: &str, host: Option<&str>) -> Ran {
-    let mut terminal = Terminal::open();
-    let end = || Stdio::from(other_end(&terminal.name));
     let mut command = project.command(words);
     for marker in MARKERS {
         command.env_remove(marker);
@@ -68,6 +66,13 @@ pub fn at_terminal(project: &Project, words: &[&str], typed: &str, host: Option<
     if let Some(host) = host {
         command.env(host, "1");
     }
+    typed_at_terminal(command, typed)
+}
+
+/// Runs a command at a terminal, where somebody types this.
+pub fn typed_at_terminal(mut command: Command, typed: &str) -> Ran {
+    let mut terminal = Terminal::open();
+    let end = || Stdio::from(other_end(&terminal.name));
     let mut child = command.stdin(end()).stderr(end()).stdout(Stdio::piped()).spawn().expect("starts");
     terminal.types(typed);
     let mut stdout = String::new();

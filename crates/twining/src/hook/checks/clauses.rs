@@ -28,17 +28,34 @@ pub fn check(comparison: &Comparison<'_>) -> Vec<Notice> {
     comparison.prefetch(&judged);
     let mut notices = Vec::new();
     for (path, after) in &suspects {
-        let mut before = comparison.versions_before(path);
-        if before.is_empty() {
-            // A file that is renamed or cut in two brings nothing in.
-            let others = judged.iter().filter(|other| *other != path).flat_map(|other| comparison.versions_before(other));
-            before.extend(others.filter(|other| contains_half(other, after)));
+        let new_since = |sides: &[String]| {
+            let before = versions(comparison, sides, &judged, path, after);
+            guards.new_uses(path, &before.iter().map(String::as_str).collect::<Vec<_>>(), after)
+        };
+        let new = new_since(&comparison.before);
+        notices.extend(new.iter().map(|used| notice(comparison, path, used)));
+        // What this turn committed is told while upstream is without it.
+        if let [_, base @ ..] = &comparison.before[..]
+            && comparison.stage == Stage::TurnEnd
+            && !base.is_empty()
+            && (comparison.is_of_turn)(path)
+        {
+            let committed = new_since(base).into_iter().filter(|used| !new.contains(used));
+            notices.extend(committed.map(|used| Notice { weight: Weight::Tell, ..notice(comparison, path, &used) }));
         }
-        let before: Vec<&str> = before.iter().map(String::as_str).collect();
-        notices.extend(guards.new_uses(path, &before, after).iter().map(|used| notice(comparison, path, used)));
     }
     notices.truncate(MAX_NAMED);
     notices
+}
+
+/// A file as it was; where it is new, the files it was renamed or cut out of.
+fn versions(comparison: &Comparison<'_>, sides: &[String], judged: &[String], path: &str, after: &str) -> Vec<String> {
+    let before = comparison.versions_on(sides, path);
+    if !before.is_empty() {
+        return before;
+    }
+    let others = judged.iter().filter(|other| *other != path).flat_map(|other| comparison.versions_on(sides, other));
+    others.filter(|other| contains_half(other, after)).collect()
 }
 
 fn notice(comparison: &Comparison<'_>, path: &str, used: &ForbiddenUse) -> Notice {

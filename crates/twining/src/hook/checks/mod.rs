@@ -102,7 +102,12 @@ impl<'a> Comparison<'a> {
 
     /// The versions of a file before, those that there are.
     pub fn versions_before(&self, path: &str) -> Vec<String> {
-        self.before.iter().filter_map(|side| self.stored_text(&self.name_of(side, path))).collect()
+        self.versions_on(&self.before, path)
+    }
+
+    /// The versions of a file on some of these sides.
+    pub fn versions_on(&self, sides: &[String], path: &str) -> Vec<String> {
+        sides.iter().filter_map(|side| self.stored_text(&self.name_of(side, path))).collect()
     }
 
     /// The file as it is now: in the working tree, or staged.

@@ -6,6 +6,8 @@ use super::{Comparison, Notice, Weight};
 
 /// The rule that these notices are about.
 const RULE: &str = "records";
+/// Files that a person merges: nothing joins both sides of them.
+const BY_HAND: [&str; 2] = ["policy.yml", "config.yml"];
 /// Differences that are named one by one.
 const MAX_NAMED: usize = 5;
 
@@ -47,12 +49,12 @@ fn notices(differences: &[Difference], weight: impl Fn(&Change) -> Weight) -> Ve
     for difference in differences.iter().take(MAX_NAMED) {
         let path = format!(".twining/{}", difference.path);
         let instead = match difference.change {
-            Change::ConflictMarkers => {
-                format!("finish the merge: `twining merge-driver` unites both sides when git runs it; `git checkout -m {path}` starts over")
-            }
+            Change::ConflictMarkers if BY_HAND.contains(&difference.path.as_str()) => format!("keep one side in it, then `git add {path}`"),
+            Change::ConflictMarkers => format!("`twining doctor --fix` joins both sides, then `git add {path}`"),
             _ => format!("`git diff HEAD -- {path}` shows it, `git restore {path}` brings it back"),
         };
-        let text = format!("{difference}. If you did not mean it: {instead}.");
+        let lead = if difference.change == Change::ConflictMarkers { "Do instead" } else { "If you did not mean it" };
+        let text = format!("{difference}. {lead}: {instead}.");
         notices.push(Notice { rule: RULE.to_owned(), path: Some(path), weight: weight(&difference.change), text });
     }
     if differences.len() > MAX_NAMED {
