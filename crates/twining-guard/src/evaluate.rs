@@ -4,8 +4,9 @@ use crate::checks::{claims, feature_list, forbidden_use, person_commands, policy
 use crate::effects::Effects;
 use crate::event::{Event, ToolAction};
 use crate::facts::Facts;
+use crate::paths::PathGlobs;
 use crate::policy::rule::{Answer, CheckKind, Guard};
-use crate::policy::{Guards, Standing};
+use crate::policy::{Guards, Layer, Source, Standing};
 use crate::verdict::{Evaluation, Finding, Level, Verify};
 
 /// The name under which what cannot be read is answered for.
@@ -62,17 +63,14 @@ impl Guards {
     /// What the person's own policy says about a call that cannot be read.
     fn unreadable(&self, effects: &Effects) -> Option<Finding> {
         let first = effects.unread.first().filter(|_| self.on_unreadable > Level::Off)?;
-        Some(Finding {
-            guard: UNREADABLE.to_owned(),
-            source: "user".to_owned(),
-            verdict: self.on_unreadable,
-            file: None,
-            effect: format!("part of this call cannot be read: {first}"),
-            why: "the person's policy says `on_unreadable`".to_owned(),
-            instead: "name the files on the command line, or make the change with an edit tool".to_owned(),
+        let guard = Guard {
+            say: "the person's policy says `on_unreadable`".to_owned(),
+            next_step: "name the files on the command line, or make the change with an edit tool".to_owned(),
             otherwise: "a person runs it themselves".to_owned(),
-            verify: None,
-        })
+            source: Source { layer: Layer::User, ..Source::DEFAULT },
+            ..Guard::new(UNREADABLE, CheckKind::Declared, self.on_unreadable, PathGlobs::default())
+        };
+        Some(finding(&guard, Answer::of_call(guard.action, format!("part of this call cannot be read: {first}"))))
     }
 }
 

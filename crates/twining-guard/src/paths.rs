@@ -109,7 +109,7 @@ impl PathGlobs {
         // What lies outside the project is named by absolute globs alone.
         let outside = lower.starts_with('/');
         let plain = |glob: &&String| glob.starts_with('/') == outside && (self.compiled.is_none() || !glob.contains(['[', '{']));
-        !is_too_deep(&lower) && self.globs.iter().filter(plain).any(|glob| glob_matches(&lower, glob))
+        lower.matches('/').count() <= MAX_PARTS && self.globs.iter().filter(plain).any(|glob| glob_matches(&lower, glob))
             || (!outside && self.compiled.as_ref().is_some_and(|set| set.is_match(&*lower)))
     }
 
@@ -133,10 +133,6 @@ impl PathGlobs {
 fn lowercase(path: &str) -> Cow<'_, str> {
     let is_lowercase = path.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
     if is_lowercase { Cow::Borrowed(path) } else { Cow::Owned(path.to_lowercase()) }
-}
-
-fn is_too_deep(path: &str) -> bool {
-    path.len() > MAX_PARTS && path.bytes().filter(|byte| *byte == b'/').count() > MAX_PARTS
 }
 
 /// The first part of a path, and what comes after it.

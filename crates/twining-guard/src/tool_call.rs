@@ -135,35 +135,30 @@ fn patch(input: &Value) -> String {
 
 /// A command line, or the patch that some hosts hand on as one.
 fn shell(input: &Value, line: String) -> ToolAction {
-    match words(input).as_deref() {
+    match given(input).and_then(words).as_deref() {
         Some([program, patch]) if matches!(program.as_str(), "apply_patch" | "applypatch") => ToolAction::Patch(patch.clone()),
         _ => ToolAction::Shell(line),
     }
 }
 
-/// What a tool is told to run, where it is a list of words.
-fn words(input: &Value) -> Option<Vec<String>> {
-    let nested = input.get("action").and_then(|action| action.get("command"));
-    let list = |value: &Value| Some(value.as_array()?.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>());
-    ["command", "cmd", "argv"].iter().find_map(|key| input.get(*key)).or(nested).and_then(list)
+/// What a tool is told to run.
+fn given(input: &Value) -> Option<&Value> {
+    ["command", "cmd", "argv"].iter().find_map(|key| input.get(*key)).or_else(|| input.get("action")?.get("command"))
+}
+
+fn words(value: &Value) -> Option<Vec<String>> {
+    Some(value.as_array()?.iter().filter_map(Value::as_str).map(str::to_owned).collect())
 }
 
 /// A command as text or as a list of words, of which `bash -lc LINE` is the line.
 fn command(input: &Value) -> String {
     let quoted = |words: &[String]| words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect::<Vec<_>>().join(" ");
-    if let Some(words) = words(input) {
-        return match words.as_slice() {
-            [shell, flag, line] if shell.ends_with("sh") && flag.starts_with('-') => line.clone(),
-            words => quoted(words),
-        };
-    }
-    let nested = input.get("action").and_then(|action| action.get("command"));
-    let given = ["command", "cmd"].iter().find_map(|key| input.get(*key)).or(nested).and_then(Value::as_str);
-    let args: Vec<String> =
-        input.get("args").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
-    match given {
-        Some(line) if args.is_empty() => line.to_owned(),
-        Some(program) => format!("{program} {}", quoted(&args)),
-        None => String::new(),
+    let args = input.get("args").and_then(words).unwrap_or_default();
+    match (given(input).and_then(words).as_deref(), given(input).and_then(Value::as_str)) {
+        (Some([shell, flag, line]), _) if shell.ends_with("sh") && flag.starts_with('-') => line.clone(),
+        (Some(words), _) => quoted(words),
+        (None, Some(line)) if args.is_empty() => line.to_owned(),
+        (None, Some(program)) => format!("{program} {}", quoted(&args)),
+        (None, None) => String::new(),
     }
 }

@@ -98,7 +98,8 @@ impl Finding {
         let used = [&effect, &instead, &otherwise].iter().map(|part| part.split_whitespace().count()).sum::<usize>();
         // The reason gives way: what happened and what to do now are worth more.
         let why = part("Why", &first_words(&self.why, MAX_WORDS.saturating_sub(SUFFIX_WORDS + used + 1)));
-        one_line(&format!("{effect}{why}{instead}{otherwise}"))
+        // One line: no record's text can write the next one.
+        text::visible(&format!("{effect}{why}{instead}{otherwise}").replace(['\n', '\r'], " "))
     }
 }
 
@@ -111,11 +112,6 @@ fn first_words(said: &str, most: usize) -> String {
         Some(first) if !first.is_empty() => format!("{} …", first.join(" ")),
         _ => String::new(),
     }
-}
-
-/// One line: no record's text can write the next one.
-fn one_line(said: &str) -> String {
-    text::visible(&said.replace(['\n', '\r'], " "))
 }
 
 /// What all guards answer.

@@ -9,12 +9,13 @@ use crate::entry::{Origin, Trust};
 use crate::limits::Refused;
 
 /// What a trace is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TraceType {
     /// A person put something right.
     Correction,
     /// A rule was broken, or would have been: then it is `blocked`.
+    #[default]
     Violation,
     /// Something was chosen.
     Decision,

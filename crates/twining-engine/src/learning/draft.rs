@@ -117,7 +117,7 @@ impl TraceDraft {
 const LOOKED_THROUGH: usize = 8 * 1024;
 
 /// What a hook saw.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Seen<'a> {
     /// What it is.
     pub kind: TraceType,

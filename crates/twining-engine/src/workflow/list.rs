@@ -128,7 +128,7 @@ impl FeatureList {
             (Some(at), _) if spans::kind(bare, at) == Kind::Array => spans::push_element(bare, at, &json!(fields)),
             (Some(at), _) => spans::set_member(bare, at, id, &json!(fields)),
             (None, Ok(root)) => spans::set_member(bare, &root, "features", &json!([fields])),
-            (None, Err(_)) => pretty(&json!({ "features": [fields] })),
+            (None, Err(_)) => format!("{:#}\n", json!({ "features": [fields] })),
         };
         format!("{}{text}", &self.text[..skipped])
     }
@@ -136,12 +136,6 @@ impl FeatureList {
     fn bare(&self) -> &str {
         self.text.trim_start_matches('\u{FEFF}')
     }
-}
-
-fn pretty(value: &Value) -> String {
-    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
-    text.push('\n');
-    text
 }
 
 /// The object that begins at `start`: edits inside it move its end.

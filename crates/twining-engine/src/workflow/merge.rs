@@ -151,10 +151,7 @@ fn lesser(path: &[&str], _: Option<&Node>, one: &Node, other: &Node) -> Option<N
             pick(left == Status::Blocked || (right != Status::Blocked && left <= right))
         }
         ["retries" | "retry_count" | "retry"] => {
-            let [left, right] = [one, other].map(|node| match node {
-                Node::Leaf(raw) => raw.parse::<u64>().ok(),
-                _ => None,
-            });
+            let [left, right] = [one, other].map(|node| node.to_compact().parse::<u64>().ok());
             pick(left? >= right?)
         }
         ["verified_by", "source"] => {
@@ -237,9 +234,6 @@ fn print(node: &Node, like: &[u8]) -> String {
     if !like.trim().contains('\n') {
         return format!("{}\n", node.to_compact());
     }
-    let indent = like.lines().skip(1).find_map(|line| {
-        let spaces = line.len() - line.trim_start_matches(' ').len();
-        (spaces > 0).then_some(spaces)
-    });
+    let indent = like.lines().skip(1).map(|line| line.len() - line.trim_start_matches(' ').len()).find(|spaces| *spaces > 0);
     format!("{}\n", node.to_pretty(indent.unwrap_or(2).min(8)))
 }

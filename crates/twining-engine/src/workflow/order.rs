@@ -1,6 +1,6 @@
 //! What waits for what: dependencies, and the circles nobody gets out of.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::words;
 use crate::workflow::feature::Feature;
@@ -20,44 +20,37 @@ pub(crate) fn cycle_problems(features: &[Feature]) -> impl Iterator<Item = Strin
     })
 }
 
-/// Every circle of dependencies, each from its first feature in the list.
+/// Circles of dependencies, each from the feature by which it is entered.
 pub(crate) fn cycles(features: &[Feature]) -> Vec<Vec<String>> {
-    let index: HashMap<&str, usize> = features.iter().enumerate().map(|(i, feature)| (feature.id.as_str(), i)).collect();
-    let needs: Vec<Vec<usize>> =
-        features.iter().map(|feature| feature.depends_on.iter().filter_map(|id| index.get(id.as_str()).copied()).collect()).collect();
-    // Take away whoever needs nobody that is left; what stays is in a circle or behind one.
-    let mut needed_by: Vec<Vec<usize>> = vec![Vec::new(); features.len()];
-    let mut open: Vec<usize> = vec![0; features.len()];
-    for (i, wanted) in needs.iter().enumerate() {
-        for &other in wanted {
-            needed_by[other].push(i);
-            open[i] += 1;
-        }
+    #[derive(Clone, Copy, PartialEq)]
+    enum Visit {
+        New,
+        OnPath,
+        Done,
     }
-    let mut free: Vec<usize> = (0..features.len()).filter(|&i| open[i] == 0).collect();
-    while let Some(done) = free.pop() {
-        for &i in &needed_by[done] {
-            open[i] -= 1;
-            if open[i] == 0 {
-                free.push(i);
+    let index: HashMap<&str, usize> = features.iter().enumerate().map(|(at, feature)| (feature.id.as_str(), at)).collect();
+    let needs = |at: usize| features[at].depends_on.iter().filter_map(|id| index.get(id.as_str()).copied());
+    let (mut visits, mut in_circle, mut cycles) = (vec![Visit::New; features.len()], vec![false; features.len()], Vec::new());
+    for start in 0..features.len() {
+        let mut path = if visits[start] == Visit::New { vec![(start, needs(start))] } else { Vec::new() };
+        while let Some((at, rest)) = path.last_mut() {
+            visits[*at] = Visit::OnPath;
+            match rest.next().map(|next| (next, visits[next])) {
+                None => {
+                    visits[*at] = Visit::Done;
+                    path.pop();
+                }
+                Some((next, Visit::New)) => path.push((next, needs(next))),
+                // One circle of those that share a feature is enough to tell.
+                Some((next, Visit::OnPath)) if !in_circle[next] => {
+                    let circle: Vec<usize> = path.iter().map(|(at, _)| *at).skip_while(|at| *at != next).collect();
+                    if !circle.iter().any(|at| in_circle[*at]) {
+                        cycles.push(circle.iter().map(|at| features[*at].id.clone()).collect());
+                    }
+                    circle.into_iter().for_each(|at| in_circle[at] = true);
+                }
+                Some(_) => {}
             }
-        }
-    }
-    let mut seen = HashSet::new();
-    let mut cycles = Vec::new();
-    for start in (0..features.len()).filter(|&i| open[i] > 0) {
-        let mut path = Vec::new();
-        let mut at = start;
-        // Each step leads to one that is stuck too, so the walk meets itself or an earlier one.
-        while seen.insert(at) {
-            path.push(at);
-            match needs[at].iter().find(|&&other| open[other] > 0) {
-                Some(&other) => at = other,
-                None => break,
-            }
-        }
-        if let Some(from) = path.iter().position(|&i| i == at) {
-            cycles.push(path[from..].iter().map(|&i| features[i].id.clone()).collect());
         }
     }
     cycles

@@ -236,7 +236,6 @@ pub(crate) struct StepRules {
 pub(crate) struct Moved {
     pub(crate) fields: Vec<(&'static str, Value)>,
     pub(crate) entries: Vec<Entry>,
-    need: Option<String>,
 }
 
 /// Takes a step and puts it into fields; those that stay as they are are left alone.
@@ -250,7 +249,7 @@ pub(crate) fn move_feature(
 ) -> Result<Moved, Failure> {
     let at = Standing { status: feature.status, retries: feature.retries };
     let to = advance(&feature.id, at, event, max_test_failures)?;
-    let mut moved = Moved { fields: Vec::new(), entries: Vec::new(), need: None };
+    let mut moved = Moved { fields: Vec::new(), entries: Vec::new() };
     if to.status != at.status {
         moved.fields.push(("status", json!(to.status.as_str())));
     }
@@ -276,7 +275,6 @@ pub(crate) fn move_feature(
             ..note(stamp, EntryType::Need, scope, &summary)
         };
         moved.fields.push(("need", json!(entry.id)));
-        moved.need = Some(entry.id.clone());
         moved.entries.push(entry);
     }
     if let Some(need) = feature.need.as_ref().filter(|_| event == Event::Reopened) {
@@ -358,7 +356,7 @@ pub(crate) fn plan_report(
         was: before.status,
         redacted: Vec::new(),
         run,
-        need: moved.need,
+        need: change.entries.iter().find(|entry| entry.entry_type == EntryType::Need.as_str()).map(|entry| entry.id.clone()),
         next: NextBrief::of(&next(Some(after))),
         notes,
     };

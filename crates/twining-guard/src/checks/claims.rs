@@ -28,15 +28,8 @@ pub struct Claimant {
 /// Claims of others that hold now.
 #[derive(Clone, Debug, Default)]
 pub struct ClaimsOfOthers {
-    others: Vec<OtherClaim>,
-}
-
-/// A claim of another.
-#[derive(Clone, Debug)]
-struct OtherClaim {
-    /// The paths, as guards see them.
-    paths: Vec<String>,
-    claim: Claim,
+    /// Each with its paths, as guards see them.
+    others: Vec<(Vec<String>, Claim)>,
 }
 
 #[derive(Deserialize)]
@@ -72,8 +65,7 @@ impl ClaimsOfOthers {
             }
             let paths: Vec<String> = line.paths.iter().filter_map(|path| claimed_path(path)).collect();
             let by = line.agent_id.or(line.session_id).unwrap_or_else(|| "another agent".to_owned());
-            let claim = Claim { by: short(&by), until, reason: short(line.reason.as_deref().unwrap_or_default()) };
-            Some(OtherClaim { paths, claim })
+            Some((paths, Claim { by: short(&by), until, reason: short(line.reason.as_deref().unwrap_or_default()) }))
         });
         Self { others: others.collect() }
     }
@@ -85,7 +77,7 @@ impl ClaimsOfOthers {
     }
 
     fn find(&self, is_meant: impl Fn(&str) -> bool) -> Option<Claim> {
-        self.others.iter().find(|other| other.paths.iter().any(|path| is_meant(path))).map(|other| other.claim.clone())
+        self.others.iter().find(|(paths, _)| paths.iter().any(|path| is_meant(path))).map(|(_, claim)| claim.clone())
     }
 }
 

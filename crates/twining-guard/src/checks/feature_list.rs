@@ -21,14 +21,17 @@ pub struct NotAList(String);
 /// The features a list calls tested, by id, name or place. Flat lists, lists in
 /// categories, buckets by status and bare arrays are all read.
 pub fn tested(list: &str) -> Result<BTreeSet<String>, NotAList> {
-    let list = list.trim_start_matches('\u{feff}');
-    if list.trim().is_empty() {
-        return Ok(BTreeSet::new());
-    }
-    let list: Value = serde_json::from_str(list).map_err(|error| NotAList(error.to_string()))?;
     let mut tested = BTreeSet::new();
-    collect_tested(&list, Place { key: None, path: String::new(), in_bucket: false }, &mut tested);
+    collect_tested(&parse(list)?, &Place { key: None, path: String::new(), in_bucket: false }, &mut tested);
     Ok(tested)
+}
+
+/// The JSON of a list; an empty one is null.
+fn parse(list: &str) -> Result<Value, NotAList> {
+    match list.trim_start_matches('\u{feff}') {
+        list if list.trim().is_empty() => Ok(Value::Null),
+        list => serde_json::from_str(list).map_err(|error| NotAList(error.to_string())),
+    }
 }
 
 /// Words that lists use for a feature that was shown to work.
@@ -47,13 +50,13 @@ struct Place<'l> {
     in_bucket: bool,
 }
 
-fn collect_tested(value: &Value, place: Place<'_>, tested: &mut BTreeSet<String>) {
+fn collect_tested(value: &Value, place: &Place<'_>, tested: &mut BTreeSet<String>) {
     match value {
         Value::String(name) if place.in_bucket => drop(tested.insert(name.clone())),
         Value::Array(items) => {
             let in_bucket = place.in_bucket || place.key.is_some_and(|key| key.eq_ignore_ascii_case("tested"));
             for (at, item) in items.iter().enumerate() {
-                collect_tested(item, Place { key: None, path: format!("{}[{at}]", place.path), in_bucket }, tested);
+                collect_tested(item, &Place { key: None, path: format!("{}[{at}]", place.path), in_bucket }, tested);
             }
         }
         Value::Object(fields) => {
@@ -65,7 +68,7 @@ fn collect_tested(value: &Value, place: Place<'_>, tested: &mut BTreeSet<String>
             }
             for (key, value) in fields {
                 let path = if place.path.is_empty() { key.clone() } else { format!("{}.{key}", place.path) };
-                collect_tested(value, Place { key: Some(key), path, in_bucket: false }, tested);
+                collect_tested(value, &Place { key: Some(key), path, in_bucket: false }, tested);
             }
         }
         _ => {}
@@ -139,10 +142,7 @@ const PENDING: &str = "pending";
 /// The status of each feature of our own list; none if it is no JSON.
 fn statuses(list: &str) -> Option<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
-    let list = list.trim_start_matches('\u{feff}');
-    if !list.trim().is_empty() {
-        collect_statuses(&serde_json::from_str(list).ok()?, &mut found);
-    }
+    collect_statuses(&parse(list).ok()?, &mut found);
     Some(found)
 }
 

@@ -122,11 +122,10 @@ impl Guards {
 
 /// Whether a call brings in what is ruled out.
 pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Answer {
-    let now = |path: &str| facts.files.read(&normal(facts.root, path)).ok().flatten();
     // A part of a file that moves to a new one brings nothing into the project.
     let sources: Vec<&str> = effects.changes.iter().filter_map(removed_text).collect();
     let used = guard.concerned(effects).find_map(|change| {
-        let item = brought_in(&guard.when.adds, change, &effects.inserted, &sources, now)?;
+        let item = brought_in(&guard.when.adds, change, effects, &sources, facts)?;
         if moved_from_sibling(change, item, facts) {
             return None;
         }
@@ -184,14 +183,8 @@ pub fn ruled_out(constraint: &str) -> Vec<String> {
         .collect()
 }
 
-/// What a change brings in that is ruled out. `now` reads the file as it is.
-fn brought_in<'i>(
-    items: &'i [String],
-    change: &FileChange,
-    inserted: &[String],
-    sources: &[&str],
-    now: impl FnOnce(&str) -> Option<String>,
-) -> Option<&'i str> {
+/// What a change brings in that is ruled out.
+fn brought_in<'i>(items: &'i [String], change: &FileChange, effects: &Effects, sources: &[&str], facts: &Facts<'_>) -> Option<&'i str> {
     if change.extent != Extent::File {
         return None;
     }
@@ -206,13 +199,13 @@ fn brought_in<'i>(
         NewContent::Text { .. } => None,
         // What becomes of the file is not known; what the line puts in is.
         NewContent::Unknown(_) => {
-            let put_in: Vec<Uses> = inserted.iter().map(|text| Uses::of(text, path, Piece::Part)).collect();
+            let put_in: Vec<Uses> = effects.inserted.iter().map(|text| Uses::of(text, path, Piece::Part)).collect();
             let used: Vec<&str> = items.iter().map(String::as_str).filter(|item| put_in.iter().any(|text| text.has(item))).collect();
             if used.is_empty() {
                 return None;
             }
             // A line that writes again what is there brings nothing.
-            let now = now(path).unwrap_or_default();
+            let now = facts.files.read(&normal(facts.root, path)).ok().flatten().unwrap_or_default();
             used.into_iter().find(|item| !whole(&now).has(item))
         }
     }

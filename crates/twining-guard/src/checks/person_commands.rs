@@ -2,7 +2,6 @@
 
 use crate::effects::Effects;
 use crate::policy::rule::{Answer, Guard};
-use crate::verdict::Level;
 
 /// What follows `twining` in such a command.
 const COMMANDS: [&[&str]; 5] = [&["guard", "bypass"], &["guard", "promote"], &["guard", "allow"], &["trust"], &["uninstall"]];
@@ -12,13 +11,8 @@ const SHOWS: [&str; 3] = ["--help", "-h", "--dry-run"];
 /// Whether a call gives a person's command.
 pub(crate) fn check(guard: &Guard, effects: &Effects) -> Answer {
     let given = effects.commands.iter().find(|command| is_for_a_person(&command.words));
-    match given {
-        Some(command) => {
-            let line = twining_model::text::excerpt(&command.words.join(" "), 80);
-            Answer { level: guard.action, file: None, effect: format!("`{line}` would run"), why: None, instead: None }
-        }
-        None => Answer { level: Level::Off, ..Answer::silent("no such command is given") },
-    }
+    let line = given.map(|command| twining_model::text::excerpt(&command.words.join(" "), 80));
+    line.map_or_else(|| Answer::silent("no such command is given"), |line| Answer::of_call(guard.action, format!("`{line}` would run")))
 }
 
 fn is_for_a_person(words: &[String]) -> bool {

@@ -54,17 +54,14 @@ pub fn unwired(path: &str, before: &str, after: &str) -> Option<String> {
 /// `core.hooksPath` of a git configuration.
 fn hooks_path(config: &str) -> Option<String> {
     let mut in_core = false;
-    let mut found = None;
-    for line in config.lines().map(str::trim) {
+    let folders = config.lines().map(str::trim).filter_map(|line| {
         if let Some(section) = line.strip_prefix('[') {
             in_core = section.trim_end_matches(']').trim().eq_ignore_ascii_case("core");
-        } else if let Some((key, value)) = line.split_once('=').filter(|_| in_core)
-            && key.trim().eq_ignore_ascii_case("hookspath")
-        {
-            found = Some(value.trim().trim_matches('"').to_owned());
         }
-    }
-    found
+        let (key, value) = line.split_once('=').filter(|_| in_core)?;
+        key.trim().eq_ignore_ascii_case("hookspath").then(|| value.trim().trim_matches('"').to_owned())
+    });
+    folders.last()
 }
 
 /// Whether a hooks folder is none of the project's: a hook manager keeps its own inside.
@@ -73,8 +70,8 @@ fn leads_away(folder: &str) -> bool {
 }
 
 fn is_wired(facts: &Facts<'_>) -> bool {
-    let calls = |hook: &&str| facts.files.read(&normal(facts.root, hook)).ok().flatten().is_some_and(|text| text.contains("twining"));
-    GIT_HOOKS.iter().any(|hook| calls(&hook))
+    let text = |hook: &&str| facts.files.read(&normal(facts.root, hook)).ok().flatten();
+    GIT_HOOKS.iter().filter_map(text).any(|text| text.contains("twining"))
 }
 
 /// How a command would keep git from running hooks, and how grave that is.

@@ -34,17 +34,16 @@ pub(super) fn answer(reply: &Reply, kind: EventKind, event: &str) -> Answer {
     let context_of = |context: &str| json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": cut(context)}});
     match (reply, kind) {
         // Nobody reads what is said here.
-        (Reply::Silence, _) | (_, EventKind::SessionEnd) => Answer::silence(),
+        (Reply::Silence, _) | (_, EventKind::SessionEnd) => Answer::default(),
         (Reply::Failed(why), _) => Answer::failed(why),
         // The gates that know no JSON: an exit of 2 refuses.
         (Reply::Hold(reason), EventKind::TaskCompleted) => Answer::refused(reason),
         (Reply::Hold(reason), _) => Answer::json(json!({"decision": "block", "reason": cut(reason)})),
         (Reply::Ask(reason), _) => Answer::json(decision("deny", &format!("{reason}\nA person has to do this."))),
         (Reply::Deny(reason), _) => Answer::json(decision("deny", reason)),
-        (Reply::Notice(text) | Reply::Context(text), EventKind::PreCompact | EventKind::PostCompact) => {
+        (Reply::Notice(text), _) | (Reply::Context(text), EventKind::PreCompact | EventKind::PostCompact) => {
             Answer::json(json!({ "systemMessage": cut(text) }))
         }
-        (Reply::Notice(text), _) => Answer::json(json!({ "systemMessage": cut(text) })),
         (Reply::Context(text), _) => Answer::json(context_of(text)),
         (Reply::Start { context, go }, _) => {
             let mut answer = context_of(context);

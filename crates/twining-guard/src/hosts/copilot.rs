@@ -33,14 +33,14 @@ fn sample(tool: &str, input: &Value, at: &str) -> Value {
 fn answer(reply: &Reply, kind: EventKind, _: &str) -> Answer {
     let decided = |decision: &str, reason: &str| json!({"permissionDecision": decision, "permissionDecisionReason": cut(reason)});
     match (reply, kind) {
-        (Reply::Silence, _) => Answer::silence(),
+        (Reply::Silence, _) => Answer::default(),
         (Reply::Failed(why), _) => Answer::failed(why),
         (Reply::Deny(reason), _) => Answer::json(decided("deny", reason)),
         (Reply::Ask(reason), _) => Answer::json(decided("ask", reason)),
         (Reply::Hold(reason), _) => Answer::json(json!({"decision": "block", "reason": cut(reason)})),
         (Reply::Start { context, go }, _) => Answer::json(json!({ "additionalContext": cut(&format!("{go}\n\n{context}")) })),
         // Before a tool there is no way to read and let.
-        (Reply::Context(_) | Reply::Notice(_), EventKind::PreToolUse) => Answer::silence(),
+        (Reply::Context(_) | Reply::Notice(_), EventKind::PreToolUse) => Answer::default(),
         (Reply::Context(text) | Reply::Notice(text), _) => Answer::json(json!({ "additionalContext": cut(text) })),
     }
 }

@@ -60,7 +60,7 @@ fn answer(reply: &Reply, kind: EventKind, _: &str) -> Answer {
         Answer::json(json!({"permission": permission, "user_message": cut(reason), "agent_message": cut(reason)}))
     };
     match (reply, kind) {
-        (Reply::Silence, _) => Answer::silence(),
+        (Reply::Silence, _) => Answer::default(),
         (Reply::Failed(why), _) => Answer::failed(why),
         (Reply::Deny(reason), _) => decided("deny", reason),
         (Reply::Ask(reason), _) => decided("ask", reason),

@@ -30,7 +30,7 @@ fn answer(reply: &Reply, kind: EventKind, _: &str) -> Answer {
     let takes_context = matches!(kind, EventKind::SessionStart | EventKind::UserPromptSubmit | EventKind::PostToolUse);
     let with_context = |text: &str| Answer::json(json!({"hookSpecificOutput": {"additionalContext": cut(text)}}));
     match reply {
-        Reply::Silence => Answer::silence(),
+        Reply::Silence => Answer::default(),
         Reply::Failed(why) => Answer::failed(why),
         Reply::Deny(reason) => Answer::json(json!({"decision": "deny", "reason": cut(reason)})),
         Reply::Ask(reason) => Answer::json(json!({"decision": "deny", "reason": cut(&format!("{reason}\nA person has to do this."))})),

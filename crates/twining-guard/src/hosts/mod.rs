@@ -43,14 +43,8 @@ pub static HOSTS: [&Host; 5] = [&claude::HOST, &codex::HOST, &gemini::HOST, &cur
 /// Parses a host's JSON. Hosts that cut a text short may leave a lone surrogate in
 /// it, which no JSON parser takes; it is read as U+FFFD.
 pub fn parse_json(text: &str) -> Result<Value, String> {
-    let failed = |error: serde_json::Error| format!("the event is no JSON: {error}");
-    let json: Value = match serde_json::from_str(text) {
-        Ok(json) => json,
-        Err(error) => match surrogates::replaced(text) {
-            None => return Err(failed(error)),
-            Some(text) => serde_json::from_str(&text).map_err(failed)?,
-        },
-    };
+    let mended = |error| surrogates::replaced(text).map_or(Err(error), |text| serde_json::from_str(&text));
+    let json: Value = serde_json::from_str(text).or_else(mended).map_err(|error| format!("the event is no JSON: {error}"))?;
     if json.is_object() { Ok(json) } else { Err("the event is no object".to_owned()) }
 }
 

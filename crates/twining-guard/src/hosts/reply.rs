@@ -48,11 +48,6 @@ pub fn cut(text: &str) -> String {
 }
 
 impl Answer {
-    /// Nothing.
-    pub fn silence() -> Self {
-        Self::default()
-    }
-
     /// An answer in JSON.
     pub fn json(out: Value) -> Self {
         Self { out: Some(out), ..Self::default() }

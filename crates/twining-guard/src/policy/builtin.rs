@@ -40,8 +40,8 @@ pub const FEATURE_LISTS: [&str; 5] = [
     "feature_list.json",
 ];
 
-/// Where hosts and git are told to call us, in any folder.
-const WIRING_FILES: &str = ".claude/settings.json .claude/settings.local.json .codex/hooks.json .codex/config.toml .gemini/settings.json \
+/// Where hosts and git are told to call us, in any folder, with blanks between.
+pub const WIRING_FILES: &str = ".claude/settings.json .claude/settings.local.json .codex/hooks.json .codex/config.toml .gemini/settings.json \
     .cursor/hooks.json .github/hooks/*.json .git/config .git/hooks/pre-commit .husky/pre-commit";
 
 /// Every built-in guard.

@@ -58,13 +58,8 @@ pub(crate) fn read(policy: &str, file: &str, mistakes: &mut Vec<Mistake>) -> Gua
         mistakes.push(told);
     }
     let mut written = Vec::new();
-    let mut on_unreadable = None;
-    if let Some((key, node)) = entries.iter().find(|(key, _)| key.name == ON_UNREADABLE) {
-        match level(node) {
-            Ok(level) => on_unreadable = Some(level),
-            Err(why) => mistakes.push(mistake(file, key.at, why)),
-        }
-    }
+    let said = entries.iter().find(|(key, _)| key.name == ON_UNREADABLE);
+    let on_unreadable = said.and_then(|(key, node)| level(node).map_err(|why| mistakes.push(mistake(file, key.at, why))).ok());
     for (_, node) in entries.into_iter().filter(|(key, _)| key.name == "guards") {
         let guards: Vec<(Option<Key>, Node)> = match node.value {
             Value::Map(guards) => guards.into_iter().map(|(key, node)| (Some(key), node)).collect(),

@@ -162,12 +162,17 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) fn silent(why: &str) -> Self {
-        Self { level: Level::Off, file: None, effect: why.to_owned(), why: None, instead: None }
+        Self::of_call(Level::Off, why.to_owned())
+    }
+
+    /// About a call that names no file.
+    pub(crate) fn of_call(level: Level, effect: String) -> Self {
+        Self { level, file: None, effect, why: None, instead: None }
     }
 
     /// About a file, which is named.
     pub(crate) fn about(level: Level, file: &str, effect: String) -> Self {
-        Self { level, file: Some(file.to_owned()), effect, why: None, instead: None }
+        Self { file: Some(file.to_owned()), ..Self::of_call(level, effect) }
     }
 
     pub(crate) fn instead(self, instead: impl Into<String>) -> Self {
@@ -258,7 +263,7 @@ impl Guard {
         };
         if self.paths.is_empty() && !self.when.has_contents() {
             let what = run.map_or_else(|| format!("`{}`", event.tool), |run| format!("`{}`", twining_model::text::excerpt(&run, 80)));
-            return Answer { level: self.action, file: None, effect: format!("{what} would run"), why: None, instead: None };
+            return Answer::of_call(self.action, format!("{what} would run"));
         }
         // A rule about a place is about changing it, unless it names a tool that reads.
         if !self.tools.is_empty()

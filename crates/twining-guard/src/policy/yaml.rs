@@ -147,7 +147,7 @@ fn read_whole(text: &str) -> Result<Vec<(Key, Node)>, Broken> {
     }
     let root: Spanned<Tree> = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let at = error.location().map(|at| spot(&at)).filter(|at| at.line > 0).unwrap_or(Spot { line: 1, column: 1 });
-        Broken { at, why: forbidden(&error.to_string()).unwrap_or_else(|| reason(&error.to_string())), lost: Lost::All }
+        Broken { at, why: reason(&error.to_string()), lost: Lost::All }
     })?;
     match root.value.0 {
         Value::Map(entries) => Ok(entries),
@@ -159,32 +159,23 @@ fn read_whole(text: &str) -> Result<Vec<(Key, Node)>, Broken> {
     }
 }
 
-/// What is YAML and is not read here, in words that say what to do.
-fn forbidden(error: &str) -> Option<String> {
-    let error = error.to_lowercase();
-    let is_limit = error.contains("budget");
-    let why = if is_limit && (error.contains("anchor") || error.contains("alias")) {
-        "anchors (`&name`) and aliases (`*name`) are not read here; write the value out"
-    } else if error.contains("document") {
-        "a second document begins here, and only one is read; take the `---` line out"
-    } else if is_limit {
-        "it is nested deeper or is longer than any policy"
-    } else {
-        return None;
-    };
-    Some(why.to_owned())
-}
-
-/// The first line of what the parser says: below it stands an excerpt of the text.
+/// What is wrong, in words that say what to do, or in the parser's own.
 fn reason(error: &str) -> String {
+    let lower = error.to_lowercase();
+    // Below the first line stands an excerpt of the text.
     let first = error.lines().next().unwrap_or_default();
     let first = first.strip_prefix("error: ").unwrap_or(first);
     // The parser repeats the place, which we tell ourselves.
-    let first = match (first.strip_prefix("line "), first.split_once(": ")) {
+    let why = match (first.strip_prefix("line "), first.split_once(": ")) {
+        _ if lower.contains("budget") && (lower.contains("anchor") || lower.contains("alias")) => {
+            "anchors (`&name`) and aliases (`*name`) are not read here; write the value out"
+        }
+        _ if lower.contains("document") => "a second document begins here, and only one is read; take the `---` line out",
+        _ if lower.contains("budget") => "it is nested deeper or is longer than any policy",
         (Some(_), Some((_, rest))) => rest,
         _ => first.split(" at line ").next().unwrap_or(first),
     };
-    text::excerpt(first, 160)
+    text::excerpt(why, 160)
 }
 
 /// The text cut before each line that begins a top-level key, each piece at its

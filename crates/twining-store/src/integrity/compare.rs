@@ -188,7 +188,9 @@ impl<'a> Comparison<'a> {
             .filter(|path| self.before.get(path) != self.after.get(path))
             .filter_map(|path| Some((path, RecordKind::of(path)?)))
             .collect();
-        self.collect_superseded(&changed);
+        let decisions = changed.iter().filter(|(_, kind)| *kind == RecordKind::Decision).filter_map(|(path, _)| self.after.get(path));
+        let named = decisions.filter_map(|bytes| object(bytes).ok()).map(|decision| text(&decision, "supersedes").to_owned());
+        self.superseded = named.filter(|id| !id.is_empty()).collect();
         // The board first: decisions are announced there.
         for (path, kind) in changed.iter().filter(|(_, kind)| matches!(kind, RecordKind::Entry | RecordKind::Trace)) {
             self.lines(path, *kind);
@@ -212,12 +214,6 @@ impl<'a> Comparison<'a> {
                 _ => {}
             }
         }
-    }
-
-    fn collect_superseded(&mut self, changed: &[(&'a str, RecordKind)]) {
-        let decisions = changed.iter().filter(|(_, kind)| *kind == RecordKind::Decision).filter_map(|(path, _)| self.after.get(path));
-        let named = decisions.filter_map(|bytes| object(bytes).ok()).map(|decision| text(&decision, "supersedes").to_owned());
-        self.superseded = named.filter(|id| !id.is_empty()).collect();
     }
 
     fn report(&mut self, (path, kind): (&str, RecordKind), line: Option<usize>, change: Change, record: Option<&Record>) {
@@ -278,7 +274,7 @@ impl<'a> Comparison<'a> {
         if has_markers(after) {
             return self.report((path, kind), None, Change::ConflictMarkers, None);
         }
-        let Lines { old, kept, fresh } = Lines::of(before, after);
+        let (old, kept, fresh) = compare_lines(before, after);
         let mut now: HashMap<String, Vec<(usize, Record)>> = HashMap::new();
         let mut archives = Archives::default();
         for (line, bytes) in &fresh {
@@ -329,26 +325,20 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// The lines of a file that went, stayed and came; the new ones with their numbers.
-struct Lines<'a> {
-    old: Vec<&'a [u8]>,
-    kept: Vec<&'a [u8]>,
-    fresh: Vec<(usize, &'a [u8])>,
-}
+type Numbered<'a> = Vec<(usize, &'a [u8])>;
 
-impl<'a> Lines<'a> {
-    fn of(before: &'a [u8], after: &'a [u8]) -> Self {
-        // Nearly always a file was only appended to.
-        if after.starts_with(before) && (before.is_empty() || before.ends_with(b"\n")) {
-            let number = memchr_iter(b'\n', before).count();
-            let fresh = numbered(&after[before.len()..]).map(|(line, bytes)| (line + number, bytes)).collect();
-            return Self { old: Vec::new(), kept: numbered(before).map(|(_, line)| line).collect(), fresh };
-        }
-        let [was, is] = [before, after].map(|bytes| numbered(bytes).map(|(_, line)| line).collect::<HashSet<_>>());
-        let (kept, old) = numbered(before).map(|(_, line)| line).partition(|line| is.contains(line));
-        let fresh = numbered(after).filter(|(_, line)| !was.contains(line)).collect();
-        Self { old, kept, fresh }
+/// The lines of a file that went, stayed and came; the new ones with their numbers.
+fn compare_lines<'a>(before: &'a [u8], after: &'a [u8]) -> (Vec<&'a [u8]>, Vec<&'a [u8]>, Numbered<'a>) {
+    let lines = |bytes| numbered(bytes).map(|(_, line)| line);
+    // Nearly always a file was only appended to.
+    if after.starts_with(before) && (before.is_empty() || before.ends_with(b"\n")) {
+        let number = memchr_iter(b'\n', before).count();
+        let fresh = numbered(&after[before.len()..]).map(|(line, bytes)| (line + number, bytes)).collect();
+        return (Vec::new(), lines(before).collect(), fresh);
     }
+    let [was, is] = [before, after].map(|bytes| lines(bytes).collect::<HashSet<_>>());
+    let (kept, old) = lines(before).partition(|line| is.contains(line));
+    (old, kept, numbered(after).filter(|(_, line)| !was.contains(line)).collect())
 }
 
 fn numbered(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {

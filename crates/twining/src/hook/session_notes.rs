@@ -120,24 +120,10 @@ fn looks(words: &[String]) -> bool {
 
 /// Whether an agent's last words say plainly that nothing was to be done.
 pub fn says_nothing_to_do(message: &str) -> bool {
-    const PHRASES: [&str; 14] = [
-        "nothing to do",
-        "nothing was to be done",
-        "nothing to change",
-        "nothing needed",
-        "nothing had to",
-        "no change",
-        "no code change",
-        "no file change",
-        "already implemented",
-        "already done",
-        "already exists",
-        "already in place",
-        "already fixed",
-        "not needed",
-    ];
+    const PHRASES: &str = "nothing to do|nothing was to be done|nothing to change|nothing needed|nothing had to|no change|no code change|\
+        no file change|already implemented|already done|already exists|already in place|already fixed|not needed";
     let message = message.to_lowercase();
-    PHRASES.iter().any(|phrase| message.contains(phrase))
+    PHRASES.split('|').any(|phrase| message.contains(phrase))
 }
 
 #[cfg(test)]

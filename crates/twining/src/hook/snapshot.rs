@@ -2,7 +2,7 @@
 //! announced, given back once afterwards.
 
 use serde::{Deserialize, Serialize};
-use twining_engine::workflow::{NextInput, Status};
+use twining_engine::workflow::{Feature, NextInput, Status};
 use twining_engine::{AssembleInput, WhatChangedInput};
 use twining_guard::hosts::Reply;
 use twining_model::{Time, text};
@@ -41,8 +41,8 @@ pub fn take(context: &HookContext) -> Reply {
     let caller = context.caller();
     let list = engine.feature_list().ok().and_then(|(_, list)| list);
     let step = list.as_ref().and_then(|_| engine.next(&user_policy::read(), NextInput { prompt: Some(false) }).ok());
-    let in_progress =
-        list.iter().flat_map(|list| &list.features).filter(|feature| matches!(feature.status, Status::InProgress | Status::Completed));
+    let is_in_work = |feature: &&Feature| matches!(feature.status, Status::InProgress | Status::Completed);
+    let in_progress = list.iter().flat_map(|list| &list.features).filter(is_in_work).take(MOST_LINES);
     let question = AssembleInput {
         task: "what is open".to_owned(),
         scope: "project".to_owned(),
@@ -53,25 +53,15 @@ pub fn take(context: &HookContext) -> Reply {
     let since =
         WhatChangedInput { since: notes.began.unwrap_or_default().to_string(), limit: Some(MOST_LINES), ..WhatChangedInput::default() };
     let changed = engine.what_changed(&since).ok();
+    let needs = assembled.iter().flat_map(|assembled| &assembled.open_needs);
+    let decisions = changed.iter().flat_map(|changed| &changed.new_decisions);
     let taken = Snapshot {
         session: context.event.session.clone(),
         at: Some(store.ids().now()),
         step: step.map(|step| line(&format!("{} ({})", step.next.say, step.next.why))),
-        in_progress: in_progress
-            .take(MOST_LINES)
-            .map(|feature| line(&format!("{} [{}] {}", feature.id, feature.status.as_str(), feature.description)))
-            .collect(),
-        open_needs: assembled
-            .iter()
-            .flat_map(|assembled| &assembled.open_needs)
-            .take(MOST_LINES)
-            .map(|need| line(&format!("[{}] {}: {}", need.id, need.scope, need.summary)))
-            .collect(),
-        decisions: changed
-            .iter()
-            .flat_map(|changed| &changed.new_decisions)
-            .map(|decision| line(&format!("[{}] {}", decision.id, decision.summary)))
-            .collect(),
+        in_progress: in_progress.map(|it| line(&format!("{} [{}] {}", it.id, it.status.as_str(), it.description))).collect(),
+        open_needs: needs.take(MOST_LINES).map(|need| line(&format!("[{}] {}: {}", need.id, need.scope, need.summary))).collect(),
+        decisions: decisions.map(|decision| line(&format!("[{}] {}", decision.id, decision.summary))).collect(),
         changes: notes.changes(),
     };
     if let Ok(bytes) = serde_json::to_vec(&taken) {

@@ -91,33 +91,25 @@ fn record(context: &HookContext, evaluation: &Evaluation, lifted: &[Lifted]) {
         return;
     }
     let action = gist(event, root);
-    let mut seen: Vec<Seen<'_>> = Vec::new();
-    for finding in evaluation.spoken().into_iter().take(MAX_FINDINGS) {
-        seen.push(Seen {
-            kind: TraceType::Violation,
-            source: HOOK,
-            guard: Some(&finding.guard),
-            action: action.clone(),
-            what_happened: deed(event, &action),
-            what_was_correct: if finding.instead.is_empty() { finding.why.clone() } else { finding.instead.clone() },
-            why: finding.effect.clone(),
-            blocked: finding.verdict == Level::Block,
-            guessed: false,
-            call: Some(call.id.clone()),
-        });
-    }
-    seen.extend(lifted.iter().map(|lifted| Seen {
+    let spoken = evaluation.spoken().into_iter().take(MAX_FINDINGS).map(|finding| Seen {
+        kind: TraceType::Violation,
+        source: HOOK,
+        guard: Some(&finding.guard),
+        what_happened: deed(event, &action),
+        what_was_correct: if finding.instead.is_empty() { finding.why.clone() } else { finding.instead.clone() },
+        why: finding.effect.clone(),
+        blocked: finding.verdict == Level::Block,
+        ..Seen::default()
+    });
+    let passed = lifted.iter().map(|lifted| Seen {
         kind: TraceType::Approval,
         source: "person",
         guard: Some(&lifted.guard),
-        action: action.clone(),
         what_happened: format!("passed a lifted guard: {}", deed(event, &action)),
-        what_was_correct: String::new(),
         why: lifted.reason.clone(),
-        blocked: false,
-        guessed: false,
-        call: Some(call.id.clone()),
-    }));
+        ..Seen::default()
+    });
+    let seen = spoken.chain(passed).map(|seen| Seen { action: action.clone(), call: Some(call.id.clone()), ..seen }).collect();
     leave(context, seen, Trust::Agent);
 }
 
@@ -137,12 +129,10 @@ pub fn approved(context: &HookContext) {
         guard: Some(guard),
         action: action.clone(),
         what_happened: format!("a person who was asked let it run: {}", deed(event, &action)),
-        what_was_correct: String::new(),
-        why: String::new(),
-        blocked: false,
         // The host asked, and nobody told us what was answered.
         guessed: true,
         call: Some(call.id.clone()),
+        ..Seen::default()
     });
     leave(context, seen.collect(), Trust::Tool);
 }
@@ -161,14 +151,12 @@ pub fn prompted(context: &HookContext) {
         let seen = Seen {
             kind: TraceType::Correction,
             source: "auto_detected",
-            guard: None,
             what_happened: deed(&event, &action),
             action,
             what_was_correct: context.event.prompt.clone(),
-            why: String::new(),
-            blocked: false,
             guessed: true,
             call: Some(call.id.clone()),
+            ..Seen::default()
         };
         leave(context, vec![seen], Trust::Tool);
     }
@@ -192,8 +180,7 @@ pub fn lifted_at_stop(context: &HookContext, rule: &str, found: &str, reason: &s
 
 fn at_stop<'r>(context: &HookContext, rule: &'r str, kind: TraceType, source: &'r str, what_happened: String, why: String) -> Seen<'r> {
     let action = context.event.event.kind.as_str().to_owned();
-    let what_was_correct = String::new();
-    Seen { kind, source, guard: Some(rule), action, what_happened, what_was_correct, why, blocked: false, guessed: false, call: None }
+    Seen { kind, source, guard: Some(rule), action, what_happened, why, ..Seen::default() }
 }
 
 /// The calls of this session, newest first.

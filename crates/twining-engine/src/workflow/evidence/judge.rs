@@ -53,8 +53,7 @@ pub(crate) struct Case<'c> {
 enum Lack<'r> {
     NoRun,
     NotCovered(&'r TestRun),
-    Nothing(String),
-    Stale(String),
+    ShowsNothing(String),
     Failed(&'r TestRun),
 }
 
@@ -68,25 +67,21 @@ pub(crate) fn judge(case: &Case<'_>) -> EvidenceVerdict {
         };
     }
     if let Some(given) = case.given {
-        let lack = nothing(given).map(Lack::Nothing).or(given.has_failed().then_some(Lack::Failed(given)));
+        let lack = nothing(given).map(Lack::ShowsNothing).or(given.has_failed().then_some(Lack::Failed(given)));
         if let Some(lack) = lack {
             return case.missing(&lack);
         }
     }
-    let seen = case.decide(case.needs.max(EvidenceSource::Seen));
-    let (run, told_note) = match (seen, case.needs) {
-        (Ok(run), _) => (run, None),
-        (Err(lack), EvidenceSource::Seen | EvidenceSource::Ci) => return case.missing(&lack),
-        (Err(seen), EvidenceSource::Told) => match case.decide(EvidenceSource::Told) {
-            Ok(run) => {
-                let failed =
-                    if let Lack::Failed(failed) = seen { Some(format!("the hook saw `{}` fail", short(&failed.command))) } else { None };
-                (run, failed)
-            }
-            Err(lack) => return case.missing(&lack),
+    let (run, failed) = match case.decide(case.needs.max(EvidenceSource::Seen)) {
+        Ok(run) => (run, None),
+        // An agent's word may do where no hook saw a run that passed.
+        Err(seen) => match (case.decide(case.needs), seen) {
+            (Ok(run), Lack::Failed(failed)) => (run, Some(format!("the hook saw `{}` fail", short(&failed.command)))),
+            (Ok(run), _) => (run, None),
+            (Err(lack), _) => return case.missing(&lack),
         },
     };
-    let notes: Vec<String> = run.note.clone().into_iter().chain(told_note).chain(case.narrower(run)).collect();
+    let notes: Vec<String> = run.note.clone().into_iter().chain(failed).chain(case.narrower(run)).collect();
     EvidenceVerdict::Accepted { run: run.id.clone(), note: (!notes.is_empty()).then(|| notes.join("; ")) }
 }
 
@@ -112,10 +107,10 @@ impl<'c> Case<'c> {
         for run in self.runs().into_iter().filter(|run| run.source >= least) {
             let lack = match nothing(run) {
                 _ if !run.selection.covers(&self.feature.tests) => Lack::NotCovered(run),
-                Some(why) => Lack::Nothing(why),
+                Some(why) => Lack::ShowsNothing(why),
                 None if run.has_failed() => return Err(Lack::Failed(run)),
                 None => match self.stale(run) {
-                    Some(why) => Lack::Stale(why),
+                    Some(why) => Lack::ShowsNothing(why),
                     None => return Ok(run),
                 },
             };
@@ -182,8 +177,11 @@ impl<'c> Case<'c> {
                 "no hook saw such a run; a report alone is `told`, and this project needs `seen`".to_owned()
             }
             Lack::NoRun => "no run of its tests is recorded".to_owned(),
-            Lack::NotCovered(run) => format!("`{}` does not run the tests it lists ({})", short(&run.command), self.listed_tests()),
-            Lack::Nothing(why) | Lack::Stale(why) => why.clone(),
+            Lack::NotCovered(run) => {
+                let listed = text::excerpt(&words::some_names(self.feature.tests.iter().map(String::as_str)), 80);
+                format!("`{}` does not run the tests it lists ({listed})", short(&run.command))
+            }
+            Lack::ShowsNothing(why) => why.clone(),
             Lack::Failed(run) => match run.tests.filter(|tests| tests.failed > 0) {
                 Some(tests) => format!("{} of {} tests failed in `{}`", tests.failed, tests.run, short(&run.command)),
                 None => format!("`{}` failed", short(&run.command)),
@@ -212,10 +210,6 @@ impl<'c> Case<'c> {
                 format!("run {command}, then report `{id}` passed in the role tester with its command, exit code and output")
             }
         }
-    }
-
-    fn listed_tests(&self) -> String {
-        text::excerpt(&words::some_names(self.feature.tests.iter().map(String::as_str)), 80)
     }
 }
 

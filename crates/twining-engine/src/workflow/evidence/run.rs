@@ -61,7 +61,7 @@ impl TestRun {
     }
 
     pub(crate) fn to_line(&self) -> String {
-        line(&Line::Run(Box::new(self.clone())))
+        serde_json::to_string(&Line::Run(Box::new(self.clone()))).unwrap_or_default()
     }
 }
 
@@ -87,7 +87,7 @@ pub struct AttemptReport {
 
 impl AttemptReport {
     pub(crate) fn to_line(&self) -> String {
-        line(&Line::Report(self.clone()))
+        serde_json::to_string(&Line::Report(self.clone())).unwrap_or_default()
     }
 }
 
@@ -128,8 +128,4 @@ impl RunLog {
     pub fn last_report(&self, feature: &str, which: impl Fn(&AttemptReport) -> bool) -> Option<&AttemptReport> {
         self.reports.iter().rev().find(|report| report.feature == feature && which(report))
     }
-}
-
-fn line(line: &Line) -> String {
-    serde_json::to_string(line).unwrap_or_default()
 }

@@ -4,23 +4,13 @@
 use twining_guard::checks::policy_weakened::policy_weakened;
 use twining_guard::checks::wiring::unwired;
 use twining_guard::policy::PROJECT_FILE;
-use twining_guard::policy::builtin::{POLICY, WIRING};
+use twining_guard::policy::builtin::{POLICY, WIRING, WIRING_FILES};
 
 use super::{Comparison, Notice, Weight};
 
-/// Files that tell hosts to call us, as projects track them.
-const WIRING_FILES: [&str; 6] = [
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".codex/hooks.json",
-    ".codex/config.toml",
-    ".gemini/settings.json",
-    ".cursor/hooks.json",
-];
-
 /// What the newest version before stops and this one does not.
 pub fn check(comparison: &Comparison<'_>) -> Vec<Notice> {
-    let watched = comparison.changed.iter().filter(|path| *path == PROJECT_FILE || WIRING_FILES.contains(&path.as_str()));
+    let watched = comparison.changed.iter().filter(|path| *path == PROJECT_FILE || WIRING_FILES.split(' ').any(|file| file == *path));
     let milder = watched.filter_map(|path| {
         let before = comparison.versions_before(path).into_iter().next()?;
         let after = comparison.text_after(path).unwrap_or_default();
