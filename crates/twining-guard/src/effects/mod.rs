@@ -136,6 +136,12 @@ impl Effects {
     }
 }
 
+/// Whether a file is one of Twining's own that nobody compares by its content.
+fn is_record(spellings: &[String]) -> bool {
+    const COMPARED: [&str; 2] = [".twining/features.json", ".twining/policy.yml"];
+    spellings.iter().all(|path| path.starts_with(".twining/") && !COMPARED.contains(&path.as_str()))
+}
+
 struct Collector<'a> {
     effects: Effects,
     event: &'a Event,
@@ -160,6 +166,11 @@ impl Collector<'_> {
     fn change(&mut self, path: &str, extent: Extent, by: &str, content: impl FnOnce(Option<String>) -> NewContent) {
         let (path, spellings) = self.spellings(path);
         let content = Arc::new(match extent {
+            // A record of megabytes is refused without being read.
+            Extent::File if is_record(&spellings) => match content(Some(String::new())) {
+                NewContent::Text { before, after: None } => NewContent::Text { before, after: None },
+                _ => NewContent::Unknown("it is a record".to_owned()),
+            },
             Extent::File => self.files.read(&path).map_or_else(NewContent::Unknown, content),
             Extent::Tree | Extent::Uncommitted => content(None),
         });
@@ -240,8 +251,11 @@ impl Collector<'_> {
                 });
             }
             WriteKind::Remove => self.change(path, extent, by, |before| NewContent::Text { before, after: None }),
+            // Only a file that is not there yet becomes another by it.
             WriteKind::Metadata => {
-                self.change(path, extent, by, |before| NewContent::Text { after: before.clone().or(Some(String::new())), before });
+                if files.read(&normal(cwd, path)) == Ok(None) {
+                    self.change(path, extent, by, |before| NewContent::Text { before, after: Some(String::new()) });
+                }
             }
             WriteKind::Create { content: None } | WriteKind::Append { content: None } | WriteKind::Edit => {
                 self.change(path, extent, by, unknown);
