@@ -74,6 +74,6 @@ pub use lifecycle::{
 };
 pub use search::{Embedder, Embedding, LoadModel, ModelState, SearchMode, Study, Why};
 pub use workflow::{
-    Action, Captured, EvidenceInput, Feature, FeaturesInput, FeaturesOutcome, NextBrief, NextInput, NextOutcome, Proofs, ReportContext,
-    ReportInput, ReportOutcome, VerifiedBy, file_states,
+    Action, EvidenceInput, Feature, FeaturesInput, FeaturesOutcome, NextBrief, NextInput, NextOutcome, Proofs, ReportContext, ReportInput,
+    ReportOutcome, VerifiedBy, file_states,
 };

@@ -32,46 +32,33 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// Every kind there is.
-    pub const ALL: [Self; 12] = [
-        Self::SessionStart,
-        Self::UserPromptSubmit,
-        Self::PreToolUse,
-        Self::PostToolUse,
-        Self::ToolFailed,
-        Self::SubagentStart,
-        Self::SubagentStop,
-        Self::Stop,
-        Self::TaskCompleted,
-        Self::PreCompact,
-        Self::PostCompact,
-        Self::SessionEnd,
+    /// Every kind, and its name as hosts write it.
+    pub const NAMES: [(Self, &'static str); 12] = [
+        (Self::SessionStart, "SessionStart"),
+        (Self::UserPromptSubmit, "UserPromptSubmit"),
+        (Self::PreToolUse, "PreToolUse"),
+        (Self::PostToolUse, "PostToolUse"),
+        (Self::ToolFailed, "PostToolUseFailure"),
+        (Self::SubagentStart, "SubagentStart"),
+        (Self::SubagentStop, "SubagentStop"),
+        (Self::Stop, "Stop"),
+        (Self::TaskCompleted, "TaskCompleted"),
+        (Self::PreCompact, "PreCompact"),
+        (Self::PostCompact, "PostCompact"),
+        (Self::SessionEnd, "SessionEnd"),
     ];
 
     /// Its name, as hosts write it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::SessionStart => "SessionStart",
-            Self::UserPromptSubmit => "UserPromptSubmit",
-            Self::PreToolUse => "PreToolUse",
-            Self::PostToolUse => "PostToolUse",
-            Self::ToolFailed => "PostToolUseFailure",
-            Self::SubagentStart => "SubagentStart",
-            Self::SubagentStop => "SubagentStop",
-            Self::Stop => "Stop",
-            Self::TaskCompleted => "TaskCompleted",
-            Self::PreCompact => "PreCompact",
-            Self::PostCompact => "PostCompact",
-            Self::SessionEnd => "SessionEnd",
-        }
+        Self::NAMES.iter().find(|(kind, _)| *kind == self).expect("every kind has a name").1
     }
 
     /// Reads a name: `PreToolUse`, `pre-tool-use` or `pre_tool_use`.
     #[must_use]
     pub fn read(name: &str) -> Option<Self> {
         let plain = |name: &str| name.to_lowercase().replace(['-', '_'], "");
-        Self::ALL.into_iter().find(|kind| plain(kind.as_str()) == plain(name))
+        Self::NAMES.iter().find(|(_, known)| plain(known) == plain(name)).map(|(kind, _)| *kind)
     }
 }
 

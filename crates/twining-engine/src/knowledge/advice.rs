@@ -59,7 +59,7 @@ const SYNONYMS: [(&str, &[Synonyms]); 5] = [
 ];
 
 /// The word of `known` that was meant, if that can be told.
-pub(super) fn meant<'k>(field: &str, given: &str, known: &[&'k str]) -> Option<&'k str> {
+pub(crate) fn meant<'k>(field: &str, given: &str, known: &[&'k str]) -> Option<&'k str> {
     let given = given.trim().to_lowercase().replace(['-', ' '], "_");
     let listed = |word: &&&'k str| {
         let synonyms = SYNONYMS.iter().find(|(name, _)| *name == field).map_or(&[][..], |(_, words)| words);
@@ -132,5 +132,16 @@ mod tests {
                 assert!(written.iter().all(|word| !known.contains(word)), "{field} {written:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_slip_of_the_finger_is_recognised_and_another_word_is_not() {
+        let known = ["roles", "gates", "modes", "guards"];
+        for (given, word) in [("role", Some("roles")), ("Gates", Some("gates")), ("gaurds", Some("guards")), ("database", None), ("", None)]
+        {
+            assert_eq!(meant("policy", given, &known), word, "{given}");
+        }
+        assert_eq!(meant("role", "must-do", &["must_do", "must_not_do"]), Some("must_do"));
+        assert_eq!(distance("kitten", "sitting"), 3);
     }
 }

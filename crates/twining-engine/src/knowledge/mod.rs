@@ -5,7 +5,7 @@
 //! in it is served, what is wrong is told with its line, and only an edit that
 //! leaves the whole graph right is written.
 
-mod advice;
+pub(crate) mod advice;
 mod check;
 mod desk;
 mod facts;

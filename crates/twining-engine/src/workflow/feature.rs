@@ -120,20 +120,23 @@ pub(crate) struct Surroundings {
 /// Where nobody says how urgent a feature is: the middle of critical to low.
 const MIDDLE: i64 = 2;
 
-pub(super) const DESCRIPTION: &[&str] = &["description", "name", "title", "feature", "summary"];
+const DESCRIPTION: &[&str] = &["description", "name", "title", "feature", "summary"];
 const ID: &[&str] = &["id", "feature_id", "featureId", "key"];
-pub(super) const STATUS: &[&str] = &["status", "state"];
-pub(super) const FLAG: &[&str] = &[TESTED, PASSES];
-pub(super) const FILES: &[&str] = &["files", "file", "files_modified", "affected_files"];
-pub(super) const TESTS: &[&str] = &["tests", "test_files"];
-pub(super) const CRITERIA: &[&str] = &["acceptance_criteria", "acceptance", "acceptanceCriteria", "criteria", "steps"];
-pub(super) const DEPENDS_ON: &[&str] = &["depends_on", "dependencies", "dependsOn", "requires"];
-pub(super) const RETRIES: &[&str] = &["retries", "retry_count", "retry"];
+const STATUS: &[&str] = &["status", "state"];
+const FLAG: &[&str] = &[TESTED, PASSES];
+const FILES: &[&str] = &["files", "file", "files_modified", "affected_files"];
+const TESTS: &[&str] = &["tests", "test_files"];
+const CRITERIA: &[&str] = &["acceptance_criteria", "acceptance", "acceptanceCriteria", "criteria", "steps"];
+const DEPENDS_ON: &[&str] = &["depends_on", "dependencies", "dependsOn", "requires"];
+const RETRIES: &[&str] = &["retries", "retry_count", "retry"];
+
+/// Fields that go by several names, each under the one that we write first.
+pub(super) const SPELLINGS: [&[&str]; 8] = [DESCRIPTION, STATUS, FLAG, FILES, TESTS, CRITERIA, DEPENDS_ON, RETRIES];
 
 /// Whether a key is read.
 fn is_read(key: &str) -> bool {
-    let single = ["need", "priority", "category", "complexity", "task_type", "type", "verified_by"];
-    [DESCRIPTION, ID, STATUS, FLAG, FILES, TESTS, CRITERIA, DEPENDS_ON, RETRIES, &single].iter().any(|keys| keys.contains(&key))
+    let single: &[&str] = &["need", "priority", "category", "complexity", "task_type", "type", "verified_by"];
+    SPELLINGS.iter().chain([&ID, &single]).any(|keys| keys.contains(&key))
 }
 
 /// What an object says, as far as it is read; of two fields with one name the last counts.

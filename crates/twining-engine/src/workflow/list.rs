@@ -10,7 +10,7 @@ use memchr::memmem;
 use serde_json::{Map, Value, json};
 use twining_model::{limits, text};
 
-use crate::workflow::feature::{self, Feature, Fields, PASSES, Status, Surroundings, TESTED};
+use crate::workflow::feature::{self, Feature, Fields, PASSES, SPELLINGS, Status, Surroundings, TESTED};
 use crate::workflow::spans::{self, Kind, Span};
 
 /// How deep groups may be nested.
@@ -31,14 +31,8 @@ pub struct FeatureList {
     pub problems: Vec<String>,
     text: String,
     places: Vec<Span>,
-    home: Option<Home>,
-}
-
-/// Where a new feature goes.
-#[derive(Clone, Debug)]
-enum Home {
-    Array(Span),
-    Map(Span),
+    /// The array or map that a new feature goes to.
+    home: Option<Span>,
 }
 
 impl FeatureList {
@@ -131,8 +125,8 @@ impl FeatureList {
         let skipped = self.text.len() - self.bare().len();
         let bare = self.bare();
         let text = match (&self.home, spans::whole(bare)) {
-            (Some(Home::Array(at)), _) => spans::push_element(bare, at, &Value::Object(fields.clone())),
-            (Some(Home::Map(at)), _) => spans::set_member(bare, at, id, &Value::Object(fields.clone())),
+            (Some(at), _) if spans::kind(bare, at) == Kind::Array => spans::push_element(bare, at, &json!(fields)),
+            (Some(at), _) => spans::set_member(bare, at, id, &json!(fields)),
             (None, Ok(root)) => spans::set_member(bare, &root, "features", &json!([fields])),
             (None, Err(_)) => pretty(&json!({ "features": [fields] })),
         };
@@ -160,22 +154,10 @@ fn object_at(text: &str, start: usize) -> Option<Span> {
 /// The spelling this feature has for a field of ours: a second spelling beside
 /// it would be a second opinion.
 fn own_key<'k>(text: &str, at: &Span, key: &'k str) -> &'k str {
-    let others: &[&'static str] = match key {
-        TESTED => &[PASSES],
-        "tests" => &["test_files"],
-        "retries" => &["retry_count", "retry"],
-        "depends_on" => &["dependencies", "dependsOn", "requires"],
-        "acceptance_criteria" => &["acceptance", "acceptanceCriteria", "criteria", "steps"],
-        "description" => &["name", "title"],
-        "status" => &["state"],
-        _ => &[],
-    };
     let members = spans::members(text, at);
-    let has = |name: &str| members.iter().any(|(member, _)| member == name);
-    if has(key) {
-        return key;
-    }
-    others.iter().find(|other| has(other)).copied().unwrap_or(key)
+    let spellings = SPELLINGS.iter().find(|names| names[0] == key).copied().unwrap_or_default();
+    let own = spellings.iter().find(|name| members.iter().any(|(member, _)| member == *name));
+    own.copied().unwrap_or(key)
 }
 
 fn doubled<'m>(members: &'m [(Cow<'_, str>, Span)]) -> Option<&'m str> {
@@ -186,7 +168,7 @@ fn doubled<'m>(members: &'m [(Cow<'_, str>, Span)]) -> Option<&'m str> {
 struct Walk<'t> {
     text: &'t str,
     found: Vec<(Span, Surroundings)>,
-    homes: Vec<(Home, Option<Status>)>,
+    homes: Vec<(Span, Option<Status>)>,
     problems: Vec<String>,
 }
 
@@ -230,7 +212,7 @@ impl Walk<'_> {
     }
 
     fn take_array(&mut self, array: &Span, group: Option<&str>, bucket: Option<Status>, depth: usize) {
-        self.homes.push((Home::Array(array.clone()), bucket));
+        self.homes.push((array.clone(), bucket));
         for (index, at) in spans::elements(self.text, array).into_iter().enumerate() {
             if spans::kind(self.text, &at) != Kind::Object {
                 let shown = text::excerpt(&self.text[at], 40);
@@ -259,7 +241,7 @@ impl Walk<'_> {
             }
         }
         if self.found.len() > before || spans::members(self.text, map).is_empty() {
-            self.homes.push((Home::Map(map.clone()), None));
+            self.homes.push((map.clone(), None));
         }
     }
 
@@ -290,9 +272,8 @@ pub(super) fn bucket_status(key: &str) -> Option<Status> {
 }
 
 /// New features are pending: their bucket, else the last place that holds any.
-fn home_of(homes: Vec<(Home, Option<Status>)>) -> Option<Home> {
+fn home_of(homes: Vec<(Span, Option<Status>)>) -> Option<Span> {
     let pending = homes.iter().position(|(_, bucket)| *bucket == Some(Status::Pending));
     let plain = homes.iter().rposition(|(_, bucket)| bucket.is_none());
-    let index = plain.or(pending)?;
-    homes.into_iter().nth(index).map(|(home, _)| home)
+    homes.into_iter().nth(plain.or(pending)?).map(|(home, _)| home)
 }

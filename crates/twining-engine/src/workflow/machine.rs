@@ -1,6 +1,5 @@
 //! The steps a feature takes: where it stands and what happened in, where it
-//! stands then and what else is to be done out. What is not listed is refused,
-//! with the step that would be next.
+//! stands then out. What is not listed is refused, with the step that would be next.
 
 use crate::failure::Failure;
 use crate::workflow::feature::Status;
@@ -31,32 +30,10 @@ pub enum Event {
     Reopened,
 }
 
-/// What else is to be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Tell people that the feature waits for them.
-    PostNeed,
-}
-
-/// A step that is not taken, and the one that would be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutOfStep {
-    /// Why not.
-    pub why: String,
-    /// What to do instead.
-    pub next_step: String,
-}
-
-impl From<OutOfStep> for Failure {
-    fn from(OutOfStep { why, next_step }: OutOfStep) -> Self {
-        Self::OutOfStep { why, next_step }
-    }
-}
-
 /// Takes one step. `max_test_failures` counts after the failure.
-pub fn advance(id: &str, at: Standing, event: Event, max_test_failures: u32) -> Result<(Standing, Vec<Effect>), OutOfStep> {
+pub fn advance(id: &str, at: Standing, event: Event, max_test_failures: u32) -> Result<Standing, Failure> {
     use Status::{Blocked, Completed, InProgress, Pending, Tested};
-    let to = |status| Ok((Standing { status, ..at }, Vec::new()));
+    let to = |status| Ok(Standing { status, ..at });
     match (at.status, event) {
         (Pending | InProgress, Event::Started) => to(InProgress),
         // Work that is finished was begun, whether or not somebody said so.
@@ -64,17 +41,15 @@ pub fn advance(id: &str, at: Standing, event: Event, max_test_failures: u32) -> 
         (Completed | Tested, Event::Passed) => to(Tested),
         (Completed | Tested, Event::Failed) => {
             let retries = at.retries.saturating_add(1);
-            let exhausted = retries >= max_test_failures;
-            let status = if exhausted { Blocked } else { InProgress };
-            Ok((Standing { status, retries }, if exhausted { vec![Effect::PostNeed] } else { Vec::new() }))
+            Ok(Standing { status: if retries >= max_test_failures { Blocked } else { InProgress }, retries })
         }
-        (Pending | InProgress | Completed, Event::GaveUp) => Ok((Standing { status: Blocked, ..at }, vec![Effect::PostNeed])),
-        (_, Event::Reopened) => Ok((Standing::default(), Vec::new())),
+        (Pending | InProgress | Completed, Event::GaveUp) => to(Blocked),
+        (_, Event::Reopened) => Ok(Standing::default()),
         (status, event) => Err(out_of_step(id, status, event)),
     }
 }
 
-fn out_of_step(id: &str, status: Status, event: Event) -> OutOfStep {
+fn out_of_step(id: &str, status: Status, event: Event) -> Failure {
     let (why, next_step) = match (status, event) {
         (Status::Blocked, _) => ("it is blocked and waits for a person", reopen(id)),
         (Status::Tested, Event::GaveUp) => ("it is tested; nothing is left to give up", reopen(id)),
@@ -90,7 +65,7 @@ fn out_of_step(id: &str, status: Status, event: Event) -> OutOfStep {
             ("nobody said that its code is finished", format!("report `{id}` as completed in the role coder, then test it"))
         }
     };
-    OutOfStep { why: format!("`{id}` is {}: {why}", status.as_str()), next_step }
+    Failure::OutOfStep { why: format!("`{id}` is {}: {why}", status.as_str()), next_step }
 }
 
 fn reopen(id: &str) -> String {
@@ -99,7 +74,7 @@ fn reopen(id: &str) -> String {
 
 /// The event that would bring a feature to a status, for whoever sets the status
 /// itself. A status that is more than one step away is refused.
-pub fn event_towards(id: &str, from: Status, to: Status) -> Result<Event, OutOfStep> {
+pub fn event_towards(id: &str, from: Status, to: Status) -> Result<Event, Failure> {
     use Status::{Blocked, Completed, InProgress, Pending, Tested};
     match (from, to) {
         (_, Pending) => Ok(Event::Reopened),
@@ -107,8 +82,7 @@ pub fn event_towards(id: &str, from: Status, to: Status) -> Result<Event, OutOfS
         (InProgress | Completed, Completed) => Ok(Event::Completed),
         (Completed | Tested, Tested) => Ok(Event::Passed),
         (Pending | InProgress | Completed, Blocked) => Ok(Event::GaveUp),
-        (Pending, Completed | Tested) => Err(out_of_step(id, from, Event::Passed)),
-        (from, Tested) => Err(out_of_step(id, from, Event::Passed)),
+        (Pending, Completed) | (_, Tested) => Err(out_of_step(id, from, Event::Passed)),
         (from, _) => Err(out_of_step(id, from, Event::Started)),
     }
 }

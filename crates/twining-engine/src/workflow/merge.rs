@@ -11,15 +11,15 @@ use twining_model::{EvidenceSource, text};
 use twining_store::merge::tree::{Node, damage};
 use twining_store::merge::{CLASHES, Joining, Merged, ThreeWay, Unmerged, Versions, untangle};
 
-use crate::workflow::feature::{CRITERIA, DEPENDS_ON, DESCRIPTION, FILES, FLAG, Feature, PASSES, RETRIES, STATUS, Status, TESTED, TESTS};
+use crate::workflow::feature::{Feature, PASSES, SPELLINGS, Status, TESTED};
 use crate::workflow::list::{FeatureList, bucket_status};
 use crate::workflow::spans::{self, Kind, Span};
 
 /// What stands for a feature while the list around it is merged; no JSON begins so.
 const MARK: char = '@';
-/// Members that say how far a feature is, or what it is: whoever changed one of
-/// them has a say in whether it is tested.
-const WEIGHTY: [&[&str]; 9] = [STATUS, FLAG, FILES, TESTS, DESCRIPTION, CRITERIA, DEPENDS_ON, RETRIES, &["evidence", "test_evidence"]];
+/// Members that, like all that we read under several names, say how far a feature is, or
+/// what it is: whoever changed one of them has a say in whether it is tested.
+const EVIDENCE: &[&str] = &["evidence", "test_evidence"];
 
 /// Merges feature lists of any shape.
 pub fn merge_features(versions: &Versions<'_>) -> Result<Merged, Unmerged> {
@@ -171,7 +171,9 @@ fn lesser(path: &[&str], _: Option<&Node>, one: &Node, other: &Node) -> Option<N
 /// worked on since is not tested.
 fn no_further(mut merged: Node, base: Option<&Node>, sides: [(&Node, Option<&Feature>); 2]) -> Node {
     let is_tested = |feature: Option<&Feature>| feature.is_some_and(|feature| feature.tested || feature.status == Status::Tested);
-    let worked_on = |node: &Node| WEIGHTY.iter().copied().flatten().any(|field| node.get(field) != base.and_then(|base| base.get(field)));
+    let worked_on = |node: &Node| {
+        SPELLINGS.iter().copied().chain([EVIDENCE]).flatten().any(|field| node.get(field) != base.and_then(|base| base.get(field)))
+    };
     if !sides.iter().any(|(node, feature)| !is_tested(*feature) && worked_on(node)) {
         return merged;
     }

@@ -25,12 +25,12 @@ mod tests;
 pub use api::Proofs;
 pub use edit::{FeatureCounts, FeaturesInput, FeaturesOutcome};
 pub use evidence::{
-    AttemptReport, Captured, EvidenceVerdict, FileState, FileStates, RunLog, Selection, TestRun, VerifiedBy, counts_in, judge_evidence,
+    AttemptReport, EvidenceVerdict, FileState, FileStates, RunLog, Selection, TestRun, VerifiedBy, counts_in, judge_evidence,
 };
 pub use feature::{Feature, Status};
 pub use files::file_states;
 pub use list::FeatureList;
-pub use machine::{Effect, Event, OutOfStep, Standing, advance, event_towards};
+pub use machine::{Event, Standing, advance, event_towards};
 pub(crate) use merge::LIST;
 pub use merge::merge_features;
 pub use next::{Action, Next, next};

@@ -18,7 +18,7 @@ use crate::workflow::evidence::{AttemptReport, Case, EvidenceVerdict, FileStates
 use crate::workflow::feature::{Feature, Status};
 use crate::workflow::list::FeatureList;
 use crate::workflow::list_on;
-use crate::workflow::machine::{Effect, Event, Standing, advance};
+use crate::workflow::machine::{Event, Standing, advance};
 use crate::workflow::next::next;
 use crate::workflow::order;
 use crate::workflow::prompt::NextBrief;
@@ -249,7 +249,7 @@ pub(crate) fn move_feature(
     stamp: &Stamp<'_>,
 ) -> Result<Moved, Failure> {
     let at = Standing { status: feature.status, retries: feature.retries };
-    let (to, effects) = advance(&feature.id, at, event, max_test_failures)?;
+    let to = advance(&feature.id, at, event, max_test_failures)?;
     let mut moved = Moved { fields: Vec::new(), entries: Vec::new(), need: None };
     if to.status != at.status {
         moved.fields.push(("status", json!(to.status.as_str())));
@@ -266,7 +266,7 @@ pub(crate) fn move_feature(
     }
     let scope = feature.files.first().map_or("project", String::as_str);
     let id = text::excerpt(&feature.id, 60);
-    if effects.contains(&Effect::PostNeed) {
+    if to.status == Status::Blocked {
         let summary = format!("Feature {id} is blocked: {}", words::fold(reason));
         let failed = words::count(u64::from(to.retries), "failed test", "failed tests");
         let detail = format!("{}\n\nAfter {failed}. Reopen it with twining_report, outcome reopened.\n\n{reason}", feature.description);

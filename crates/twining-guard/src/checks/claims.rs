@@ -47,17 +47,12 @@ struct File {
 
 #[derive(Deserialize)]
 struct Line {
-    #[serde(default)]
     agent_id: Option<String>,
-    #[serde(default)]
     session_id: Option<String>,
     #[serde(default)]
     paths: Vec<String>,
-    #[serde(default)]
     reason: Option<String>,
-    #[serde(default)]
     since: Option<String>,
-    #[serde(default)]
     until: Option<String>,
 }
 

@@ -230,36 +230,29 @@ impl Collector<'_> {
     }
 
     fn shell_write(&mut self, path: &str, kind: &WriteKind, by: &str) {
-        let unknown = |_| NewContent::Unknown(format!("`{by}` writes it"));
+        let extent = match kind {
+            WriteKind::RemoveTree => Extent::Tree,
+            WriteKind::Discard => Extent::Uncommitted,
+            _ => Extent::File,
+        };
         let (cwd, files) = (&self.event.cwd, self.files);
-        let extent = Extent::File;
-        match kind {
-            WriteKind::RemoveTree => self.change(path, Extent::Tree, by, |_| NewContent::Text { before: None, after: None }),
-            WriteKind::Discard => self.change(path, Extent::Uncommitted, by, unknown),
-            WriteKind::Create { content: Some(after) } => {
-                self.change(path, extent, by, |before| NewContent::Text { before, after: Some(after.clone()) });
-            }
-            WriteKind::Append { content: Some(added) } => self.change(path, extent, by, |before| {
-                let after = format!("{}{added}", before.as_deref().unwrap_or_default());
-                NewContent::Text { before, after: Some(after) }
-            }),
-            WriteKind::Copy { from } | WriteKind::Move { from } => {
-                let source = files.read(&normal(cwd, from)).ok().flatten();
-                self.change(path, extent, by, |before| match source {
-                    Some(after) => NewContent::Text { before, after: Some(after) },
-                    None => NewContent::Unknown(format!("`{by}` writes it")),
-                });
-            }
-            WriteKind::Remove => self.change(path, extent, by, |before| NewContent::Text { before, after: None }),
-            // Only a file that is not there yet becomes another by it.
-            WriteKind::Metadata => {
-                if files.read(&normal(cwd, path)) == Ok(None) {
-                    self.change(path, extent, by, |before| NewContent::Text { before, after: Some(String::new()) });
-                }
-            }
-            WriteKind::Create { content: None } | WriteKind::Append { content: None } | WriteKind::Edit => {
-                self.change(path, extent, by, unknown);
-            }
+        // `chmod` and `touch` change only what is not there yet.
+        if *kind == WriteKind::Metadata && files.read(&normal(cwd, path)) != Ok(None) {
+            return;
         }
+        self.change(path, extent, by, |before| {
+            let after = match kind {
+                WriteKind::Remove | WriteKind::RemoveTree => Some(None),
+                WriteKind::Create { content } => content.clone().map(Some),
+                WriteKind::Append { content } => content.as_ref().map(|added| Some(before.clone().unwrap_or_default() + added)),
+                WriteKind::Copy { from } | WriteKind::Move { from } => files.read(&normal(cwd, from)).ok().flatten().map(Some),
+                WriteKind::Metadata => Some(Some(String::new())),
+                WriteKind::Edit | WriteKind::Discard => None,
+            };
+            match after {
+                Some(after) => NewContent::Text { before, after },
+                None => NewContent::Unknown(format!("`{by}` writes it")),
+            }
+        });
     }
 }

@@ -20,6 +20,8 @@ pub(super) fn apply(patch: &str, read: &dyn Fn(&str) -> Result<Option<String>, S
         seen.set(seen.get() + text.as_ref().map_or(0, |text| text.as_deref().map_or(0, str::len)));
         text
     };
+    let becomes =
+        |path: &str, after: Option<String>| read(path).map_or_else(NewContent::Unknown, |before| NewContent::Text { before, after });
     let mut lines = patch.lines().peekable();
     while let Some(line) = lines.next() {
         let header = |name: &str| line.trim_start().strip_prefix(name).map(|path| path.trim().to_owned());
@@ -29,10 +31,11 @@ pub(super) fn apply(patch: &str, read: &dyn Fn(&str) -> Result<Option<String>, S
             while let Some(line) = lines.next_if(|line| !is_header(line)) {
                 body.push(line.strip_prefix('+').unwrap_or(line));
             }
-            let after = Some(body.iter().map(|line| format!("{line}\n")).collect());
-            changes.push((path.clone(), read(&path).map_or_else(NewContent::Unknown, |before| NewContent::Text { before, after })));
+            let content = becomes(&path, Some(body.iter().map(|line| format!("{line}\n")).collect()));
+            changes.push((path, content));
         } else if let Some(path) = header("*** Delete File:") {
-            changes.push((path.clone(), read(&path).map_or_else(NewContent::Unknown, |before| NewContent::Text { before, after: None })));
+            let content = becomes(&path, None);
+            changes.push((path, content));
         } else if let Some(path) = header("*** Update File:") {
             let mut moved = None;
             while let Some(line) = lines.next_if(|line| !is_header(line)) {
@@ -41,28 +44,21 @@ pub(super) fn apply(patch: &str, read: &dyn Fn(&str) -> Result<Option<String>, S
                     None => body.push(line),
                 }
             }
-            let content = match read(&path) {
+            let mut content = match read(&path) {
                 Err(why) => NewContent::Unknown(why),
                 Ok(before) => match updated(before.as_deref().unwrap_or_default(), &body) {
                     Some(after) => NewContent::Text { before, after: Some(after) },
                     None => NewContent::Unknown("the patch does not fit the file as it is".to_owned()),
                 },
             };
-            let is_moved = moved.is_some();
             if let Some(to) = moved {
-                let there = match &content {
-                    NewContent::Text { after, .. } => {
-                        read(&to).map_or_else(NewContent::Unknown, |before| NewContent::Text { before, after: after.clone() })
-                    }
+                let there = match &mut content {
+                    // What moves is no longer where it was.
+                    NewContent::Text { after, .. } => becomes(&to, after.take()),
                     unknown @ NewContent::Unknown(_) => unknown.clone(),
                 };
                 changes.push((to, there));
             }
-            // What moves is no longer where it was.
-            let content = match content {
-                NewContent::Text { before, .. } if is_moved => NewContent::Text { before, after: None },
-                content => content,
-            };
             changes.push((path, content));
         } else if let Some(path) = line.strip_prefix("+++ ").or_else(|| line.strip_prefix("--- ")) {
             // A patch as `diff` writes it: which files it names can be told.
@@ -86,16 +82,13 @@ fn updated(before: &str, body: &[&str]) -> Option<String> {
     for part in body.split(|line| line.starts_with("@@")) {
         let (mut old, mut new) = (Vec::new(), Vec::new());
         for line in part.iter().filter(|line| !line.starts_with("*** End of File")) {
-            match line.chars().next() {
-                Some('-') => old.push(&line[1..]),
-                Some('+') => new.push(line[1..].to_owned()),
-                Some(' ') => {
-                    old.push(&line[1..]);
-                    new.push(line[1..].to_owned());
-                }
+            match line.split_at_checked(1) {
+                Some(("-", gone)) => old.push(gone),
+                Some(("+", added)) => new.push(added.to_owned()),
                 _ => {
-                    old.push(line);
-                    new.push((*line).to_owned());
+                    let kept = line.strip_prefix(' ').unwrap_or(line);
+                    old.push(kept);
+                    new.push(kept.to_owned());
                 }
             }
         }

@@ -66,29 +66,24 @@ pub(crate) fn read(policy: &str, file: &str, mistakes: &mut Vec<Mistake>) -> Gua
         }
     }
     for (_, node) in entries.into_iter().filter(|(key, _)| key.name == "guards") {
-        match node.value {
-            Value::Map(guards) => {
-                for (key, node) in guards {
-                    match node.value {
-                        Value::Map(fields) => written.push(GuardSource { id: key.name, line: key.at.line, fields }),
-                        _ => mistakes.push(mistake(file, node.at, "a guard is a map".to_owned())),
-                    }
-                }
+        let guards: Vec<(Option<Key>, Node)> = match node.value {
+            Value::Map(guards) => guards.into_iter().map(|(key, node)| (Some(key), node)).collect(),
+            Value::List(guards) => guards.into_iter().map(|node| (None, node)).collect(),
+            Value::Nothing => Vec::new(),
+            _ => {
+                mistakes.push(mistake(file, node.at, "`guards:` is a list or a map of guards".to_owned()));
+                Vec::new()
             }
-            Value::List(guards) => {
-                for node in guards {
-                    let Value::Map(fields) = node.value else {
-                        mistakes.push(mistake(file, node.at, "a guard is a map with an `id`".to_owned()));
-                        continue;
-                    };
-                    match fields.iter().find(|(key, _)| key.name == "id").map(|(_, node)| &node.value) {
-                        Some(Value::Text(id)) => written.push(GuardSource { id: id.clone(), line: node.at.line, fields }),
-                        _ => mistakes.push(mistake(file, node.at, "the guard has no `id`".to_owned())),
-                    }
-                }
+        };
+        for (key, Node { at, value }) in guards {
+            let fields = if let Value::Map(fields) = value { fields } else { Vec::new() };
+            let id = fields.iter().find(|(key, _)| key.name == "id").map(|(_, node)| &node.value);
+            match (key, id) {
+                _ if fields.is_empty() => mistakes.push(mistake(file, at, "a guard is a map with an `id`".to_owned())),
+                (Some(key), _) => written.push(GuardSource { id: key.name, line: key.at.line, fields }),
+                (None, Some(Value::Text(id))) => written.push(GuardSource { id: id.clone(), line: at.line, fields }),
+                (None, _) => mistakes.push(mistake(file, at, "the guard has no `id`".to_owned())),
             }
-            Value::Nothing => {}
-            _ => mistakes.push(mistake(file, node.at, "`guards:` is a list or a map of guards".to_owned())),
         }
     }
     if written.len() > MAX_GUARDS {

@@ -240,14 +240,6 @@ impl<'de> Deserialize<'de> for Tree {
                 Ok(Tree(Value::Nothing))
             }
 
-            fn visit_none<E: Error>(self) -> Result<Tree, E> {
-                Ok(Tree(Value::Nothing))
-            }
-
-            fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Tree, D::Error> {
-                Tree::deserialize(deserializer)
-            }
-
             fn visit_bool<E: Error>(self, given: bool) -> Result<Tree, E> {
                 Ok(Tree(Value::Bool(given)))
             }

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use twining_model::text;
 
 use crate::governance::policy::patch::{Cell, GatePatch, HARDEST, ModePatch, Patch, RolePatch};
-use twining_guard::policy::mistake::{Mistake, nearest};
+use crate::knowledge::advice::meant;
+use twining_guard::policy::mistake::Mistake;
 use twining_guard::policy::source::{Layer, Sourced};
 use twining_guard::policy::yaml::{self, Key, Node, Value};
 
@@ -40,7 +41,7 @@ pub(crate) fn read(text: &str, file: &str, layer: Layer, dialect: Dialect) -> (P
                     "role_constraints" => Some("roles"),
                     "quality_gate_configs" => Some("gates"),
                     "implementation_modes" => Some("modes"),
-                    name => nearest(name, ["roles", "gates", "modes", "guards", OVERRIDES]),
+                    name => meant("policy", name, &["roles", "gates", "modes", "guards", OVERRIDES]),
                 };
                 reader.unknown(key, "a part of a policy", renamed, "roles, gates, modes, guards and overrides");
             }
@@ -125,7 +126,7 @@ impl Reader<'_> {
                         self.unknown(
                             &key,
                             "a list of a role",
-                            nearest(&key.name, LISTS),
+                            meant("role", &key.name, &LISTS),
                             "must_do, must_not_do, ask_before, escalate_when",
                         );
                         continue;
@@ -190,7 +191,7 @@ impl Reader<'_> {
                 "tests_must_pass" => cell.tests_must_pass = self.flag(&node),
                 "overrides" | "profiles" | "task_type" | "entity_type" | "effective_from" => {}
                 name => {
-                    let suggestion = nearest(name, GATE_KEYS);
+                    let suggestion = meant("gate", name, &GATE_KEYS);
                     self.unknown(&key, "a value of a gate", suggestion, &GATE_KEYS[..7].join(", "));
                 }
             }
@@ -228,7 +229,7 @@ impl Reader<'_> {
 
 /// The value of a mode that was meant. Short words are not near enough to long ones.
 fn mode_key(name: &str) -> Option<&'static str> {
-    if name == "ceremony" { Some("ceremony_level") } else { nearest(name, MODE_KEYS) }
+    if name == "ceremony" { Some("ceremony_level") } else { meant("mode", name, &MODE_KEYS) }
 }
 
 fn without_additions(key: &str) -> (&str, bool) {

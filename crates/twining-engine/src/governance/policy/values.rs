@@ -6,8 +6,9 @@ use crate::governance::gates::Percent;
 use crate::governance::modes::Ceremony;
 use crate::governance::policy::patch::{HARDEST, ListPatch};
 use crate::governance::policy::reader::{Reader, unique};
+use crate::knowledge::advice::meant;
 use crate::words;
-use twining_guard::policy::mistake::{Mistake, nearest};
+use twining_guard::policy::mistake::Mistake;
 use twining_guard::policy::source::{Source, Sourced};
 use twining_guard::policy::yaml::{Key, Node, Spot, Value};
 
@@ -153,7 +154,7 @@ impl Reader<'_> {
             Some(value) => Some(Sourced { value, source: self.source(node.at) }),
             None => {
                 let known = Ceremony::ALL.map(Ceremony::as_str);
-                let suggestion = nearest(&given, known).map(|word| format!("did you mean `{word}`?"));
+                let suggestion = meant("ceremony", &given, &known).map(|word| format!("did you mean `{word}`?"));
                 self.mistake(
                     node.at,
                     format!("`{}` is no ceremony; it is one of {}", text::excerpt(&given, 40), known.join(", ")),

@@ -22,19 +22,12 @@ const BACKGROUND: &str = "background-command";
 /// Paths whose state is kept with one run.
 const MOST_PATHS: usize = 256;
 
-/// A run that was recorded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Captured {
-    /// The run.
-    pub run: TestRun,
-}
-
-impl Captured {
+impl TestRun {
     /// What the agent should know at once: why the run will not count.
     #[must_use]
     pub fn notice(&self) -> Option<String> {
-        let is_empty = self.run.tests.is_some_and(|tests| tests.run == 0).then(|| "it ran no test".to_owned());
-        let why = self.run.problem.clone().or(is_empty)?;
+        let is_empty = self.tests.is_some_and(|tests| tests.run == 0).then(|| "it ran no test".to_owned());
+        let why = self.problem.clone().or(is_empty)?;
         Some(format!("Twining does not count this test run as evidence: {why}."))
     }
 }
@@ -51,7 +44,7 @@ impl Engine {
         cwd: Option<&str>,
         command: &str,
         outcome: &ToolResult,
-    ) -> Result<Option<Captured>, Failure> {
+    ) -> Result<Option<TestRun>, Failure> {
         if outcome.is_unfinished && !command.is_empty() && self.store().exists()? {
             self.store().leave_note(BACKGROUND, command.as_bytes())?;
         }
@@ -87,7 +80,7 @@ impl Engine {
             tree: self.files_in_work(checkout)?,
         };
         self.append_line(run.to_line())?;
-        Ok(Some(Captured { run }))
+        Ok(Some(run))
     }
 
     fn background_command(&self) -> Result<String, Failure> {

@@ -30,14 +30,6 @@ pub enum EvidenceVerdict {
     },
 }
 
-impl EvidenceVerdict {
-    /// Whether there is evidence.
-    #[must_use]
-    pub fn is_accepted(&self) -> bool {
-        matches!(self, Self::Accepted { .. })
-    }
-}
-
 /// Judges a feature by the runs that are known and by its files as they are now.
 #[must_use]
 pub fn judge_evidence(feature: &Feature, log: &RunLog, files: &FileStates, needs: EvidenceSource) -> EvidenceVerdict {

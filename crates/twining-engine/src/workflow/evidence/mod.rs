@@ -20,7 +20,6 @@ use twining_model::{EvidenceSource, Time};
 use crate::governance::TestCounts;
 use crate::words;
 
-pub use captured::Captured;
 pub use counts::counts_in;
 pub(crate) use counts::sum;
 pub(crate) use judge::{Case, judge};

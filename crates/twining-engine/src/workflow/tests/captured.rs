@@ -5,7 +5,7 @@ use twining_model::EvidenceSource;
 
 use crate::failure::Failure;
 use crate::testing::{Project, caller};
-use crate::workflow::{Captured, EvidenceInput, ReportContext, ReportInput, ReportOutcome};
+use crate::workflow::{EvidenceInput, ReportContext, ReportInput, ReportOutcome, TestRun};
 use twining_guard::hosts::ToolResult;
 
 fn project() -> Project {
@@ -18,7 +18,7 @@ fn project() -> Project {
     project
 }
 
-fn capture(project: &Project, command: &str, exit_code: Option<i64>, output: &str) -> Option<Captured> {
+fn capture(project: &Project, command: &str, exit_code: Option<i64>, output: &str) -> Option<TestRun> {
     project.clock.advance_ms(1000);
     let outcome = ToolResult { exit_code, output: output.into(), is_unfinished: false };
     project.engine.capture_run(&caller("ada"), project.path(), Some(""), command, &outcome).expect("records")
@@ -147,7 +147,7 @@ fn a_line_that_stops_before_its_tests_failed() {
     let project = project();
     assert_eq!(capture(&project, "cargo test", Some(101), "error[E0425]: cannot find value"), None, "nobody knows that it tests");
     capture(&project, "cargo test", Some(0), CARGO).expect("is a run");
-    let run = capture(&project, "cargo test", Some(101), "error[E0425]: cannot find value").expect("is a run").run;
+    let run = capture(&project, "cargo test", Some(101), "error[E0425]: cannot find value").expect("is a run");
     assert!(run.has_failed() && run.tests.is_none());
     assert!(report_passed(&project).expect_err("does not compile").to_string().contains("`cargo test` failed"));
 }
@@ -161,7 +161,7 @@ fn an_exit_code_after_passing_tests_is_a_failure_with_a_note() {
         Some(2),
         "FAIL Required test coverage of 90% not reached.\n4 passed in 0.12s\n",
     );
-    let run = run.expect("is a run").run;
+    let run = run.expect("is a run");
     assert_eq!((run.has_failed(), run.note.as_deref()), (true, Some("exit code 2 after all tests passed")));
 }
 
@@ -171,7 +171,7 @@ fn the_output_of_a_background_command_is_a_run_of_it() {
     let begun = ToolResult { exit_code: None, output: "Command running in background with ID: b1".into(), is_unfinished: true };
     let captured = project.engine.capture_run(&caller("ada"), project.path(), Some(""), "pytest -q", &begun);
     assert_eq!(captured.expect("looks"), None);
-    let run = capture(&project, "", None, PYTEST).expect("is a run").run;
+    let run = capture(&project, "", None, PYTEST).expect("is a run");
     assert_eq!((run.command.as_str(), run.has_failed()), ("pytest -q", false));
     report_passed(&project).expect("is evidence");
 }
@@ -266,6 +266,6 @@ fn ci_is_believed_for_a_commit_that_head_builds_on() {
 #[test]
 fn secrets_on_a_line_are_not_recorded() {
     let project = project();
-    let run = capture(&project, "API_TOKEN=ghp_abcdefghijklmnopqrstuvwxyz0123456789 pytest", Some(0), PYTEST).expect("is a run").run;
+    let run = capture(&project, "API_TOKEN=ghp_abcdefghijklmnopqrstuvwxyz0123456789 pytest", Some(0), PYTEST).expect("is a run");
     assert!(!run.command.contains("ghp_abc"), "{}", run.command);
 }

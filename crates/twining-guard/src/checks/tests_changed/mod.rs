@@ -46,15 +46,6 @@ impl TestChanges {
         *self == Self::default()
     }
 
-    /// Adds the changes of another file.
-    pub fn merge(&mut self, other: TestChanges) {
-        self.removed.extend(other.removed);
-        self.skipped.extend(other.skipped);
-        self.edited.extend(other.edited);
-        self.emptied.extend(other.emptied);
-        self.goldens.extend(other.goldens);
-    }
-
     /// One line of at most 200 characters, such as
     /// `2 tests removed (test_login, test_logout), 1 skipped (test_pay)`.
     #[must_use]
@@ -91,12 +82,6 @@ impl TestChanges {
             self.edited.push(after.name);
         }
     }
-}
-
-/// Compares the tests of one file; `None` where the file does not exist.
-#[must_use]
-pub fn compare_file(path: &str, before: Option<&str>, after: Option<&str>) -> TestChanges {
-    compare_files([(path, before, after)])
 }
 
 /// Compares the tests of a whole change: path, text before, text after. A test that moved

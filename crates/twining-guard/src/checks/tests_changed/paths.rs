@@ -43,7 +43,7 @@ pub(super) fn language_of(path: &str) -> Option<&'static Language> {
 }
 
 /// Whether a path is that of a test, a snapshot or a golden file, by the conventions of
-/// the common runners. Tests inside a product file are found by [`super::compare_file`].
+/// the common runners. Tests inside a product file are found by [`super::compare_files`].
 #[must_use]
 pub fn is_test_file(path: &str) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));

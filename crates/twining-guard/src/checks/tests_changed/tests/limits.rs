@@ -2,7 +2,11 @@
 
 use proptest::prelude::*;
 
-use crate::checks::tests_changed::compare_file;
+use crate::checks::tests_changed::{TestChanges, compare_files};
+
+fn compare_file(path: &str, before: Option<&str>, after: Option<&str>) -> TestChanges {
+    compare_files([(path, before, after)])
+}
 
 const PATHS: [&str; 13] = [
     "test_a.py",

@@ -48,10 +48,3 @@ fn nothing_changed_has_no_summary() {
     assert!(TestChanges::default().is_empty());
     assert_eq!(TestChanges::default().summary(), None);
 }
-
-#[test]
-fn changes_of_two_files_are_added_up() {
-    let mut changes = TestChanges { removed: names(&["a"]), ..TestChanges::default() };
-    changes.merge(TestChanges { removed: names(&["b"]), edited: names(&["c"]), ..TestChanges::default() });
-    assert_eq!(changes, TestChanges { removed: names(&["a", "b"]), edited: names(&["c"]), ..TestChanges::default() });
-}
