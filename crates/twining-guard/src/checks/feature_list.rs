@@ -27,7 +27,7 @@ pub fn tested(list: &str) -> Result<BTreeSet<String>, NotAList> {
     }
     let list: Value = serde_json::from_str(list).map_err(|error| NotAList(error.to_string()))?;
     let mut tested = BTreeSet::new();
-    collect_tested(&list, Place { key: None, path: String::new(), in_bucket: false }, &mut tested);
+    collect_tested(&list, &Place { key: None, path: String::new(), in_bucket: false }, &mut tested);
     Ok(tested)
 }
 
@@ -47,13 +47,13 @@ struct Place<'l> {
     in_bucket: bool,
 }
 
-fn collect_tested(value: &Value, place: Place<'_>, tested: &mut BTreeSet<String>) {
+fn collect_tested(value: &Value, place: &Place<'_>, tested: &mut BTreeSet<String>) {
     match value {
         Value::String(name) if place.in_bucket => drop(tested.insert(name.clone())),
         Value::Array(items) => {
             let in_bucket = place.in_bucket || place.key.is_some_and(|key| key.eq_ignore_ascii_case("tested"));
             for (at, item) in items.iter().enumerate() {
-                collect_tested(item, Place { key: None, path: format!("{}[{at}]", place.path), in_bucket }, tested);
+                collect_tested(item, &Place { key: None, path: format!("{}[{at}]", place.path), in_bucket }, tested);
             }
         }
         Value::Object(fields) => {
@@ -65,7 +65,7 @@ fn collect_tested(value: &Value, place: Place<'_>, tested: &mut BTreeSet<String>
             }
             for (key, value) in fields {
                 let path = if place.path.is_empty() { key.clone() } else { format!("{}.{key}", place.path) };
-                collect_tested(value, Place { key: Some(key), path, in_bucket: false }, tested);
+                collect_tested(value, &Place { key: Some(key), path, in_bucket: false }, tested);
             }
         }
         _ => {}

@@ -239,9 +239,9 @@ impl Lexer<'_> {
                 self.depth += 1;
                 self.is_too_deep |= self.depth > MOST_DEPTH;
                 if self.is_too_deep {
-                    self.at = self.bytes.len()
+                    self.at = self.bytes.len();
                 } else {
-                    self.code(Some(b'}'))
+                    self.code(Some(b'}'));
                 }
                 self.depth -= 1;
                 inside = self.at;

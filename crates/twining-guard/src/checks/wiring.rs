@@ -73,8 +73,8 @@ fn leads_away(folder: &str) -> bool {
 }
 
 fn is_wired(facts: &Facts<'_>) -> bool {
-    let calls = |hook: &&str| facts.files.read(&normal(facts.root, hook)).ok().flatten().is_some_and(|text| text.contains("twining"));
-    GIT_HOOKS.iter().any(|hook| calls(&hook))
+    let calls = |hook: &str| facts.files.read(&normal(facts.root, hook)).ok().flatten().is_some_and(|text| text.contains("twining"));
+    GIT_HOOKS.iter().any(|hook| calls(hook))
 }
 
 /// How a command would keep git from running hooks, and how grave that is.

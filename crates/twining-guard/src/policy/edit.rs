@@ -52,7 +52,7 @@ pub fn with_guard(text: &str, new: &NewGuard) -> Result<(String, Guard), String>
         },
     };
     lines.splice(at..at, written(new, indent));
-    checked(text, lines, &new.id)
+    checked(text, &lines, &new.id)
 }
 
 /// The policy with a proposed guard in force.
@@ -74,14 +74,14 @@ pub fn promoted(text: &str, id: &str) -> Result<(String, Guard), String> {
             *line = format!("{before}{}", rest.replacen(old.as_str(), new, 1));
         }
     }
-    checked(text, lines, id).and_then(|(after, guard)| match guard {
+    checked(text, &lines, id).and_then(|(after, guard)| match guard {
         guard if guard.proposed || guard.action < Level::Block => Err(BY_HAND.to_owned()),
         guard => Ok((after, guard)),
     })
 }
 
 /// The edited text and its guard, if it is there and all others hold as they did.
-fn checked(before: &str, lines: Vec<String>, id: &str) -> Result<(String, Guard), String> {
+fn checked(before: &str, lines: &[String], id: &str) -> Result<(String, Guard), String> {
     let newline = if before.contains("\r\n") { "\r\n" } else { "\n" };
     let after = lines.join(newline) + newline;
     let (_, guard) = find(&after, id)?.ok_or("the guard does not read as it was written")?;
