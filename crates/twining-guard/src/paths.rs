@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use serde::{Deserialize, Serialize};
 use twining_model::text;
 
 /// Folders of a path that is compared.
@@ -56,10 +57,25 @@ pub fn globs_of(scope: &str) -> Vec<String> {
 /// Globs of stars and question marks are matched as they are written; only those
 /// with `[..]` or `{..}` are compiled, since a hook compiles a thousand rules to
 /// ask three.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct PathGlobs {
     globs: Vec<String>,
     compiled: Option<GlobSet>,
+}
+
+impl TryFrom<Vec<String>> for PathGlobs {
+    type Error = String;
+
+    fn try_from(globs: Vec<String>) -> Result<Self, String> {
+        Self::compile(&globs)
+    }
+}
+
+impl From<PathGlobs> for Vec<String> {
+    fn from(globs: PathGlobs) -> Self {
+        globs.globs
+    }
 }
 
 impl PathGlobs {

@@ -16,12 +16,11 @@ use crate::store::Store;
 use crate::traces::{nook, nook_if_there};
 
 /// Where other tools keep their list, the likeliest first.
-const ELSEWHERE: [Elsewhere; 5] = [
+const ELSEWHERE: [Elsewhere; 4] = [
     Elsewhere { folders: &[".claude", "progress"], file: "feature-list.json" },
     Elsewhere { folders: &[".claude", "progress"], file: "feature_list.json" },
     Elsewhere { folders: &[], file: "feature-list.json" },
     Elsewhere { folders: &[], file: "feature_list.json" },
-    Elsewhere { folders: &[], file: "features.json" },
 ];
 /// Runs and reports, one JSON line each; of this machine only, so they lie in the
 /// folder that no clone can bring.
@@ -49,17 +48,11 @@ impl Elsewhere {
     }
 
     fn read(&self, project: &Dir) -> Result<FeatureFile, StoreError> {
-        let file = match self.dir(project) {
-            Ok(Some(dir)) => read(&dir, self.file)?,
+        match self.dir(project) {
+            Ok(Some(dir)) => read(&dir, self.file),
             // A link in another tool's folder is that tool's business; we follow none and write through none.
-            Ok(None) | Err(StoreError::Unsafe { .. }) => FeatureFile::Missing,
-            Err(error) => return Err(error),
-        };
-        // A file of this name may be anybody's: only one that speaks of tests is a list.
-        match file {
-            FeatureFile::Text(text) if !is_feature_list(&self.path(), &text) => Ok(FeatureFile::Missing),
-            FeatureFile::Unusable(_) if self.file == FEATURES => Ok(FeatureFile::Missing),
-            file => Ok(file),
+            Ok(None) | Err(StoreError::Unsafe { .. }) => Ok(FeatureFile::Missing),
+            Err(error) => Err(error),
         }
     }
 }
@@ -189,12 +182,6 @@ impl Store {
 #[must_use]
 pub fn feature_list_paths() -> Vec<String> {
     std::iter::once(own_path()).chain(ELSEWHERE.iter().map(Elsewhere::path)).collect()
-}
-
-/// Whether a text is a feature list, and not another file of that name.
-#[must_use]
-pub fn is_feature_list(path: &str, text: &str) -> bool {
-    path != FEATURES || ["\"tested\"", "\"passes\""].iter().any(|word| text.contains(word))
 }
 
 fn own_path() -> String {

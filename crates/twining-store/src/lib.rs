@@ -50,7 +50,7 @@ pub use agents::{AgentChange, AgentShelf, claims_path};
 pub use archive::{Archival, Archived};
 pub use config::Config;
 pub use error::StoreError;
-pub use features::{FeatureChange, FeatureFile, FeatureShelf, feature_list_paths, is_feature_list};
+pub use features::{FeatureChange, FeatureFile, FeatureShelf, feature_list_paths};
 pub use files::{Array, Checkpointed, DataFile, DecisionNames, DecisionsChanged, Files, Fingerprint};
 pub use index::*;
 pub use journal::JournalLine;

@@ -13,7 +13,7 @@ const MOST_BYTES: usize = 4 * 1024 * 1024;
 const MOST_NOTES: usize = 128;
 
 /// How notes begin that are nobody's alone.
-const SHARED: [&str; 2] = ["note-shared-", "note-accepted-lists."];
+const SHARED: &str = "note-shared-";
 
 /// A state of decisions and knowledge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl Store {
         let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(()) };
         // What all sessions share is not a session's to age.
         let mut names = hooks.list()?;
-        names.retain(|name| !SHARED.iter().any(|shared| name.starts_with(shared)));
+        names.retain(|name| !name.starts_with(SHARED));
         if names.len() <= MOST_NOTES {
             return Ok(());
         }

@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 const OWN: &str = ".twining/features.json";
 
 /// What the guards say to a call.
-fn call(project: &Project, tool: &str, input: Value) -> Ran {
+fn call(project: &Project, tool: &str, input: &Value) -> Ran {
     hook(project, "PreToolUse", json!({"tool_name": tool, "tool_input": input}))
 }
 
 fn edit(project: &Project, list: &str, old: &str, new: &str) -> Ran {
     assert!(read(project, list).contains(old), "{old}");
-    call(project, "Edit", json!({"file_path": list, "old_string": old, "new_string": new}))
+    call(project, "Edit", &json!({"file_path": list, "old_string": old, "new_string": new}))
 }
 
 fn decision(ran: &Ran) -> Value {
@@ -60,7 +60,7 @@ fn a_feature_is_not_called_tested_without_a_run() {
     assert_eq!(decision(&edit(&project, LIST, "F2", "F3")), Value::Null);
     let tested = read(&project, LIST).replace("false", "true");
     let piped = json!({"command": format!("cat > {LIST} <<'EOF'\n{tested}\nEOF")});
-    assert_eq!(decision(&call(&project, "Bash", piped)), "deny");
+    assert_eq!(decision(&call(&project, "Bash", &piped)), "deny");
     let write = json!({"tool_name": "Write", "tool_input": {"file_path": LIST, "content": tested}, "cwd": project.path()});
     assert_eq!(decision(&project.run_with(&["hook", "pre-tool-use", "--agent", "codex"], &write.to_string())), "deny");
 }
@@ -83,7 +83,7 @@ fn a_list_of_any_shape_is_edited_by_hand_once_a_run_is_recorded() {
         assert_eq!(mark_tested(&project, LIST), Value::Null, "{list}");
         // The name of one that was shown is no proof for another.
         let other = r#"[{"id":"EVIL","name":"F1","description":"Log in","tested":true}]"#;
-        assert_eq!(decision(&call(&project, "Write", json!({"file_path": LIST, "content": other}))), "deny", "{list}");
+        assert_eq!(decision(&call(&project, "Write", &json!({"file_path": LIST, "content": other}))), "deny", "{list}");
     }
 }
 
@@ -148,7 +148,7 @@ fn our_own_list_may_be_begun_by_hand_with_features_to_come() {
     let begun = |more: &str| {
         let list = format!(r#"{{"features":[{{"id":"A","description":"a"{more}}}]}}"#);
         let piped = json!({"command": format!("cat > {OWN} <<'EOF'\n{list}\nEOF")});
-        [call(&project, "Write", json!({"file_path": OWN, "content": list})), call(&project, "Bash", piped)].map(|ran| decision(&ran))
+        [call(&project, "Write", &json!({"file_path": OWN, "content": list})), call(&project, "Bash", &piped)].map(|ran| decision(&ran))
     };
     for more in ["", r#","status":"pending","tested":false"#] {
         assert_eq!(begun(more), [Value::Null, Value::Null], "{more}");
@@ -181,7 +181,7 @@ fn our_own_list_is_reworded_by_hand_and_moved_by_reports() {
         assert!(ran.stdout.contains(feature), "{}", ran.stdout);
     }
     for line in ["rm .twining/features.json", "sed -i s/old/new/ .twining/features.json", "echo x >> .twining/features.json"] {
-        assert_eq!(decision(&call(&project, "Bash", json!({"command": line}))), "deny", "{line}");
+        assert_eq!(decision(&call(&project, "Bash", &json!({"command": line}))), "deny", "{line}");
     }
 }
 

@@ -136,6 +136,12 @@ impl Effects {
     }
 }
 
+/// Whether a file is one of Twining's own that nobody compares by its content.
+fn is_record(spellings: &[String]) -> bool {
+    const COMPARED: [&str; 2] = [".twining/features.json", ".twining/policy.yml"];
+    spellings.iter().all(|path| path.starts_with(".twining/") && !COMPARED.contains(&path.as_str()))
+}
+
 struct Collector<'a> {
     effects: Effects,
     event: &'a Event,
@@ -160,6 +166,11 @@ impl Collector<'_> {
     fn change(&mut self, path: &str, extent: Extent, by: &str, content: impl FnOnce(Option<String>) -> NewContent) {
         let (path, spellings) = self.spellings(path);
         let content = Arc::new(match extent {
+            // A record of megabytes is refused without being read.
+            Extent::File if is_record(&spellings) => match content(Some(String::new())) {
+                NewContent::Text { before, after: None } => NewContent::Text { before, after: None },
+                _ => NewContent::Unknown("it is a record".to_owned()),
+            },
             Extent::File => self.files.read(&path).map_or_else(NewContent::Unknown, content),
             Extent::Tree | Extent::Uncommitted => content(None),
         });
@@ -225,13 +236,17 @@ impl Collector<'_> {
             _ => Extent::File,
         };
         let (cwd, files) = (&self.event.cwd, self.files);
+        // `chmod` and `touch` change only what is not there yet.
+        if *kind == WriteKind::Metadata && files.read(&normal(cwd, path)) != Ok(None) {
+            return;
+        }
         self.change(path, extent, by, |before| {
             let after = match kind {
                 WriteKind::Remove | WriteKind::RemoveTree => Some(None),
                 WriteKind::Create { content } => content.clone().map(Some),
                 WriteKind::Append { content } => content.as_ref().map(|added| Some(before.clone().unwrap_or_default() + added)),
                 WriteKind::Copy { from } | WriteKind::Move { from } => files.read(&normal(cwd, from)).ok().flatten().map(Some),
-                WriteKind::Metadata => Some(before.clone().or(Some(String::new()))),
+                WriteKind::Metadata => Some(Some(String::new())),
                 WriteKind::Edit | WriteKind::Discard => None,
             };
             match after {

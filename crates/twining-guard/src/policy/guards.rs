@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
 use twining_model::text;
 
 use crate::checks::forbidden_use::Clause;
@@ -34,7 +35,7 @@ impl Default for UserPolicy {
 }
 
 /// The guards that hold in a project.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Guards {
     /// All of them, dead ones too.
     pub guards: Vec<Guard>,
@@ -95,15 +96,6 @@ impl Guards {
         let globs: Vec<String> = folders.iter().flat_map(|folder| globs_of(folder)).collect();
         for guard in self.guards.iter_mut().filter(|guard| guard.id == builtin::RECORDS) {
             guard.paths.extend(globs.iter().cloned());
-        }
-    }
-
-    /// Takes guards that failed their examples before for dead.
-    pub fn bury(&mut self, dead: &[(String, String)]) {
-        for guard in &mut self.guards {
-            if let Some((_, why)) = dead.iter().find(|(id, _)| *id == guard.id) {
-                guard.standing = Standing::Dead(why.clone());
-            }
         }
     }
 

@@ -1,11 +1,11 @@
 //! Mistakes in a policy file: where, what, and what was probably meant.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::text;
 
 /// Something in a policy file that has no effect.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mistake {
     /// Which file.
     pub file: String,

@@ -1,5 +1,7 @@
 //! A guard: what it looks at, when it speaks, and what it says.
 
+use serde::{Deserialize, Serialize};
+
 use crate::effects::{Effects, Extent, FileChange, NewContent};
 use crate::event::{Event, EventKind};
 use crate::paths::PathGlobs;
@@ -7,7 +9,7 @@ use crate::policy::source::Source;
 use crate::verdict::Level;
 
 /// Who acts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Actor {
     /// The main agent.
     Main,
@@ -28,7 +30,7 @@ impl Actor {
 }
 
 /// Conditions beyond tool and path; all that are given must hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Conditions {
     /// One of these commands is run: its program, and its other words among the arguments.
     pub(crate) commands: Vec<Vec<String>>,
@@ -47,7 +49,7 @@ impl Conditions {
 }
 
 /// Which check a guard is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum CheckKind {
     /// Its own paths and conditions.
     Declared,
@@ -72,7 +74,7 @@ pub(crate) enum CheckKind {
 }
 
 /// What a guard's own examples say of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Standing {
     /// It does what it says.
     Alive,
@@ -81,7 +83,7 @@ pub enum Standing {
 }
 
 /// A rule.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Guard {
     /// Its name.
     pub id: String,
@@ -113,6 +115,7 @@ pub struct Guard {
     pub(crate) except: PathGlobs,
     pub(crate) when: Conditions,
     /// What it must say to which calls.
+    #[serde(skip)]
     pub examples: Vec<Example>,
 }
 

@@ -1,7 +1,7 @@
 //! Which layer a value came from, and lists that grow by layers.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A layer of policy, from the one that yields to the one that rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +56,15 @@ impl std::fmt::Display for Source {
 impl Serialize for Source {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Source {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let (name, line) = text.split_once(':').map_or((text.as_str(), None), |(name, line)| (name, line.parse().ok()));
+        let layer = [Layer::User, Layer::Project].into_iter().find(|layer| layer.as_str() == name).unwrap_or(Layer::Default);
+        Ok(Self { layer, line, column: None })
     }
 }
 

@@ -50,10 +50,12 @@ fn notices(project: &Project) -> Vec<Notice> {
     comparison.run(checks)
 }
 
-/// The way from the top of the working tree to the project.
+/// The way from the top of the working tree to the project. git starts its hooks at the top.
 fn prefix(project: &Project) -> String {
-    let top = project.history.shape().map(|shape| shape.top);
-    let within = top.and_then(|top| Some(project.located.checkout.strip_prefix(&top).ok()?.display().to_string())).unwrap_or_default();
+    let checkout = &project.located.checkout;
+    let here = std::env::var_os("GIT_INDEX_FILE").and_then(|_| std::env::current_dir().ok()).filter(|here| checkout.starts_with(here));
+    let top = here.or_else(|| project.history.shape().map(|shape| shape.top)).unwrap_or_else(|| checkout.clone());
+    let within = checkout.strip_prefix(&top).map(|within| within.display().to_string()).unwrap_or_default();
     if within.is_empty() { within } else { format!("{within}/") }
 }
 

@@ -1,5 +1,5 @@
-//! The guards that hold, as quickly as can be: examples are tried once for each text
-//! of the policies, and the index is asked only if a decision or the knowledge changed.
+//! The guards that hold, as quickly as can be: policies are compiled once for each of
+//! their texts, and the index is asked only if a decision or the knowledge changed.
 
 use std::path::Path;
 
@@ -12,19 +12,19 @@ use twining_store::disk::hash_of;
 use crate::desk::Project;
 use crate::user_policy;
 
-/// The note of guards whose examples were tried.
-const TRIED: &str = "guards-tried";
+/// The note of guards that were compiled.
+const COMPILED: &str = "shared-guards";
 /// The note of clauses in force.
-const CLAUSES: &str = "clauses";
+const CLAUSES: &str = "shared-clauses";
 /// How long a folder's modification time is not trusted after it was written: two
 /// changes may fall into one tick of the file system's clock.
 const TICK_MS: i64 = 100;
 
-/// Which guards failed their examples, for these texts and this version.
+/// The guards of these policies, tried and compiled by this version.
 #[derive(Serialize, Deserialize)]
-struct TriedExamples {
+struct Compiled {
     key: String,
-    dead: Vec<(String, String)>,
+    guards: Guards,
 }
 
 /// The guards that hold.
@@ -32,23 +32,15 @@ pub fn guards(project: &Project) -> Guards {
     let (user, policy) = policies(project);
     let key = key_of(&user, &policy);
     let store = project.engine.store();
-    let tried: Option<TriedExamples> = store.note(TRIED).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let guards = match tried.filter(|tried| tried.key == key) {
-        Some(tried) => {
-            let mut guards = Guards::load(&user, &policy, Examples::Skip);
-            guards.bury(&tried.dead);
-            guards
+    let known: Option<Compiled> = store.note(COMPILED).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let guards = known.filter(|known| known.key == key).map(|known| known.guards).unwrap_or_else(|| {
+        let compiled = Compiled { key, guards: Guards::load(&user, &policy, Examples::Read) };
+        // Without the note the policies are read again.
+        if store.exists().unwrap_or(false) {
+            let _ = serde_json::to_vec(&compiled).map(|bytes| store.leave_note(COMPILED, &bytes));
         }
-        None => {
-            let guards = Guards::load(&user, &policy, Examples::Read);
-            if store.exists().unwrap_or(false) {
-                let tried = TriedExamples { key, dead: guards.dead() };
-                // Without the note the examples are tried again.
-                let _ = serde_json::to_vec(&tried).map(|bytes| store.leave_note(TRIED, &bytes));
-            }
-            guards
-        }
-    };
+        compiled.guards
+    });
     completed(guards, project, &user, &clauses(project))
 }
 

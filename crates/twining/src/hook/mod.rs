@@ -42,7 +42,7 @@ const MAX_EVENT_BYTES: u64 = 16 * 1024 * 1024;
 pub fn run(project: Option<PathBuf>, host: &Host, event: &str) -> ExitCode {
     // An event of a newer host is not ours to stop.
     let Some(kind) = host.event_kind(event) else { return ExitCode::SUCCESS };
-    let reply = respond(project.clone(), host, event).unwrap_or_else(|why| failed(kind, why));
+    let reply = respond(project, host, event).unwrap_or_else(|why| failed(kind, why));
     // Answers carry the event's own name: what the host wrote, or ours for it.
     let name = if host.events.is_empty() { kind.as_str() } else { event };
     print((host.answer)(&reply, kind, name))

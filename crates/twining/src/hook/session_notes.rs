@@ -132,22 +132,22 @@ mod tests {
 
     use super::*;
 
-    fn call(tool: &str, input: serde_json::Value) -> Event {
-        let mut event = Event::of_tool(tool, action(tool, &input), "/p");
+    fn call(tool: &str, input: &serde_json::Value) -> Event {
+        let mut event = Event::of_tool(tool, action(tool, input), "/p");
         (event.agent_id, event.agent_type) = (Some("a1".to_owned()), Some("coder".to_owned()));
         event
     }
 
     #[test]
     fn a_coder_that_only_looked_returns_empty_and_one_that_pushed_does_not() {
-        let shell = |line: &str| call("Bash", serde_json::json!({ "command": line }));
+        let shell = |line: &str| call("Bash", &serde_json::json!({ "command": line }));
         for (event, is_empty) in [
             (shell("git log --oneline | head -5; rg foo src"), true),
-            (call("Read", serde_json::json!({"file_path": "a"})), true),
+            (call("Read", &serde_json::json!({"file_path": "a"})), true),
             (shell("git push"), false),
             (shell("python manage.py migrate"), false),
             (shell("cd ../other && sed -i s/a/b/ x"), false),
-            (call("Write", serde_json::json!({"file_path": ".env.local", "content": "x"})), false),
+            (call("Write", &serde_json::json!({"file_path": ".env.local", "content": "x"})), false),
         ] {
             let mut notes = SessionNotes::default();
             notes.subagent_started(&event);

@@ -16,7 +16,7 @@ use super::{auto_loop, guard_cache, traces};
 use crate::allowed::Allowed;
 
 /// The note of what was told in this project, whatever the session.
-const TOLD: &str = "told-at-turn-end";
+const TOLD: &str = "shared-told-at-turn-end";
 /// How many of those are remembered.
 const MAX_TOLD: usize = 512;
 /// Notices of one turn.

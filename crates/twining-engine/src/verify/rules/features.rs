@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use twining_guard::checks::tests_changed::compare_files;
 use twining_model::text::excerpt;
-use twining_store::{feature_list_paths, is_feature_list};
+use twining_store::feature_list_paths;
 
 use crate::governance::reports::{TestCase, test_cases};
 use crate::verify::ci::{CiEvidence, CiOptions};
@@ -30,7 +30,7 @@ pub(in crate::verify) fn check(request: &PullRequest<'_>, options: &CiOptions, s
     let mut is_any_new = false;
     for path in feature_list_paths() {
         let Some(file) = request.changed_at(&path) else { continue };
-        let list = |text: Option<&str>| text.filter(|text| is_feature_list(&path, text)).and_then(|text| FeatureList::parse(text).ok());
+        let list = |text: Option<&str>| text.and_then(|text| FeatureList::parse(text).ok());
         let (before, after) = (list(file.text_before()).unwrap_or_default(), list(file.text_after()).unwrap_or_default());
         let in_base = request.base_files.get(&path).and_then(|bytes| list(std::str::from_utf8(bytes).ok())).unwrap_or_default();
         let is_new = |feature: &&Feature| feature.tested && !before.get(&feature.id).is_some_and(|known| known.tested);

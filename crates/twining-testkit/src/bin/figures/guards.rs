@@ -78,6 +78,7 @@ impl Place<'_> {
         event
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "every caller writes the JSON in place")]
     fn tool(&self, name: &str, input: Value) -> Value {
         self.event(json!({"tool_name": name, "tool_input": input}))
     }

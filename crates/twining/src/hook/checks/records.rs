@@ -14,6 +14,12 @@ const MAX_NAMED: usize = 5;
 /// Compares the working tree with HEAD and with the merge base. Who did it nobody can
 /// tell, so nobody is held.
 pub fn in_working_tree(comparison: &Comparison<'_>) -> Vec<Notice> {
+    let located = &comparison.project.located;
+    let is_compared = located.checkout == located.place.project && comparison.before.len() == 1;
+    // Most turns change no record, and git need not be asked again.
+    if is_compared && !comparison.changed.iter().any(|path| path.starts_with(".twining/")) {
+        return Vec::new();
+    }
     let differences = comparison.project.engine.store().changed_records().unwrap_or_default();
     notices(&differences, |_| Weight::Tell)
 }
