@@ -107,6 +107,7 @@ test("what slipped past is held at the end once, and then let go", () =>
     stage.write(".claude/settings.json", settings());
     // A script that was there before: no hook sees what it does.
     stage.write("flip.sh", "sed -i 's/false/true/' feature-list.json\n");
+    await stage.commit();
     const { heard, api, printed } = await session(
       stage,
       ({ turn }) => [use("Bash", { command: "sh flip.sh", description: "flip" }), say("all done"), say("still done")][turn],
@@ -117,8 +118,7 @@ test("what slipped past is held at the end once, and then let go", () =>
     const turns = api.heard.filter((request) => (request.body?.tools?.length ?? 0) > 1).length;
     assert.equal(turns, 3, "held once: the call, the end that was held, the end");
     assert.equal(printed.at(-1).subtype, "success");
-    const status = JSON.parse(await stage.ran("twining", ["status", "--json"]));
-    assert.equal(status.unanswered_questions, 1, "a person is asked");
+    assert.match(await stage.ran("twining", ["recent", "--type", "warning", "--json"]), /`F1` tested/, "a person can see it");
   }));
 
 test("the plugin brings the brief, the tools and the guards", () =>

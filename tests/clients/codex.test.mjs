@@ -12,11 +12,12 @@ const patch = (input) => ({ type: "custom_tool_call", call_id: "call_patch", nam
 const script = (input) => ({ type: "custom_tool_call", call_id: `call_script_${input.length}`, name: "exec", input });
 const call = (namespace, name, fields) => ({ type: "function_call", call_id: `call_${name}`, namespace, name, arguments: JSON.stringify(fields) });
 
+const CLAIMED = '{"features":[{"id":"F1","description":"log out","tested":true}]}';
 const CLAIMS = `*** Begin Patch
 *** Update File: feature-list.json
 @@
 -{"features":[{"id":"F1","description":"log out","tested":false}]}
-+{"features":[{"id":"F1","description":"log out","tested":true}]}
++${CLAIMED}
 *** End Patch
 `;
 const ADDS = "*** Begin Patch\n*** Add File: notes.txt\n+allowed\n*** End Patch\n";
@@ -64,7 +65,7 @@ test("a script that calls the tools is held to the same", () =>
       ({ turn }) =>
         [
           script(`await tools.apply_patch(${quoted(CLAIMS)});`),
-          script(`text(await tools.exec_command({ cmd: "sed -i s/false/true/ feature-list.json" }));`),
+          script(`text(await tools.exec_command({ cmd: ${quoted(`cat > feature-list.json <<'END'\n${CLAIMED}\nEND`)} }));`),
           script(`text(await tools.exec_command({ cmd: "echo allowed > notes.txt" }));`),
         ][turn] ?? say("done"),
     );
@@ -117,14 +118,14 @@ test("what slipped past is held at the end once, and then let go", () =>
   onStage(async (stage) => {
     stage.write(".codex/hooks.json", hooks());
     stage.write("flip.sh", "sed -i 's/false/true/' feature-list.json\n");
+    await stage.commit();
     const { api } = await session(
       stage,
       ({ turn }) => [script(`text(await tools.exec_command({ cmd: "sh flip.sh" }));`), say("all done")][turn] ?? say("still done"),
     );
     assert.match(stage.read("feature-list.json"), /true/, "the script did slip past");
     assert.equal(api.heard.filter((request) => request.method === "POST").length, 3, "the call, the end that was held, the end");
-    const status = JSON.parse(await stage.ran("twining", ["status", "--json"]));
-    assert.equal(status.unanswered_questions, 1, "a person is asked");
+    assert.match(await stage.ran("twining", ["recent", "--type", "warning", "--json"]), /`F1` tested/, "a person can see it");
   }));
 
 /** What Codex says of the hooks it found. */

@@ -20,12 +20,14 @@ async function judged(stage, server, args) {
     env: stage.env,
     stdio: ["pipe", "pipe", "inherit"],
   });
+  const closed = once(child, "close");
   try {
-    const [url] = await once(createInterface({ input: child.stdout }), "line");
+    const unable = closed.then(() => assert.fail("it ended at once; was it built with `--features conformance`?"));
+    const [url] = await Promise.race([once(createInterface({ input: child.stdout }), "line"), unable]);
     return await stage.run(clients.conformance, ["server", "--url", url, ...args], { seconds: 240 });
   } finally {
     child.stdin.end();
-    await once(child, "close");
+    await closed;
   }
 }
 

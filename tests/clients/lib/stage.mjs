@@ -1,7 +1,7 @@
 // A throwaway repository and a home of its own for each proof, and how programs are run there.
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -65,11 +65,54 @@ export class Stage {
     return stage;
   }
 
+  /** Commits what is there: what slips past a call is found by comparison with a commit. */
+  async commit() {
+    const author = ["-c", "user.name=Sam", "-c", "user.email=sam@example.com"];
+    await this.ran("git", ["add", "-A"]);
+    await this.ran("git", [...author, "commit", "-qm", "start"]);
+  }
+
   /** Puts another program, or none, where clients look for ours. */
   replaceTwining(text) {
     const program = join(this.root, "bin/twining");
     rmSync(program);
     if (text !== null) writeFileSync(program, text, { mode: 0o755 });
+  }
+
+  /** Keeps what clients and git hand to our hooks from here on, and what they are answered. */
+  recordHooks() {
+    this.recordings = join(this.root, "hooks");
+    mkdirSync(this.recordings);
+    this.replaceTwining(`#!/bin/sh
+[ "$1" = hook ] || exec '${this.twining}' "$@"
+call='${this.recordings}'/$(date +%s%N)-$$
+printf '%s' "$4" > "$call.event"
+cat > "$call.input"
+'${this.twining}' "$@" < "$call.input" > "$call.output" 2> "$call.stderr"
+code=$?
+cat "$call.output"
+cat "$call.stderr" >&2
+echo $code > "$call.code"
+exit $code
+`);
+  }
+
+  /** The recorded calls of hooks that ended, oldest first: `{ event, code, input, answer, stderr }`. */
+  hookCalls(event) {
+    const ended = readdirSync(this.recordings).filter((name) => name.endsWith(".code"));
+    const text = (call, part) => readFileSync(join(this.recordings, `${call}.${part}`), "utf8").trim();
+    const json = (words) => (words ? JSON.parse(words) : {});
+    return ended
+      .map((name) => name.slice(0, -".code".length))
+      .sort()
+      .map((call) => ({
+        event: text(call, "event"),
+        code: Number(text(call, "code")),
+        input: json(text(call, "input")),
+        answer: json(text(call, "output")),
+        stderr: text(call, "stderr"),
+      }))
+      .filter((call) => event === undefined || call.event === event);
   }
 
   path(name) {

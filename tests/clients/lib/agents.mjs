@@ -1,0 +1,81 @@
+// One list of steps, taken by the real Claude Code or the real Codex after `twining init`.
+//
+// A step is made by `shell`, `read`, `write` or `report`; a function is called when its
+// turn comes and gives the step, so that a person can do something in between.
+
+import assert from "node:assert/strict";
+import { messagesApi, responsesApi, say, told, use } from "./loopback.mjs";
+import { clients } from "./stage.mjs";
+
+export const shell = (command) => ({ kind: "shell", command });
+export const read = (path) => ({ kind: "read", path });
+export const write = (path, content) => ({ kind: "write", path, content });
+/** A call of `twining_report`. */
+export const report = (fields) => ({ kind: "report", fields });
+
+const stepAt = (steps, turn) => (typeof steps[turn] === "function" ? steps[turn]() : steps[turn]);
+
+async function claude(stage, steps) {
+  const tool = "mcp__twining__twining_report";
+  const call = (step) =>
+    ({
+      shell: () => use("Bash", { command: step.command, description: "run" }),
+      read: () => use("Read", { file_path: stage.path(step.path) }),
+      write: () => use("Write", { file_path: stage.path(step.path), content: step.content }),
+      report: () => use(tool, step.fields),
+    })[step.kind]();
+  // It loads the tools of a server when the model asks for them.
+  const api = await messagesApi(({ turn }) => {
+    if (turn === 0) return use("ToolSearch", { query: `select:${tool}` });
+    const step = stepAt(steps, turn - 1);
+    return step ? call(step) : say("All done.");
+  });
+  const env = { ANTHROPIC_BASE_URL: api.url, ANTHROPIC_API_KEY: "none" };
+  const words = ["-p", "begin", "--permission-mode", "acceptEdits", "--allowedTools", "Bash,mcp__twining"];
+  return finished(stage, api, clients.claude, words, env);
+}
+
+async function codex(stage, steps) {
+  const quoted = (value) => JSON.stringify(value);
+  const patch = ({ path, content }) => {
+    const lines = content.trimEnd().split("\n").map((line) => `+${line}\n`);
+    return `*** Begin Patch\n*** Add File: ${path}\n${lines.join("")}*** End Patch\n`;
+  };
+  const exec = (cmd) => ({ type: "custom_tool_call", name: "exec", input: `text(await tools.exec_command({ cmd: ${quoted(cmd)} }));` });
+  const call = (step) =>
+    ({
+      shell: () => exec(step.command),
+      read: () => exec(`cat ${step.path}`),
+      write: () => ({ type: "custom_tool_call", name: "apply_patch", input: patch(step) }),
+      report: () => ({ type: "function_call", namespace: "mcp__twining", name: "twining_report", arguments: quoted(step.fields) }),
+    })[step.kind]();
+  const done = { type: "message", role: "assistant", content: [{ type: "output_text", text: "All done." }] };
+  const api = await responsesApi(({ turn }) => {
+    const step = stepAt(steps, turn);
+    return step ? { call_id: `call_${turn}`, ...call(step) } : done;
+  });
+  const provider = `{name="loopback",base_url=${quoted(`${api.url}/v1`)},wire_api="responses",env_key="NO_KEY"}`;
+  const server = `{command="twining",args=["mcp","--project",${quoted(stage.project)}],default_tools_approval_mode="approve"}`;
+  const settings = ["model_provider=loopback", `model_providers.loopback=${provider}`, `mcp_servers.twining=${server}`];
+  const words = ["exec", "--sandbox", "danger-full-access", "--dangerously-bypass-hook-trust", ...settings.flatMap((setting) => ["-c", setting])];
+  return finished(stage, api, clients.codex, [...words, "begin"], { NO_KEY: "none" });
+}
+
+async function finished(stage, api, program, words, env) {
+  try {
+    const ended = await stage.run(program, words, { env });
+    assert.equal(ended.code, 0, `${ended.stdout}\n${ended.stderr}`);
+    return told(api);
+  } finally {
+    await api.close();
+  }
+}
+
+/** The clients by the name that `init --agent` takes; each takes the steps and answers with what the model heard. */
+export const agents = { claude, codex };
+
+/** Whether a recorded hook refused the call, or asked a person about it. */
+export function refuses({ code, answer }) {
+  const asks = ["deny", "ask"].includes(answer.hookSpecificOutput?.permissionDecision);
+  return asks || answer.decision === "block" || code === 2;
+}
