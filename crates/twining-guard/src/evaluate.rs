@@ -9,9 +9,6 @@ use crate::policy::rule::{Answer, CheckKind, Guard};
 use crate::policy::{Guards, Layer, Source, Standing};
 use crate::verdict::{Evaluation, Finding, Level, Verify};
 
-/// The name under which what cannot be read is answered for.
-const UNREADABLE: &str = "on-unreadable";
-
 impl Guards {
     /// Asks every guard about an event.
     #[must_use]
@@ -68,7 +65,7 @@ impl Guards {
             next_step: "name the files on the command line, or make the change with an edit tool".to_owned(),
             otherwise: "a person runs it themselves".to_owned(),
             source: Source { layer: Layer::User, ..Source::DEFAULT },
-            ..Guard::new(UNREADABLE, CheckKind::Declared, self.on_unreadable, PathGlobs::default())
+            ..Guard::new("on-unreadable", CheckKind::Declared, self.on_unreadable, PathGlobs::default())
         };
         Some(finding(&guard, Answer::of_call(guard.action, format!("part of this call cannot be read: {first}"))))
     }

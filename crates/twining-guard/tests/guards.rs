@@ -244,8 +244,8 @@ fn a_guard_proves_itself_by_its_examples() {
     let guards = loaded("", project);
     let guard = guards.guards.iter().find(|guard| guard.id == "g").expect("is there");
     assert!(matches!(&guard.standing, Standing::Dead(why) if why.contains("example 1")), "{:?}", guard.standing);
-    assert_eq!(guards.dead().len(), 1);
-    assert!(loaded("", "").dead().is_empty(), "those built in do what they say");
+    let dead = |guards: &Guards| guards.guards.iter().filter(|guard| guard.standing != Standing::Alive).count();
+    assert_eq!((dead(&guards), dead(&loaded("", ""))), (1, 0), "those built in do what they say");
     let (tool, input) = bash("git push");
     assert_eq!(evaluate(&guards, tool, &input).verdict, Level::Off, "a dead guard stops nobody");
 }

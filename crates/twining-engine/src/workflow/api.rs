@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use twining_model::{EvidenceSource, Scope, limits};
-use twining_store::{FeatureChange, FeatureShelf};
+use twining_store::FeatureShelf;
 
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -85,11 +85,6 @@ impl Engine {
             plan_report(shelf, (&draft, run), rules, context, &self.stamp(&caller), |paths| file_states(checkout, paths))
         })?;
         Ok(ReportOutcome { redacted, ..outcome })
-    }
-
-    pub(super) fn append_line(&self, line: String) -> Result<(), Failure> {
-        let change = FeatureChange { lines: vec![line], ..FeatureChange::default() };
-        self.store().transact_features(|_| Ok::<_, Failure>((change, ())))
     }
 
     /// The feature list and its path; none where there is none.

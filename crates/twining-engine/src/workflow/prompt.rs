@@ -49,13 +49,9 @@ impl NextBrief {
     #[must_use]
     pub fn of(next: &Next<'_>) -> Self {
         let feature = next.feature.map(|feature| feature.id.clone());
-        let mut say = next.action.as_str().to_owned();
-        if let Some(id) = &feature {
-            say = format!("{say} {id}");
-        }
-        if next.action == Action::Resume {
-            say = format!("{say} attempt {}", next.attempt);
-        }
+        let attempt = (next.action == Action::Resume).then(|| format!("attempt {}", next.attempt));
+        let words = [Some(next.action.as_str().to_owned()), feature.clone(), attempt];
+        let say = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
         Self { action: next.action, feature, attempt: next.attempt, say, why: next.why.clone() }
     }
 }

@@ -34,10 +34,8 @@ pub fn policy_weakened(before: &str, after: &str) -> Option<String> {
     if was.unread.is_none() && will.unread.is_some() && was.guards.iter().any(is_of_project) {
         return Some("it could no longer be read, and its guards would not hold".to_owned());
     }
-    let gone = was.guards.iter().filter(|old| is_of_project(old)).find(|old| {
-        let is_kept = |new: &&Guard| is_of_project(new) && is_as_strict(old, new);
-        !will.guards.iter().any(|new| is_kept(&new))
-    });
+    let is_kept = |old: &Guard| will.guards.iter().any(|new| is_of_project(new) && is_as_strict(old, new));
+    let gone = was.guards.iter().find(|old| is_of_project(old) && !is_kept(old));
     gone.map(|gone| format!("`{}` would no longer hold as it does", gone.id))
 }
 

@@ -26,8 +26,6 @@ pub struct HookEvent {
     pub source: String,
     /// What the tool answered, where the host says.
     pub result: Option<ToolResult>,
-    /// The host's name of the call, where it gives one.
-    pub call: Option<String>,
 }
 
 /// What a tool answered.
@@ -68,8 +66,6 @@ pub struct HostPayload {
     pub source: String,
     /// Whether a hook held the agent before.
     pub stop_hook_active: bool,
-    /// The host's name of the call.
-    pub call: Option<String>,
 }
 
 impl HostPayload {
@@ -93,7 +89,6 @@ impl HostPayload {
             last_message: self.last_message,
             source: self.source,
             result,
-            call: self.call,
         }
     }
 }
@@ -117,7 +112,6 @@ pub fn common(kind: EventKind, json: &Value) -> HostPayload {
         last_message: text(json, &["prompt_response", "text", "lastMessage", "last_assistant_message"]),
         source: text(json, &["source", "trigger", "reason"]),
         stop_hook_active: is(&["stop_hook_active", "stopHookActive"]),
-        call: some_text(json, &["tool_use_id", "toolCallId", "toolUseId", "tool_call_id", "call_id"]),
     }
 }
 

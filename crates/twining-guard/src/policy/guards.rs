@@ -99,16 +99,6 @@ impl Guards {
         }
     }
 
-    /// Guards that failed their examples, and how.
-    #[must_use]
-    pub fn dead(&self) -> Vec<(String, String)> {
-        let dead = |guard: &Guard| match &guard.standing {
-            Standing::Dead(why) => Some((guard.id.clone(), why.clone())),
-            Standing::Alive => None,
-        };
-        self.guards.iter().filter_map(dead).collect()
-    }
-
     /// Whether a guard of this name holds and refuses.
     #[must_use]
     pub fn blocks(&self, id: &str) -> bool {

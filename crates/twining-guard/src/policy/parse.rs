@@ -92,10 +92,6 @@ pub(crate) fn read(policy: &str, file: &str, mistakes: &mut Vec<Mistake>) -> Gua
     GuardsPart { guards: written, unread, on_unreadable }
 }
 
-fn is_id(word: &str) -> bool {
-    !word.is_empty() && word.len() <= limits::TAG_BYTES && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
-}
-
 fn mistake(file: &str, at: Spot, message: String) -> Mistake {
     Mistake { file: file.to_owned(), line: at.line.max(1), column: at.column.max(1), message, suggestion: None }
 }
@@ -111,7 +107,8 @@ pub enum Examples {
 
 /// Makes a guard of its fields, over the built-in of that name if there is one.
 pub(crate) fn compile(written: &GuardSource, layer: Layer, base: Option<&Guard>, examples: Examples) -> Result<Guard, String> {
-    if !is_id(&written.id) {
+    let is_sign = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if !(1..=limits::TAG_BYTES).contains(&written.id.len()) || !written.id.chars().all(is_sign) {
         return Err("an id has letters, digits, `-`, `_` and `.`".to_owned());
     }
     let new = || Guard::new(&written.id, CheckKind::Declared, Level::Block, PathGlobs::default());

@@ -143,12 +143,6 @@ impl Example {
     pub fn path(&self) -> Option<&str> {
         self.input.get("file_path").and_then(serde_json::Value::as_str)
     }
-
-    /// The type of agent that acts.
-    #[must_use]
-    pub fn agent(&self) -> Option<&str> {
-        self.event.agent_type.as_deref()
-    }
 }
 
 /// What a guard says to one event.

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use twining_model::{EvidenceSource, limits, text};
+use twining_store::FeatureChange;
 
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -55,7 +56,10 @@ impl Engine {
         if is_cut_off || (tests.is_none() && !has_exit_failed) || !self.store().exists()? {
             return Ok(None);
         }
-        let command = if command.is_empty() { self.background_command()? } else { command.to_owned() };
+        let command = match command {
+            "" => self.store().note(BACKGROUND)?.map_or("a background command".into(), |note| String::from_utf8_lossy(&note).into_owned()),
+            command => command.to_owned(),
+        };
         let recorded = text::excerpt(&redact(&command).0, limits::ELEMENT_BYTES);
         let line = TestLine::read(&command, checkout, cwd, &|path| is_there(checkout, path));
         if line.only_looks || (tests.is_none() && !(line.has_exit_code && self.was_counted(&recorded)?)) {
@@ -79,13 +83,9 @@ impl Engine {
             note,
             tree: self.files_in_work(checkout)?,
         };
-        self.append_line(run.to_line())?;
+        let change = FeatureChange { lines: vec![run.to_line()], ..FeatureChange::default() };
+        self.store().transact_features(|_| Ok::<_, Failure>((change, ())))?;
         Ok(Some(run))
-    }
-
-    fn background_command(&self) -> Result<String, Failure> {
-        let note = self.store().note(BACKGROUND)?.unwrap_or_else(|| b"a background command".to_vec());
-        Ok(String::from_utf8_lossy(&note).into_owned())
     }
 
     /// Whether the same command was recorded as a run with counts: if it now ends

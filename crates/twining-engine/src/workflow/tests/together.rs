@@ -258,7 +258,10 @@ fn what_waits_for_an_untested_feature_is_not_reported_done() {
 fn what_is_remembered_of_runs_stays_bounded() {
     let project = Project::new();
     let run = |n: usize| TestRun { id: format!("run-{n}"), command: "x".repeat(100_000), ..TestRun::default() };
-    (0..30).for_each(|n| project.engine.append_line(run(n).to_line()).expect("records"));
+    for n in 0..30 {
+        let change = twining_store::FeatureChange { lines: vec![run(n).to_line()], ..Default::default() };
+        project.engine.store().transact_features(|_| Ok::<_, Failure>((change, ()))).expect("records");
+    }
     let kept = log(&project).runs;
     assert!((4..=10).contains(&kept.len()), "{}", kept.len());
     assert_eq!(kept.last().map(|run| run.id.as_str()), Some("run-29"));
