@@ -1,15 +1,31 @@
 //! What all guards of a project say to one event.
 
-use crate::checks::{claims, feature_list, forbidden_use, person_commands, policy_weakened, records, wiring};
-use crate::effects::Effects;
+use twining_model::PolicyFile;
+
+use crate::checks::{claims, feature_list, forbidden_use, person_commands, records, wiring};
+use crate::effects::{Effects, Files};
 use crate::event::{Event, ToolAction};
-use crate::facts::Facts;
+use crate::facts::{Facts, NoClaims, NoEvidence};
 use crate::paths::PathGlobs;
 use crate::policy::rule::{Answer, CheckKind, Guard};
-use crate::policy::{Guards, Layer, Source, Standing};
+use crate::policy::{Examples, Guards, Layer, Source, Standing, UserPolicy, weakened};
 use crate::verdict::{Evaluation, Finding, Level, Verify};
 
 impl Guards {
+    /// Puts the layers together, and takes guards that fail their own examples for dead.
+    #[must_use]
+    pub fn load(user: &UserPolicy, project: &PolicyFile, examples: Examples) -> Self {
+        let mut all = Self::assemble(user, project, examples);
+        if examples == Examples::Read {
+            for guard in all.guards.iter_mut().filter(|guard| guard.standing == Standing::Alive) {
+                if let Err(why) = try_examples(guard) {
+                    guard.standing = Standing::Dead(why);
+                }
+            }
+        }
+        all
+    }
+
     /// Asks every guard about an event.
     #[must_use]
     pub fn evaluate(&self, event: &Event, facts: &Facts<'_>) -> Evaluation {
@@ -41,7 +57,7 @@ impl Guards {
             CheckKind::Declared => guard.declared(event, effects),
             CheckKind::Records => records::check(guard, effects, facts),
             CheckKind::FeatureList => feature_list::check(guard, effects, facts),
-            CheckKind::PolicyWeakened => policy_weakened::check(guard, effects),
+            CheckKind::PolicyWeakened => weakened::check(guard, effects),
             CheckKind::Wiring => wiring::check(guard, effects, facts),
             CheckKind::PersonCommands => person_commands::check(guard, effects),
             CheckKind::Claims => claims::check(guard, effects, facts),
@@ -90,4 +106,28 @@ fn finding(guard: &Guard, answer: Answer) -> Finding {
         otherwise: if_speaking(otherwise),
         verify: guard.verify.clone().filter(|_| speaks).map(|command| Verify { command, unverified: guard.on_error }),
     }
+}
+
+/// The files of an example: one text, wherever it is asked for.
+struct ExampleFile<'a>(Option<&'a str>);
+
+impl Files for ExampleFile<'_> {
+    fn read(&self, _: &str) -> Result<Option<String>, String> {
+        Ok(self.0.map(str::to_owned))
+    }
+}
+
+/// A guard's examples, each tried on the guard alone.
+fn try_examples(guard: &Guard) -> Result<(), String> {
+    for (at, example) in guard.examples.iter().enumerate() {
+        let mut event = example.event.clone();
+        event.kind = guard.events.first().copied().unwrap_or(event.kind);
+        let files = ExampleFile(example.file.as_deref());
+        let facts = Facts { root: "/project", files: &files, evidence: &NoEvidence, claims: &NoClaims };
+        let speaks = Guards::alone(guard).evaluate(&event, &facts).verdict > Level::Off;
+        if speaks != example.is_stopped {
+            return Err(format!("example {} should be {} and is not", at + 1, if speaks { "let through" } else { "stopped" }));
+        }
+    }
+    Ok(())
 }

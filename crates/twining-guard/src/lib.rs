@@ -17,11 +17,11 @@ mod tool_call;
 mod verdict;
 
 pub use checks::claims::{ClaimOrigin, Claimant, ClaimsOfOthers};
-pub use checks::forbidden_use::{Clause, ForbiddenUse, ruled_out};
+pub use checks::forbidden_use::ForbiddenUse;
 pub use effects::{Effects, Files};
 pub use event::{Event, EventKind, NotebookCell, Replacement, ToolAction};
 pub use facts::{Claim, Claims, Evidence, Facts, NoClaims, NoEvidence, Proof};
 pub use paths::{globs_of, inside, normal};
-pub use policy::{Guard, Guards, UserPolicy};
+pub use policy::{Clause, Guard, Guards, UserPolicy, ruled_out};
 pub use tool_call::action;
 pub use verdict::{Evaluation, Finding, Level, MAX_WORDS, Verify};

@@ -4,9 +4,9 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use twining_guard::checks::feature_list::newly_tested;
-use twining_guard::checks::policy_weakened::policy_weakened;
 use twining_guard::hosts::{HOSTS, Reply, parse_json};
 use twining_guard::policy::Examples;
+use twining_guard::policy::policy_weakened;
 use twining_guard::{Clause, Event, EventKind, Facts, Files, Guards, MAX_WORDS, NoClaims, NoEvidence, UserPolicy, action};
 use twining_model::PolicyFile;
 

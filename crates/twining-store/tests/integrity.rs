@@ -51,7 +51,8 @@ impl Repository {
     }
 
     fn changes(&self) -> Vec<Change> {
-        self.store.changed_records().expect("compares").into_iter().map(|found| found.change).collect()
+        let base = self.project.git(["merge-base", "HEAD", "origin/main"]);
+        self.store.changed_records(Some(base.trim())).expect("compares").into_iter().map(|found| found.change).collect()
     }
 }
 
@@ -135,7 +136,7 @@ fn a_project_without_git_has_no_witness() {
     let project = TestProject::new();
     let store = Store::open(project.place(), twining_testkit::ids()).expect("opens");
     note(&store, "one");
-    assert_eq!(store.changed_records().expect("compares"), []);
+    assert_eq!(store.changed_records(None).expect("compares"), []);
 }
 
 #[test]

@@ -276,9 +276,20 @@ impl Git {
 }
 
 impl Git {
-    /// Where this branch left what it follows; none where it follows nothing.
+    /// Where this branch left what it follows, or else the main branch; none where that is
+    /// HEAD itself.
     pub fn merge_base_with_upstream(&self) -> Option<String> {
-        self.hash(&["merge-base", "HEAD", "@{upstream}"])
+        let followed = self.hash(&["merge-base", "HEAD", "@{upstream}"]);
+        let base = followed.or_else(|| {
+            let mut ask = vec!["for-each-ref", "--format=%(refname)"];
+            let names: Vec<String> =
+                MAIN_BRANCHES.iter().flat_map(|name| [format!("refs/remotes/{name}"), format!("refs/heads/{name}")]).collect();
+            ask.extend(names.iter().map(String::as_str));
+            let known = String::from_utf8(self.printed(&ask)?).ok()?;
+            let main = names.iter().find(|name| known.lines().any(|line| line == *name))?;
+            self.hash(&["merge-base", "HEAD", main])
+        })?;
+        (self.head().as_ref() != Some(&base)).then_some(base)
     }
 }
 

@@ -9,9 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use twining_model::text;
 
-use crate::effects::{Effects, NewContent};
+use crate::effects::{Effects, FileChange, NewContent};
 use crate::facts::{Evidence, Facts, Proof};
 use crate::policy::rule::{Answer, Guard};
+use crate::verdict::Level;
 
 /// A list that is no JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -114,7 +115,11 @@ pub fn first_unproven(before: &str, after: &str, evidence: &dyn Evidence) -> Opt
 /// Whether a call marks a feature tested that was not shown to work.
 pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Answer {
     let unproven = guard.concerned(effects).find_map(|change| {
-        let NewContent::Text { before, after: Some(after) } = &*change.content else { return None };
+        let NewContent::Text { before, after: Some(after) } = &*change.content else { return unseen(change) };
+        if let Some(feature) = grade_raised(before.as_deref().unwrap_or_default(), after) {
+            let effect = format!("`{}` would raise the grade of `{feature}`'s evidence in `{}`", change.by, change.path);
+            return Some(Answer::about(guard.action, &change.path, effect));
+        }
         let (feature, missing) = first_unproven(before.as_deref().unwrap_or_default(), after, facts.evidence)?;
         let feature = text::excerpt(&feature, 60);
         let effect = format!("`{}` would mark `{feature}` tested in `{}`", change.by, change.path);
@@ -122,6 +127,43 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Answ
         Some(answer.instead(format!("run its tests, then `twining report {feature} --role tester --outcome passed`")))
     });
     unproven.unwrap_or_else(|| Answer::silent("no feature is newly called tested"))
+}
+
+/// A note where an editor on the command line changes a list and nobody can see how.
+fn unseen(change: &FileChange) -> Option<Answer> {
+    let is_editor = ["sed", "perl"].iter().any(|name| change.by.starts_with(name));
+    let effect = format!("what `{}` makes of `{}` cannot be seen, and is compared when the turn ends", change.by, change.path);
+    is_editor.then(|| Answer::about(Level::Warn, &change.path, effect).instead("use an edit tool, or `twining features update`"))
+}
+
+/// The feature whose `verified_by` would vouch for more than it does.
+fn grade_raised(before: &str, after: &str) -> Option<String> {
+    let grades = |list: &str| {
+        let mut found = BTreeMap::new();
+        if list.contains("verified_by") {
+            collect_grades(&serde_json::from_str(list).unwrap_or_default(), &mut found);
+        }
+        found
+    };
+    let (was, will) = (grades(before), grades(after));
+    let raised = will.into_iter().find(|(id, grade)| was.get(id).is_some_and(|was| was < grade))?;
+    Some(text::excerpt(&raised.0, 60))
+}
+
+fn collect_grades(value: &Value, found: &mut BTreeMap<String, usize>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| collect_grades(item, found)),
+        Value::Object(fields) => {
+            let source = fields.get("verified_by").map(|by| by.get("source").and_then(Value::as_str).unwrap_or("told"));
+            match (fields.get("id").and_then(Value::as_str), source) {
+                (Some(id), Some(source)) => {
+                    found.insert(id.to_owned(), ["told", "seen", "ci"].iter().position(|grade| *grade == source).unwrap_or_default());
+                }
+                _ => fields.values().for_each(|field| collect_grades(field, found)),
+            }
+        }
+        _ => {}
+    }
 }
 
 /// What an edit of our own list would do that only a report may; none where it

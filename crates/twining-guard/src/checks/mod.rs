@@ -6,7 +6,6 @@ pub mod forbidden_use;
 mod imports;
 mod lexer;
 pub(crate) mod person_commands;
-pub mod policy_weakened;
 pub(crate) mod records;
 pub mod tests_changed;
 pub mod wiring;

@@ -32,7 +32,8 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Answ
         Some(Answer::about(guard.action, names, format!("`{}` would {verb} `{names}`", change.by)))
     });
     let discarded = || {
-        let covers = |path: &str| path.is_empty() || guard.paths.match_below(path);
+        // A record that is named is brought back on purpose.
+        let covers = |path: &str| path.is_empty() || path == ".twining";
         let change = effects.changes.iter().find(|change| change.extent == Extent::Uncommitted && covers(&change.path))?;
         let lost = facts.files.uncommitted_records();
         let effect = format!("`{}` may discard {lost} records in `.twining` that are in no commit", change.by);

@@ -19,7 +19,9 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Answ
     let changed = guard.concerned(effects).filter_map(|change| of_change(guard, change));
     let run = || {
         let (level, effect) = effects.commands.iter().filter_map(|command| of_command(&command.words)).max_by_key(|(level, _)| *level)?;
-        is_wired(facts).then(|| Answer::about(guard.action.min(level), ".git/hooks/pre-commit", effect))
+        let answer = Answer::about(guard.action.min(level), ".git/hooks/pre-commit", effect);
+        let answer = if level == Level::Warn { answer.instead("commit without `--no-verify`") } else { answer };
+        is_wired(facts).then_some(answer)
     };
     Answer::strictest(changed.chain(run())).unwrap_or_else(|| Answer::silent("hosts and git go on calling Twining"))
 }

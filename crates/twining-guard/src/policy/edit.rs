@@ -5,10 +5,10 @@
 //! told to make the change by hand. The edited text is read again: if a guard of
 //! it no longer holds as it did, nothing is changed.
 
-use crate::checks::policy_weakened::policy_weakened;
 use crate::policy::parse::{self, Examples, GuardSource};
 use crate::policy::rule::Guard;
 use crate::policy::source::Layer;
+use crate::policy::weakened::policy_weakened;
 use crate::policy::yaml::{self, Spot, Value};
 use crate::verdict::Level;
 

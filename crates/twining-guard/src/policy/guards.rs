@@ -6,13 +6,11 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use twining_model::text;
 
-use crate::checks::forbidden_use::Clause;
-use crate::effects::Files;
-use crate::facts::{Facts, NoClaims, NoEvidence};
 use crate::paths::globs_of;
+use crate::policy::clause::Clause;
 use crate::policy::mistake::Mistake;
 use crate::policy::parse::{self, Examples};
-use crate::policy::rule::{CheckKind, Guard, Standing};
+use crate::policy::rule::{CheckKind, Guard};
 use crate::policy::source::Layer;
 use crate::policy::{PROJECT_FILE, builtin};
 use crate::verdict::Level;
@@ -48,20 +46,13 @@ pub struct Guards {
 }
 
 impl Guards {
-    /// Puts the layers together. The user's file may change what is compiled in;
-    /// the project's may only add guards and make them stricter.
+    /// Puts the layers together, examples untried. The user's file may change what is
+    /// compiled in; the project's may only add guards and make them stricter.
     #[must_use]
-    pub fn load(user: &UserPolicy, project: &PolicyFile, examples: Examples) -> Self {
+    pub(crate) fn assemble(user: &UserPolicy, project: &PolicyFile, examples: Examples) -> Self {
         let mut all = Self { guards: builtin::guards(), ..Self::default() };
         all.add_layer(Layer::User, &user.name, &user.file, examples);
         all.add_layer(Layer::Project, PROJECT_FILE, project, examples);
-        if examples == Examples::Read {
-            for guard in all.guards.iter_mut().filter(|guard| guard.standing == Standing::Alive) {
-                if let Err(why) = try_examples(guard) {
-                    guard.standing = Standing::Dead(why);
-                }
-            }
-        }
         all
     }
 
@@ -168,28 +159,4 @@ impl Guards {
             }
         }
     }
-}
-
-/// The files of an example: one text, wherever it is asked for.
-struct ExampleFile<'a>(Option<&'a str>);
-
-impl Files for ExampleFile<'_> {
-    fn read(&self, _: &str) -> Result<Option<String>, String> {
-        Ok(self.0.map(str::to_owned))
-    }
-}
-
-/// A guard's examples, each tried on the guard alone.
-fn try_examples(guard: &Guard) -> Result<(), String> {
-    for (at, example) in guard.examples.iter().enumerate() {
-        let mut event = example.event.clone();
-        event.kind = guard.events.first().copied().unwrap_or(event.kind);
-        let files = ExampleFile(example.file.as_deref());
-        let facts = Facts { root: "/project", files: &files, evidence: &NoEvidence, claims: &NoClaims };
-        let speaks = Guards::alone(guard).evaluate(&event, &facts).verdict > Level::Off;
-        if speaks != example.is_stopped {
-            return Err(format!("example {} should be {} and is not", at + 1, if speaks { "let through" } else { "stopped" }));
-        }
-    }
-    Ok(())
 }

@@ -14,21 +14,18 @@ use crate::store::Store;
 
 /// Bytes of the largest file that is read.
 const FILE_BYTES: usize = 4096 * limits::RECORD_BYTES;
-/// What a branch is compared with that has no upstream of its own.
-const DEFAULT_BRANCH: &str = "refs/remotes/origin/HEAD";
 
 /// A file that differs from a commit: its name inside `.twining/`, and the object it was.
 type Changed = BTreeMap<String, Option<String>>;
 
 impl Store {
-    /// Records that HEAD, or the merge base with upstream, has and that the working
-    /// files lack or say otherwise. Empty where git has no memory of this folder.
-    pub fn changed_records(&self) -> Result<Vec<Difference>, StoreError> {
+    /// Records that HEAD, or an earlier commit, has and that the working files lack or
+    /// say otherwise. Empty where git has no memory of this folder.
+    pub fn changed_records(&self, base: Option<&str>) -> Result<Vec<Difference>, StoreError> {
         let project = &self.place().project;
-        let base = merge_base(project);
         let mut found = Vec::new();
         let against_head = changed_since(project, "HEAD");
-        let against_base = base.map(|base| changed_since(project, &base)).filter(|changed| *changed != against_head);
+        let against_base = base.map(|base| changed_since(project, base)).filter(|changed| *changed != against_head);
         for changed in std::iter::once(against_head).chain(against_base) {
             for difference in differences(project, &changed)? {
                 if !found.contains(&difference) {
@@ -38,11 +35,6 @@ impl Store {
         }
         Ok(found)
     }
-}
-
-fn merge_base(project: &Path) -> Option<String> {
-    let with = |other: &str| commits::lines(project, &["merge-base", "HEAD", other]).pop();
-    with("@{upstream}").or_else(|| with(DEFAULT_BRANCH))
 }
 
 /// Files of the memory that are not as a commit has them. git compares by its index,

@@ -120,9 +120,10 @@ impl HookContext {
 
     /// Posts to the board, for whoever looks at it next.
     pub fn post(&self, entry_type: &str, summary: &str, scope: Option<&str>) {
-        let summary = text::excerpt(&text::visible(summary).replace('\n', " "), 190);
-        let scope = scope.map(str::to_owned);
-        let entry = PostInput { entry_type: entry_type.to_owned(), summary, scope, ..PostInput::default() };
+        let whole = text::visible(summary).replace('\n', " ");
+        let (summary, scope) = (text::excerpt(&whole, 190), scope.map(str::to_owned));
+        let detail = (summary != whole).then_some(whole);
+        let entry = PostInput { entry_type: entry_type.to_owned(), summary, detail, scope, ..PostInput::default() };
         // If the board cannot be written, the person still reads the message.
         let _ = self.project.engine.post(&self.caller(), &entry);
     }

@@ -18,6 +18,8 @@ const MAX_ITEMS: usize = 12;
 pub fn started(context: &HookContext) -> Reply {
     // An old note in the way is no reason to begin without a brief.
     let _ = context.project.engine.store().clear_notes();
+    // Every host we read from tells us of tools that ran: from now on a run can be seen.
+    let _ = context.project.engine.note_post_tool_use();
     let mut notes = context.notes();
     notes.turn_began = Some(context.project.engine.store().ids().now());
     let brief = brief::of_session(&context.project.engine, &context.caller(), &mut notes.told);

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use twining_guard::checks::policy_weakened::policy_weakened;
 use twining_guard::checks::wiring::unwired;
+use twining_guard::policy::policy_weakened;
 use twining_guard::policy::yaml::{self, Node, Value};
 
 use crate::verify::finding::{CiFinding, Severity};

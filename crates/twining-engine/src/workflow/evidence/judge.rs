@@ -166,7 +166,8 @@ impl<'c> Case<'c> {
             is_recent && counts && !runs[at..place].iter().any(|run| is_again(run, failed))
         };
         let (_, failed) = runs.iter().enumerate().skip(at + 1).find(is_open)?;
-        Some(format!("narrower than the failed `{}`", short(&failed.command)))
+        let how = if failed.command == accepted.command { "ran fewer tests than" } else { "narrower than" };
+        Some(format!("{how} the failed `{}`", short(&failed.command)))
     }
 
     fn missing(&self, lack: &Lack<'_>) -> EvidenceVerdict {

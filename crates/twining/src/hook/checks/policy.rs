@@ -1,10 +1,10 @@
 //! A policy, or the lines that wire Twining to hosts, made milder. A person may have
 //! meant it, so it is told and never held.
 
-use twining_guard::checks::policy_weakened::policy_weakened;
 use twining_guard::checks::wiring::unwired;
 use twining_guard::policy::PROJECT_FILE;
 use twining_guard::policy::builtin::{POLICY, WIRING, WIRING_FILES};
+use twining_guard::policy::policy_weakened;
 
 use super::{Comparison, Notice, Weight};
 

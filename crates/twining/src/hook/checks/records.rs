@@ -20,8 +20,14 @@ pub fn in_working_tree(comparison: &Comparison<'_>) -> Vec<Notice> {
     if is_compared && !comparison.changed.iter().any(|path| path.starts_with(".twining/")) {
         return Vec::new();
     }
-    let differences = comparison.project.engine.store().changed_records().unwrap_or_default();
-    notices(&differences, |_| Weight::Tell)
+    let base = comparison.before.get(1).map(String::as_str);
+    let differences = comparison.project.engine.store().changed_records(base).unwrap_or_default();
+    // What is committed already comes back from where the branch left.
+    let source = |path: &str| {
+        let is_committed = comparison.text_after(path) == comparison.versions_on(&["HEAD".to_owned()], path).pop();
+        base.filter(|_| is_committed).map_or_else(|| "HEAD".to_owned(), |base| base.chars().take(12).collect())
+    };
+    notices(&differences, &source, |_| Weight::Tell)
 }
 
 /// Compares what is staged with HEAD. What nobody could read any more is refused.
@@ -39,7 +45,7 @@ pub fn staged(comparison: &Comparison<'_>) -> Vec<Notice> {
     let (base, head) = (tree(&paths, &before), tree(&paths, &after));
     // Files that are not staged are in both.
     let is_in_both = |path: &str| !paths.iter().any(|staged| staged.trim_start_matches(".twining/") == path);
-    notices(&compare_changed(&base, &head, &is_in_both), |change| match change {
+    notices(&compare_changed(&base, &head, &is_in_both), &|_| "HEAD".to_owned(), |change| match change {
         Change::Unparsable(_) | Change::ConflictMarkers => Weight::Refuse,
         _ => Weight::Tell,
     })
@@ -50,21 +56,25 @@ fn tree<'t>(paths: &'t [String], versions: &'t [Option<Vec<u8>>]) -> Vec<TreeFil
     present.map(|(path, bytes)| TreeFile { path: path.trim_start_matches(".twining/"), bytes }).collect()
 }
 
-fn notices(differences: &[Difference], weight: impl Fn(&Change) -> Weight) -> Vec<Notice> {
+/// `source` names the commit that has a file as it was.
+fn notices(differences: &[Difference], source: &dyn Fn(&str) -> String, weight: impl Fn(&Change) -> Weight) -> Vec<Notice> {
     let mut notices: Vec<Notice> = Vec::new();
     for difference in differences.iter().take(MAX_NAMED) {
         let path = format!(".twining/{}", difference.path);
         let instead = match difference.change {
             Change::ConflictMarkers if BY_HAND.contains(&difference.path.as_str()) => format!("keep one side in it, then `git add {path}`"),
             Change::ConflictMarkers => format!("`twining doctor --fix` joins both sides, then `git add {path}`"),
-            _ => format!("`git diff HEAD -- {path}` shows it, `git restore {path}` brings it back"),
+            _ => format!("`git restore --source={} --staged --worktree {path}` brings it back", source(&path)),
         };
         let lead = if difference.change == Change::ConflictMarkers { "Do instead" } else { "If you did not mean it" };
         let text = format!("{difference}. {lead}: {instead}.");
         notices.push(Notice { rule: RULE.to_owned(), path: Some(path), weight: weight(&difference.change), text });
     }
     if differences.len() > MAX_NAMED {
-        let text = format!("{} more records are gone or say something else; `twining verify` lists them.", differences.len() - MAX_NAMED);
+        let text = format!(
+            "{} more records are gone or say something else; `git diff HEAD -- .twining` shows them.",
+            differences.len() - MAX_NAMED
+        );
         notices.push(Notice { rule: RULE.to_owned(), path: Some(".twining".to_owned()), weight: Weight::Tell, text });
     }
     notices

@@ -40,7 +40,7 @@ pub fn policy_weakened(before: &str, after: &str) -> Option<String> {
 }
 
 fn load(text: &str) -> Guards {
-    Guards::load(&UserPolicy::default(), &PolicyFile::Text(text.to_owned()), Examples::Skip)
+    Guards::assemble(&UserPolicy::default(), &PolicyFile::Text(text.to_owned()), Examples::Skip)
 }
 
 fn is_of_project(guard: &Guard) -> bool {
