@@ -92,7 +92,7 @@ fn finding(guard: &Guard, answer: Answer) -> Finding {
     let if_speaking = |text: String| if speaks { text } else { String::new() };
     let otherwise = match (guard.otherwise.as_str(), answer.level) {
         ("", Level::Ask) => "a person agrees when the host asks them".to_owned(),
-        ("", _) => format!("a person runs `twining guard bypass {} --for 30m`", guard.id),
+        ("", _) => format!("a person runs `twining guard bypass {} --for 30m --reason …`", guard.id),
         (otherwise, _) => otherwise.to_owned(),
     };
     Finding {

@@ -10,6 +10,7 @@ use twining_model::{Refused, Time, limits, text};
 
 use crate::allowed::{self, Allowance, Allowed, Trusted, is_before};
 use crate::desk::Project;
+use crate::hook;
 use crate::out::{self, Style};
 use crate::page::{dim, good, plain, strong, warn};
 use crate::person;
@@ -28,8 +29,7 @@ pub fn bypass(project: Option<PathBuf>, guard: &str, lasts: Option<&str>, given:
     }
     let project = open(project)?;
     let store = project.engine.store();
-    let known = project.engine.list_guards(&user_policy::read()).guards;
-    if !known.iter().any(|known| known.id == guard) {
+    if !hook::guards(&project).guards.iter().any(|known| known.id == guard) {
         let named = text::excerpt(guard, 40);
         return Err(Problem::unavailable("NOT_FOUND", format!("there is no guard `{named}`")).with_hint("`twining guard list` shows them"));
     }

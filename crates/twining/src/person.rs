@@ -11,6 +11,7 @@ use std::io::{BufRead, IsTerminal, Read, Write};
 use twining_engine::Caller;
 use twining_model::{Channel, Origin, Trust, text};
 
+use crate::git::Git;
 use crate::problem::Problem;
 
 /// Variables that hosts set in the shells of their agents.
@@ -42,7 +43,8 @@ pub fn confirm(what: &str, name: &str) -> Result<Caller, Problem> {
     if typed.trim() != name {
         return Err(Problem::unavailable("NEEDS_PERSON", "nothing was changed: something else was typed"));
     }
-    Ok(signed(None, Trust::Human))
+    let here = std::env::current_dir().ok();
+    Ok(signed(here.and_then(|here| Git::at(&here).user_name()), Trust::Human))
 }
 
 /// A person at the command line under their name, else under the name they are logged in with.

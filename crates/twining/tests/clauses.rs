@@ -267,8 +267,8 @@ fn a_decision_whose_file_a_script_removed_is_told_with_the_way_back() {
     fs::remove_file(project.path().join(&file)).expect("goes");
     agent_ran(&project, "true");
     let told = notice(&stop(&project));
-    assert!(told.contains(&id) && told.contains(&format!("git restore {file}")), "{told}");
-    assert!(git(&project, &["restore", &file]).status.success());
+    assert!(told.contains(&id) && told.contains(&format!("git restore --source=HEAD --staged --worktree {file}")), "{told}");
+    assert!(git(&project, &["restore", "--source=HEAD", "--staged", "--worktree", &file]).status.success());
     assert_eq!(writes(&project, "src/new.js", "import moment from 'moment'\n"), "deny");
     assert_eq!(stop(&project), Value::Null);
 }

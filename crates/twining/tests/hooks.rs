@@ -247,7 +247,7 @@ fn a_subagent_is_told_its_role() {
 }
 
 fn auto(project: &Project) {
-    write(project, ".twining/config.yml", "workflow: {auto: true}\n");
+    write(project, ".twining/config.yml", "workflow: {auto: true, tested_needs: told}\n");
 }
 
 fn stop(project: &Project, active: bool) -> Value {

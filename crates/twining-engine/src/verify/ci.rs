@@ -34,6 +34,12 @@ pub struct CiEvidence {
     pub tests: u64,
 }
 
+impl CiEvidence {
+    pub(crate) fn new(feature: &str, tests: u64) -> Self {
+        Self { feature: feature.to_owned(), source: "ci", tests }
+    }
+}
+
 /// How much was looked at, and what was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CiSummary {

@@ -193,8 +193,20 @@ fn unlabelled(text: &str) -> String {
 }
 
 /// Members that hold what was printed; those that wrap others come last.
-const PRINTED: [&str; 11] =
-    ["stdout", "output", "stderr", "text", "content", "llmContent", "textResultForLlm", "error", "result", "metadata", "tool_output"];
+const PRINTED: [&str; 12] = [
+    "stdout",
+    "output",
+    "stderr",
+    "text",
+    "content",
+    "llmContent",
+    "textResultForLlm",
+    "error",
+    "result",
+    "metadata",
+    "tool_output",
+    "task",
+];
 
 fn has_printed(value: &Value) -> bool {
     PRINTED.iter().chain(&["exit_code", "exitCode"]).any(|key| value.get(*key).is_some())

@@ -7,7 +7,10 @@ use super::{Git, index_of_commit};
 
 /// What git keeps while it joins, repeats or undoes a commit, and what stands in the
 /// commit it makes from that.
-const SIDES: [(&str, &str); 4] = [("MERGE_HEAD", ""), ("CHERRY_PICK_HEAD", ""), ("REBASE_HEAD", ""), ("REVERT_HEAD", "^")];
+const SIDES: [(&str, &str); 5] =
+    [("MERGE_HEAD", ""), ("CHERRY_PICK_HEAD", ""), ("REBASE_HEAD", ""), ("REVERT_HEAD", "^"), ("SQUASH_MSG", "")];
+/// Lines of such a file that are looked at.
+const MOST_SIDES: usize = 64;
 /// Bytes of one text.
 const MOST_TEXT: usize = 1024 * 1024;
 /// Bytes of all that one question is answered with.
@@ -61,7 +64,9 @@ impl Git {
         let files = self.printed(&ask).unwrap_or_default();
         for (file, (_, before)) in String::from_utf8_lossy(&files).lines().zip(SIDES) {
             let commits = std::fs::read_to_string(file).unwrap_or_default();
-            let commits = commits.lines().filter(|line| line.len() >= 40 && line.bytes().all(|byte| byte.is_ascii_hexdigit()));
+            // A squash lists the commits it joins, newest first.
+            let names = commits.lines().map(|line| line.strip_prefix("commit ").unwrap_or(line)).take(MOST_SIDES);
+            let commits = names.filter(|line| line.len() >= 40 && line.bytes().all(|byte| byte.is_ascii_hexdigit()));
             sides.extend(commits.map(|commit| format!("{commit}{before}")));
         }
         sides

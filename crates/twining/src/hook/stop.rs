@@ -58,7 +58,14 @@ fn compared(context: &HookContext, guards: &Guards, notes: &SessionNotes) -> Vec
     let Some(changed) = git.differing_from(base.as_deref().unwrap_or("HEAD")) else { return Vec::new() };
     let mut comparison = Comparison::new(&context.project, guards, &context.files, Stage::TurnEnd);
     comparison.changed = changed;
-    comparison.before.extend(base);
+    // What is being merged or squashed is others' work.
+    if guards.has_clauses() {
+        comparison.before = git.sides();
+    }
+    // git counts in whole seconds.
+    let is_of_turn = |at: Time| notes.turn_start().is_none_or(|began| at.as_ms() + 1_000 > began.as_ms());
+    comparison.has_committed = base.is_some() && git.committed_at("HEAD").is_some_and(is_of_turn);
+    comparison.base = base;
     // `git cat-file` takes paths from the top; `./` makes them the working directory's.
     comparison.prefix = "./".to_owned();
     let (root, since) = (context.files.root.clone(), notes.turn_start());

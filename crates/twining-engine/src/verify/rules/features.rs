@@ -10,7 +10,7 @@ use crate::governance::reports::{TestCase, test_cases};
 use crate::verify::ci::{CiEvidence, CiOptions};
 use crate::verify::finding::{CiFinding, Severity};
 use crate::verify::pull_request::{ChangedFile, PullRequest};
-use crate::workflow::{Feature, FeatureList};
+use crate::workflow::{Feature, FeatureList, Status};
 
 const RULE: &str = "features";
 /// Tests that a message names, and that a note lists.
@@ -29,8 +29,12 @@ pub(in crate::verify) fn check(request: &PullRequest<'_>, options: &CiOptions, s
     let (head, base) = (read_all(&options.junit, &mut proven.findings), read_all(&options.base_junit, &mut proven.findings));
     let mut is_any_new = false;
     for path in feature_list_paths() {
-        let Some(file) = request.changed_at(&path) else { continue };
         let list = |text: Option<&str>| text.and_then(|text| FeatureList::parse(text).ok());
+        let Some(file) = request.changed_at(&path) else {
+            let unchanged = request.base_files.get(&path).and_then(|bytes| list(std::str::from_utf8(bytes).ok()));
+            proven.evidence.extend(unchanged.iter().flat_map(|list| completed(list, head.as_deref())));
+            continue;
+        };
         let (before, after) = (list(file.text_before()).unwrap_or_default(), list(file.text_after()).unwrap_or_default());
         let in_base = request.base_files.get(&path).and_then(|bytes| list(std::str::from_utf8(bytes).ok())).unwrap_or_default();
         let is_new = |feature: &&Feature| feature.tested && !before.get(&feature.id).is_some_and(|known| known.tested);
@@ -39,10 +43,11 @@ pub(in crate::verify) fn check(request: &PullRequest<'_>, options: &CiOptions, s
             let own: BTreeSet<String> =
                 [&in_base, &after].iter().filter_map(|list| list.get(&feature.id)).flat_map(|own| own.tests.clone()).collect();
             match judge(feature, &own, head.as_deref()) {
-                Ok(tests) => proven.evidence.push(CiEvidence { feature: feature.id.clone(), source: "ci", tests }),
+                Ok(tests) => proven.evidence.push(CiEvidence::new(&feature.id, tests)),
                 Err(why) => proven.findings.push(CiFinding::at(RULE, Severity::Error, &path, &why)),
             }
         }
+        proven.evidence.extend(completed(&after, head.as_deref()));
         let gone: Vec<&str> = before.features.iter().map(|known| known.id.as_str()).filter(|id| after.get(id).is_none()).collect();
         if !gone.is_empty() {
             let message = format!("no longer in the list: {}. Review whether that is meant.", excerpt(&gone.join(", "), 200));
@@ -56,6 +61,17 @@ pub(in crate::verify) fn check(request: &PullRequest<'_>, options: &CiOptions, s
     }
     proven.findings.extend(tests_changed(request));
     proven
+}
+
+/// Features that wait for a test and have one that passes. What is not proven yet is no
+/// finding: nobody calls it tested.
+fn completed(list: &FeatureList, cases: Option<&[TestCase]>) -> Vec<CiEvidence> {
+    let waiting = list.features.iter().filter(|feature| feature.status == Status::Completed);
+    let proven = |feature: &Feature| {
+        let own = feature.tests.iter().cloned().collect();
+        Some(CiEvidence::new(&feature.id, judge(feature, &own, cases).ok()?))
+    };
+    waiting.filter_map(proven).collect()
 }
 
 /// The test cases of all reports; none where there is no report. One that cannot be

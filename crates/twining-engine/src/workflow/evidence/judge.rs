@@ -197,10 +197,14 @@ impl<'c> Case<'c> {
         let own = || self.feature.verified_by.as_ref().map(|by| by.command.as_str()).filter(|command| !command.is_empty());
         let command = match lack {
             Lack::Failed(run) => Some(run.command.as_str()),
-            Lack::NotCovered(_) => None,
+            Lack::NotCovered(_) | Lack::ShowsNothing(_) => None,
             _ => self.command.or_else(|| last().map(|run| run.command.as_str())).or_else(own),
         };
-        let command = command.map_or_else(|| format!("the tests of `{id}`"), |command| format!("`{}`", short(command)));
+        let listed = || match self.feature.tests.as_slice() {
+            [] => format!("the tests of `{id}` in this repository"),
+            tests => format!("its tests ({})", text::excerpt(&words::some_names(tests.iter().map(String::as_str)), 80)),
+        };
+        let command = command.map_or_else(listed, |command| format!("`{}`", short(command)));
         match (self.needs, lack) {
             (_, Lack::Failed(_)) => format!("mend what broke and run {command} again; or report `{id}` as failed in the role tester"),
             (EvidenceSource::Ci, _) => {

@@ -148,7 +148,7 @@ impl Arguments<'_> {
             let (path, name) = word.split_once("::").map_or((word.as_str(), None), |(path, name)| (path, Some(name)));
             let path = inside(self.root, &normal(self.here.unwrap_or(self.root), path));
             let is_folder = name.is_none() && word.trim_end_matches('/').contains('/') && !word.ends_with("...") && !is_file(word);
-            if !path.is_empty() && (is_test_file(&path) || is_folder) && (self.is_there)(&path) {
+            if !path.is_empty() && (is_test_file(&path) || is_folder && (self.is_there)(&path)) {
                 selection.paths.push(match name {
                     Some(name) => format!("{path}::{name}"),
                     None if is_folder => format!("{path}/"),

@@ -10,6 +10,8 @@ use super::{Comparison, Notice, Stage, Weight};
 const MAX_FILES: usize = 2_000;
 /// Uses that are named.
 const MAX_NAMED: usize = 8;
+/// Files that a new one may have been renamed or cut out of.
+const MAX_SOURCES: usize = 200;
 
 /// Uses that are in none of the versions before.
 pub fn check(comparison: &Comparison<'_>) -> Vec<Notice> {
@@ -29,18 +31,14 @@ pub fn check(comparison: &Comparison<'_>) -> Vec<Notice> {
     let mut notices = Vec::new();
     for (path, after) in &suspects {
         let new_since = |sides: &[String]| {
-            let before = versions(comparison, sides, &judged, path, after);
+            let before = versions(comparison, sides, path, after);
             guards.new_uses(path, &before.iter().map(String::as_str).collect::<Vec<_>>(), after)
         };
         let new = new_since(&comparison.before);
         notices.extend(new.iter().map(|used| notice(comparison, path, used)));
         // What this turn committed is told while upstream is without it.
-        if let [_, base @ ..] = &comparison.before[..]
-            && comparison.stage == Stage::TurnEnd
-            && !base.is_empty()
-            && (comparison.is_of_turn)(path)
-        {
-            let committed = new_since(base).into_iter().filter(|used| !new.contains(used));
+        if let Some(base) = comparison.work_base().filter(|_| (comparison.is_of_turn)(path)) {
+            let committed = new_since(std::slice::from_ref(base)).into_iter().filter(|used| !new.contains(used));
             notices.extend(committed.map(|used| Notice { weight: Weight::Tell, ..notice(comparison, path, &used) }));
         }
     }
@@ -49,12 +47,13 @@ pub fn check(comparison: &Comparison<'_>) -> Vec<Notice> {
 }
 
 /// A file as it was; where it is new, the files it was renamed or cut out of.
-fn versions(comparison: &Comparison<'_>, sides: &[String], judged: &[String], path: &str, after: &str) -> Vec<String> {
+fn versions(comparison: &Comparison<'_>, sides: &[String], path: &str, after: &str) -> Vec<String> {
     let before = comparison.versions_on(sides, path);
     if !before.is_empty() {
         return before;
     }
-    let others = judged.iter().filter(|other| *other != path).flat_map(|other| comparison.versions_on(sides, other));
+    let others =
+        comparison.changed.iter().filter(|other| *other != path).take(MAX_SOURCES).flat_map(|other| comparison.versions_on(sides, other));
     others.filter(|other| contains_half(other, after)).collect()
 }
 

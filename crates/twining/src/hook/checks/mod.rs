@@ -69,8 +69,12 @@ pub struct Comparison<'a> {
     pub stage: Stage,
     /// Files that differ, from the project's root.
     pub changed: Vec<String>,
-    /// git's names for the states before: `HEAD`, the merge base, what is being merged.
+    /// git's names for the states before: `HEAD`, and what is being merged.
     pub before: Vec<String>,
+    /// Where the branch left the one it follows, if that is not HEAD.
+    pub base: Option<String>,
+    /// Whether something was committed since the turn began.
+    pub has_committed: bool,
     /// Which of the files the agent may have changed in this turn.
     pub is_of_turn: Box<dyn Fn(&str) -> bool + 'a>,
     /// The way from git's top to the project, empty or ending in `/`.
@@ -89,6 +93,8 @@ impl<'a> Comparison<'a> {
             stage,
             changed: Vec::new(),
             before: vec!["HEAD".to_owned()],
+            base: None,
+            has_committed: false,
             is_of_turn: Box::new(|_| true),
             prefix: String::new(),
             texts: RefCell::default(),
@@ -110,6 +116,11 @@ impl<'a> Comparison<'a> {
         sides.iter().filter_map(|side| self.stored_text(&self.name_of(side, path))).collect()
     }
 
+    /// The commit that this turn's work began on, where it was committed meanwhile.
+    pub fn work_base(&self) -> Option<&String> {
+        self.base.as_ref().filter(|_| self.has_committed)
+    }
+
     /// The file as it is now: in the working tree, or staged.
     pub fn text_after(&self, path: &str) -> Option<String> {
         match self.stage {
@@ -120,7 +131,8 @@ impl<'a> Comparison<'a> {
 
     /// Reads many files from git at once: a process for each would take longer than all else.
     pub fn prefetch(&self, paths: &[String]) {
-        let mut names: Vec<String> = self.before.iter().flat_map(|side| paths.iter().map(|path| self.name_of(side, path))).collect();
+        let mut names: Vec<String> =
+            self.before.iter().chain(self.work_base()).flat_map(|side| paths.iter().map(|path| self.name_of(side, path))).collect();
         if self.stage == Stage::Commit {
             names.extend(paths.iter().map(|path| self.name_of("", path)));
         }

@@ -15,12 +15,12 @@ const MAX_NAMED: usize = 5;
 /// tell, so nobody is held.
 pub fn in_working_tree(comparison: &Comparison<'_>) -> Vec<Notice> {
     let located = &comparison.project.located;
-    let is_compared = located.checkout == located.place.project && comparison.before.len() == 1;
+    let is_compared = located.checkout == located.place.project && comparison.base.is_none();
     // Most turns change no record, and git need not be asked again.
     if is_compared && !comparison.changed.iter().any(|path| path.starts_with(".twining/")) {
         return Vec::new();
     }
-    let base = comparison.before.get(1).map(String::as_str);
+    let base = comparison.base.as_deref();
     let differences = comparison.project.engine.store().changed_records(base).unwrap_or_default();
     // What is committed already comes back from where the branch left.
     let source = |path: &str| {

@@ -29,8 +29,11 @@ pub fn changes(comparison: &Comparison<'_>) -> TestChanges {
         .cloned()
         .collect();
     comparison.prefetch(&paths);
+    let since = comparison.work_base().unwrap_or(&comparison.before[0]);
     // A file without a version before has only new tests.
-    let versions: Vec<(&str, Option<String>, Option<String>)> =
-        paths.iter().map(|path| (path.as_str(), comparison.versions_before(path).pop(), comparison.text_after(path))).collect();
+    let versions: Vec<(&str, Option<String>, Option<String>)> = paths
+        .iter()
+        .map(|path| (path.as_str(), comparison.versions_on(std::slice::from_ref(since), path).pop(), comparison.text_after(path)))
+        .collect();
     compare_files(versions.iter().map(|(path, before, after)| (*path, before.as_deref(), after.as_deref())))
 }

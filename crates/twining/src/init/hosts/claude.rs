@@ -10,6 +10,8 @@ use crate::init::piece::{Part, Piece};
 /// Tools whose calls are judged: those that write, that may write, and that read
 /// what should be asked for.
 const TOOLS: &str = "Write|Edit|MultiEdit|NotebookEdit|Bash|Read|mcp__.*";
+/// The same, and those that show what a command in the background printed.
+const RESULTS: &str = "Write|Edit|MultiEdit|NotebookEdit|Bash|BashOutput|TaskOutput|Read|mcp__.*";
 
 /// Events, and the tools they are for. No handler says `onFailure: block`: these settings
 /// are shared, and whoever has no `twining` could neither read nor write. Where ours
@@ -18,7 +20,7 @@ const EVENTS: [(&str, Option<&str>); 12] = [
     ("SessionStart", None),
     ("UserPromptSubmit", None),
     ("PreToolUse", Some(TOOLS)),
-    ("PostToolUse", Some(TOOLS)),
+    ("PostToolUse", Some(RESULTS)),
     ("PostToolUseFailure", Some(TOOLS)),
     ("SubagentStart", None),
     ("SubagentStop", None),
