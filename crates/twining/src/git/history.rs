@@ -43,6 +43,12 @@ impl Git {
         seconds(&String::from_utf8_lossy(&printed))
     }
 
+    /// When its change was written: a rebase makes a commit anew and keeps this.
+    pub fn authored_at(&self, name: &str) -> Option<Time> {
+        let printed = self.printed(&["log", "-1", "--no-walk", "--format=%at", "--end-of-options", name, "--"])?;
+        seconds(&String::from_utf8_lossy(&printed))
+    }
+
     /// The last versions of a file that were committed, the newest first; its path is
     /// from the working directory.
     pub fn versions(&self, path: &str) -> Vec<String> {

@@ -62,9 +62,9 @@ fn compared(context: &HookContext, guards: &Guards, notes: &SessionNotes) -> Vec
     if guards.has_clauses() {
         comparison.before = git.sides();
     }
-    // git counts in whole seconds.
+    // git counts in whole seconds; a rebase keeps when a commit was written.
     let is_of_turn = |at: Time| notes.turn_start().is_none_or(|began| at.as_ms() + 1_000 > began.as_ms());
-    comparison.has_committed = base.is_some() && git.committed_at("HEAD").is_some_and(is_of_turn);
+    comparison.has_committed = base.is_some() && git.authored_at("HEAD").is_some_and(is_of_turn);
     comparison.base = base;
     // `git cat-file` takes paths from the top; `./` makes them the working directory's.
     comparison.prefix = "./".to_owned();

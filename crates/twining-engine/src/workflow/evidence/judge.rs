@@ -197,11 +197,13 @@ impl<'c> Case<'c> {
         let own = || self.feature.verified_by.as_ref().map(|by| by.command.as_str()).filter(|command| !command.is_empty());
         let command = match lack {
             Lack::Failed(run) => Some(run.command.as_str()),
-            Lack::NotCovered(_) | Lack::ShowsNothing(_) => None,
+            Lack::NotCovered(_) => None,
+            // The line that just showed nothing is not the one to run again.
+            Lack::ShowsNothing(_) => self.runs().into_iter().find(|run| nothing(run).is_none()).map(|run| run.command.as_str()),
             _ => self.command.or_else(|| last().map(|run| run.command.as_str())).or_else(own),
         };
         let listed = || match self.feature.tests.as_slice() {
-            [] => format!("the tests of `{id}` in this repository"),
+            [] => format!("the tests of `{id}`"),
             tests => format!("its tests ({})", text::excerpt(&words::some_names(tests.iter().map(String::as_str)), 80)),
         };
         let command = command.map_or_else(listed, |command| format!("`{}`", short(command)));

@@ -91,7 +91,7 @@ fn passed_without_evidence_changes_nothing_and_says_what_to_do() {
     let before = on_disk(&project);
     let zero = report(&project, "F1", "tester", "passed", run_of(0)).expect_err("zero tests");
     assert_eq!(zero.code(), "NO_EVIDENCE");
-    assert!(zero.to_string().contains("Why: `cargo test` ran no test. Do instead: run `cargo test`"), "{zero}");
+    assert!(zero.to_string().contains("Why: `cargo test` ran no test. Do instead: run the tests of `F1`"), "{zero}");
     let update = FeaturesInput { action: Some("update".into()), id: Some("F1".into()), tested: Some(true), ..FeaturesInput::default() };
     let refused = project.engine.features(&caller("ada"), project.path(), &update).expect_err("no evidence");
     assert_eq!(refused.code(), "NO_EVIDENCE");
