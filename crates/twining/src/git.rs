@@ -4,7 +4,10 @@
 //! monitor, no fetching, and every path stands behind `--`.
 
 mod blobs;
+mod branch;
 mod history;
+
+pub use branch::BranchChanges;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, BufReader};
@@ -127,27 +130,6 @@ impl Git {
 }
 
 impl Git {
-    /// Files whose bytes are not as in a commit, from the working tree's own folder:
-    /// changed, gone, new, staged or not. What is ignored is not among them.
-    pub fn differing_from(&self, commit: &str) -> Option<Vec<String>> {
-        let words = [
-            "diff",
-            "--name-only",
-            "-z",
-            "--relative",
-            "--no-renames",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--ignore-submodules=dirty",
-            commit,
-            "--",
-        ];
-        let known = self.printed_unfiltered(&words)?;
-        let new = self.printed(&["ls-files", "-z", "--others", "--exclude-standard"])?;
-        let names = |printed: &[u8]| String::from_utf8_lossy(printed).split('\0').map(str::to_owned).collect::<Vec<_>>();
-        Some(names(&known).into_iter().chain(names(&new)).filter(|name| !name.is_empty()).collect())
-    }
-
     /// Files under `dir` that git ignores not and that are not as in HEAD.
     pub fn uncommitted_in(&self, dir: &str) -> Option<Vec<String>> {
         let known = self.printed_unfiltered(&["diff-index", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "HEAD", "--", dir])?;
@@ -224,13 +206,22 @@ impl Git {
         out.status.success().then_some(out.stdout)
     }
 
-    /// The same where git looks into files of the working tree: it would run the
-    /// filters that a repository's settings name, so each is set to nothing.
+    /// The same where git looks into files of the working tree.
     fn printed_unfiltered(&self, words: &[&str]) -> Option<Vec<u8>> {
-        let listed =
-            self.command().args(["config", "-z", "--name-only", "--get-regexp", "^filter\\."]).stdout(Stdio::piped()).output().ok()?;
+        self.printed_without(&self.filters()?, words)
+    }
+
+    /// The filters that a repository's settings name: programs that git would run on
+    /// files of the working tree.
+    fn filters(&self) -> Option<BTreeSet<String>> {
+        let words = ["config", "-z", "--name-only", "--get-regexp", "^filter\\."];
+        let listed = self.command().args(words).stdout(Stdio::piped()).output().ok()?;
         let names = String::from_utf8_lossy(&listed.stdout).into_owned();
-        let filters: BTreeSet<&str> = names.split('\0').filter_map(|name| name.rsplit_once('.').map(|(filter, _)| filter)).collect();
+        Some(names.split('\0').filter_map(|name| name.rsplit_once('.').map(|(filter, _)| filter.to_owned())).collect())
+    }
+
+    /// What git prints with each of these filters set to nothing.
+    fn printed_without(&self, filters: &BTreeSet<String>, words: &[&str]) -> Option<Vec<u8>> {
         let mut git = self.command();
         let settings = filters.iter().flat_map(|filter| {
             [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")].map(|(name, value)| (format!("{filter}.{name}"), value))
@@ -272,24 +263,6 @@ impl Git {
     fn hash(&self, words: &[&str]) -> Option<String> {
         let hash = String::from_utf8(self.printed(words)?).ok()?.trim().to_owned();
         (hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(hash)
-    }
-}
-
-impl Git {
-    /// Where this branch left what it follows, or else the main branch; none where that is
-    /// HEAD itself.
-    pub fn merge_base_with_upstream(&self) -> Option<String> {
-        let followed = self.hash(&["merge-base", "HEAD", "@{upstream}"]);
-        let base = followed.or_else(|| {
-            let mut ask = vec!["for-each-ref", "--format=%(refname)"];
-            let names: Vec<String> =
-                MAIN_BRANCHES.iter().flat_map(|name| [format!("refs/remotes/{name}"), format!("refs/heads/{name}")]).collect();
-            ask.extend(names.iter().map(String::as_str));
-            let known = String::from_utf8(self.printed(&ask)?).ok()?;
-            let main = names.iter().find(|name| known.lines().any(|line| line == *name))?;
-            self.hash(&["merge-base", "HEAD", main])
-        })?;
-        (self.head().as_ref() != Some(&base)).then_some(base)
     }
 }
 

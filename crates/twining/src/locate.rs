@@ -165,6 +165,11 @@ pub fn repository(here: &Path) -> Option<(PathBuf, PathBuf)> {
     Some((top.to_path_buf(), Git::of(top)?.common))
 }
 
+/// Where git keeps what belongs to the working tree around a folder.
+pub fn git_dir(here: &Path) -> Option<PathBuf> {
+    Git::of(here).map(|git| git.own)
+}
+
 /// The path a one-line file of git's points to.
 fn pointer(file: &Path, label: &str) -> Option<PathBuf> {
     let line = read_small(file)?;

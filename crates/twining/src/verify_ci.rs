@@ -49,6 +49,9 @@ pub fn flags(command: Command) -> Command {
 pub fn run(project: Option<PathBuf>, given: &ArgMatches, style: Style) -> Result<Ending, Problem> {
     let word = |name: &str| given.get_one::<String>(name).map(String::as_str);
     let words = |name: &str| given.get_many::<String>(name).unwrap_or_default().cloned().collect::<Vec<_>>();
+    if given.try_get_one::<String>("scope").ok().flatten().is_some() {
+        return Err(Problem::misuse("`--ci` verifies the whole pull request, not a scope").with_hint("leave the scope out"));
+    }
     let options = CiOptions {
         junit: reports(given, "junit")?,
         base_junit: reports(given, "base-junit")?,
@@ -61,7 +64,8 @@ pub fn run(project: Option<PathBuf>, given: &ArgMatches, style: Style) -> Result
     let report = verify::verify(&PullRequest::read(&range), &options).map_err(|why| Problem::misuse(format!("--agent-author {why}")))?;
     if let Some(file) = given.get_one::<PathBuf>("sarif") {
         let log = verify::sarif(&report, env!("CARGO_PKG_VERSION"));
-        std::fs::write(file, format!("{log:#}\n")).map_err(|error| Problem::of_error("WRITE_FAILED", &error))?;
+        std::fs::write(file, format!("{log:#}\n"))
+            .map_err(|error| Problem::misuse(format!("--sarif {} cannot be written: {error}", file.display())))?;
     }
     let ending = if report.is_clean() { Ending::Done } else { Ending::FoundProblems };
     Ok(out::answer(style, || json!(report), |page| show(&report, page), ending))

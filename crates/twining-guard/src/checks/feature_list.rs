@@ -67,7 +67,8 @@ fn collect_tested(value: &Value, place: &Place<'_>, tested: &mut BTreeSet<String
                 let name = first(&IDS).or_else(|| place.key.map(str::to_owned)).or_else(|| first(&NAMES));
                 tested.insert(name.unwrap_or_else(|| place.path.clone()));
             }
-            for (key, value) in fields {
+            // A list has many texts, and a tool call waits: only what may hold features is gone into.
+            for (key, value) in fields.iter().filter(|(_, value)| value.is_object() || value.is_array()) {
                 let path = if place.path.is_empty() { key.clone() } else { format!("{}.{key}", place.path) };
                 collect_tested(value, &Place { key: Some(key), path, in_bucket: false }, tested);
             }
@@ -79,9 +80,13 @@ fn collect_tested(value: &Value, place: &Place<'_>, tested: &mut BTreeSet<String
 /// Whether a field says that what it belongs to is tested.
 fn says_tested(key: &str, value: &Value) -> bool {
     let is = |name: &str| key.eq_ignore_ascii_case(name);
-    let word = shown(value).unwrap_or_default().trim().to_lowercase();
-    (is("tested") || is("passes")) && ["true", "yes", "1"].contains(&word.as_str())
-        || (is("status") || is("state")) && TESTED_WORDS.contains(&word.as_str())
+    let words: &[&str] = match () {
+        () if is("tested") || is("passes") => &["true", "yes", "1"],
+        () if is("status") || is("state") => &TESTED_WORDS,
+        () => return false,
+    };
+    let word = shown(value).unwrap_or_default();
+    words.iter().any(|known| word.trim().eq_ignore_ascii_case(known))
 }
 
 fn shown(value: &Value) -> Option<String> {

@@ -14,7 +14,7 @@ use super::features::{coloured, standing};
 use super::test_counts::Tests;
 use super::words::{self, OUTCOMES};
 use crate::desk::Desk;
-use crate::git::Git;
+use crate::git::{BranchChanges, Git};
 use crate::page::{Page, dim, plain, strong, warn};
 use crate::verbs::{Effect, Group, Verb};
 
@@ -128,8 +128,9 @@ impl Verb for Report {
 
 /// How tests changed since the base of the work: where the branch left what it follows, else HEAD.
 fn tests_changed(history: &Git, checkout: &Path) -> Option<String> {
-    let base = history.merge_base_with_upstream().or_else(|| history.head())?;
-    let paths: Vec<String> = history.differing_from(&base)?.into_iter().filter(|path| is_test_file(path)).take(MAX_TEST_FILES).collect();
+    let BranchChanges { base, files, .. } = history.branch_changes()?;
+    let base = base.unwrap_or_else(|| "HEAD".to_owned());
+    let paths: Vec<String> = files.into_iter().filter(|path| is_test_file(path)).take(MAX_TEST_FILES).collect();
     let before = history.texts(&paths.iter().map(|path| format!("{base}:./{path}")).collect::<Vec<_>>());
     let after = |path: &String| {
         let bytes = disk::read_inside(checkout, path, limits::EVIDENCE_BYTES).ok().flatten()?;

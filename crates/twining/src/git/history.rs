@@ -43,12 +43,6 @@ impl Git {
         seconds(&String::from_utf8_lossy(&printed))
     }
 
-    /// When its change was written: a rebase makes a commit anew and keeps this.
-    pub fn authored_at(&self, name: &str) -> Option<Time> {
-        let printed = self.printed(&["log", "-1", "--no-walk", "--format=%at", "--end-of-options", name, "--"])?;
-        seconds(&String::from_utf8_lossy(&printed))
-    }
-
     /// The last versions of a file that were committed, the newest first; its path is
     /// from the working directory.
     pub fn versions(&self, path: &str) -> Vec<String> {
@@ -93,7 +87,7 @@ impl Git {
     }
 }
 
-fn seconds(text: &str) -> Option<Time> {
+pub(super) fn seconds(text: &str) -> Option<Time> {
     text.trim().parse::<i64>().ok().map(|seconds| Time::from_ms(seconds.saturating_mul(1000)))
 }
 

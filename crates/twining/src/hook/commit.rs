@@ -11,6 +11,9 @@ use super::working_tree::WorkingTree;
 use crate::allowed::{self, Allowed};
 use crate::desk::Project;
 
+/// Files that are read from git at once; others one by one, where a check looks at them.
+const MAX_FILES: usize = 2_000;
+
 /// Whether the commit may be made.
 pub fn check(project: Option<PathBuf>) -> bool {
     // A project that cannot be opened holds no commit.
@@ -35,7 +38,11 @@ pub fn check(project: Option<PathBuf>) -> bool {
 
 fn notices(project: &Project) -> Vec<Notice> {
     let git = &project.history;
-    let staged = git.staged();
+    let (staged, is_first) = std::thread::scope(|scope| {
+        let staged = scope.spawn(|| git.staged());
+        let is_first = git.head().is_none();
+        (staged.join().unwrap_or_default(), is_first)
+    });
     if staged.is_empty() {
         return Vec::new();
     }
@@ -46,7 +53,8 @@ fn notices(project: &Project) -> Vec<Notice> {
     comparison.changed = staged.iter().filter_map(|path| path.strip_prefix(&comparison.prefix)).map(str::to_owned).collect();
     comparison.before = git.sides();
     // The first commit of all takes what is there: there is nothing to compare it with.
-    let checks = if git.head().is_some() { &COMMIT_CHECKS[..] } else { &COMMIT_CHECKS[..1] };
+    let checks = if is_first { &COMMIT_CHECKS[..1] } else { &COMMIT_CHECKS[..] };
+    comparison.prefetch(&comparison.changed.iter().take(MAX_FILES).cloned().collect::<Vec<_>>());
     comparison.run(checks)
 }
 

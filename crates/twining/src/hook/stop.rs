@@ -14,6 +14,7 @@ use super::context::HookContext;
 use super::session_notes::{SessionNotes, says_nothing_to_do};
 use super::{auto_loop, guard_cache, traces};
 use crate::allowed::Allowed;
+use crate::git::BranchChanges;
 
 /// The note of what was told in this project, whatever the session.
 const TOLD: &str = "shared-told-at-turn-end";
@@ -54,17 +55,14 @@ pub fn reply(context: &HookContext) -> Reply {
 /// What the working tree shows against HEAD and the merge base with upstream.
 fn compared(context: &HookContext, guards: &Guards, notes: &SessionNotes) -> Vec<Notice> {
     let git = &context.project.history;
-    let base = git.merge_base_with_upstream();
-    let Some(changed) = git.differing_from(base.as_deref().unwrap_or("HEAD")) else { return Vec::new() };
+    let Some(BranchChanges { base, head_written, files }) = git.branch_changes() else { return Vec::new() };
     let mut comparison = Comparison::new(&context.project, guards, &context.files, Stage::TurnEnd);
-    comparison.changed = changed;
+    comparison.changed = files;
     // What is being merged or squashed is others' work.
-    if guards.has_clauses() {
-        comparison.before = git.sides();
-    }
-    // git counts in whole seconds; a rebase keeps when a commit was written.
+    comparison.before = git.sides();
+    // git counts in whole seconds.
     let is_of_turn = |at: Time| notes.turn_start().is_none_or(|began| at.as_ms() + 1_000 > began.as_ms());
-    comparison.has_committed = base.is_some() && git.authored_at("HEAD").is_some_and(is_of_turn);
+    comparison.has_committed = base.is_some() && is_of_turn(head_written);
     comparison.base = base;
     // `git cat-file` takes paths from the top; `./` makes them the working directory's.
     comparison.prefix = "./".to_owned();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use twining_guard::checks::tests_changed::compare_files;
+use twining_guard::checks::tests_changed::{compare_files, is_test_file};
 use twining_model::text::excerpt;
 use twining_store::feature_list_paths;
 
@@ -184,9 +184,23 @@ fn tests_changed(request: &PullRequest<'_>) -> Vec<CiFinding> {
     let note = |(names, what): (&Vec<String>, &str)| {
         let more = if names.len() > LISTED { format!(" and {} more", names.len() - LISTED) } else { String::new() };
         let listed = names.iter().take(LISTED).map(|name| excerpt(name, 60)).collect::<Vec<_>>().join(", ");
-        CiFinding::of(RULE, Severity::Note, &format!("{what}: {listed}{more}. Review whether that is meant."))
+        let message = format!("{what}: {listed}{more}. Review whether that is meant.");
+        let path = names.first().and_then(|name| file_of_test(request, name)).map(str::to_owned);
+        CiFinding { path, ..CiFinding::of(RULE, Severity::Note, &message) }
     };
     kinds.into_iter().filter(|(names, _)| !names.is_empty()).map(note).collect()
+}
+
+/// The first changed test file that is called so, or that has a test of this name in it.
+fn file_of_test<'r>(request: &'r PullRequest<'_>, name: &str) -> Option<&'r str> {
+    let last = name.rsplit([':', '>']).next().unwrap_or(name).trim();
+    let files = || request.changed.iter().flat_map(sides);
+    let has_it = |text: &Option<&str>| text.is_some_and(|text| text.contains(last));
+    let mut tests = files().filter(|(path, ..)| is_test_file(path) || path.ends_with(".rs"));
+    files()
+        .find(|(path, ..)| *path == name)
+        .or_else(|| tests.find(|(_, before, after)| has_it(after) || has_it(before)))
+        .map(|(path, ..)| path)
 }
 
 /// A file as its tests are compared. Under another name it keeps them: they moved.

@@ -19,9 +19,6 @@ pub fn check(comparison: &Comparison<'_>) -> Vec<Notice> {
     let judged: Vec<String> = comparison.changed.iter().filter(|path| guards.rules_out_in(path)).take(MAX_FILES).cloned().collect();
     // Only files that use something now are read as they were.
     let after = |path: &String| Some((path.clone(), comparison.text_after(path)?));
-    if comparison.stage == Stage::Commit {
-        comparison.prefetch(&judged);
-    }
     let suspects: Vec<(String, String)> =
         judged.iter().filter_map(after).filter(|(path, text)| !guards.uses(path, text).is_empty()).collect();
     if suspects.is_empty() {

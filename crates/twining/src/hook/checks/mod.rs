@@ -79,7 +79,7 @@ pub struct Comparison<'a> {
     pub is_of_turn: Box<dyn Fn(&str) -> bool + 'a>,
     /// The way from git's top to the project, empty or ending in `/`.
     pub prefix: String,
-    texts: RefCell<HashMap<String, Option<String>>>,
+    blobs: RefCell<HashMap<String, Option<Vec<u8>>>>,
 }
 
 impl<'a> Comparison<'a> {
@@ -97,7 +97,7 @@ impl<'a> Comparison<'a> {
             has_committed: false,
             is_of_turn: Box::new(|_| true),
             prefix: String::new(),
-            texts: RefCell::default(),
+            blobs: RefCell::default(),
         }
     }
 
@@ -113,7 +113,7 @@ impl<'a> Comparison<'a> {
 
     /// The versions of a file on some of these sides.
     pub fn versions_on(&self, sides: &[String], path: &str) -> Vec<String> {
-        sides.iter().filter_map(|side| self.stored_text(&self.name_of(side, path))).collect()
+        sides.iter().filter_map(|side| self.stored_text(side, path)).collect()
     }
 
     /// The commit that this turn's work began on, where it was committed meanwhile.
@@ -125,32 +125,37 @@ impl<'a> Comparison<'a> {
     pub fn text_after(&self, path: &str) -> Option<String> {
         match self.stage {
             Stage::TurnEnd => self.files.text(path),
-            Stage::Commit => self.stored_text(&self.name_of("", path)),
+            Stage::Commit => self.stored_text("", path),
         }
     }
 
     /// Reads many files from git at once: a process for each would take longer than all else.
     pub fn prefetch(&self, paths: &[String]) {
-        let mut names: Vec<String> =
-            self.before.iter().chain(self.work_base()).flat_map(|side| paths.iter().map(|path| self.name_of(side, path))).collect();
-        if self.stage == Stage::Commit {
-            names.extend(paths.iter().map(|path| self.name_of("", path)));
-        }
-        names.retain(|name| !self.texts.borrow().contains_key(name));
-        let texts = self.project.history.texts(&names);
-        self.texts.borrow_mut().extend(names.into_iter().zip(texts));
+        let now = (self.stage == Stage::Commit).then(String::new);
+        let sides: Vec<&String> = self.before.iter().chain(self.work_base()).chain(&now).collect();
+        let mut names: Vec<String> = paths.iter().flat_map(|path| sides.iter().map(|side| self.name_of(side, path))).collect();
+        names.retain(|name| !self.blobs.borrow().contains_key(name));
+        let blobs = self.project.history.blobs(&names);
+        self.blobs.borrow_mut().extend(names.into_iter().zip(blobs));
     }
 
     fn name_of(&self, side: &str, path: &str) -> String {
         format!("{side}:{}{path}", self.prefix)
     }
 
-    fn stored_text(&self, name: &str) -> Option<String> {
-        if let Some(known) = self.texts.borrow().get(name) {
+    /// A file of a commit, or of the index where no side is named, to the byte.
+    pub fn stored(&self, side: &str, path: &str) -> Option<Vec<u8>> {
+        let name = self.name_of(side, path);
+        if let Some(known) = self.blobs.borrow().get(&name) {
             return known.clone();
         }
-        let text = self.project.history.texts(&[name.to_owned()]).pop().flatten();
-        self.texts.borrow_mut().insert(name.to_owned(), text.clone());
-        text
+        let bytes = self.project.history.blobs(std::slice::from_ref(&name)).pop().flatten();
+        self.blobs.borrow_mut().insert(name, bytes.clone());
+        bytes
+    }
+
+    /// The same, where it is a text: what is none imports nothing.
+    fn stored_text(&self, side: &str, path: &str) -> Option<String> {
+        String::from_utf8(self.stored(side, path)?).ok()
     }
 }

@@ -37,10 +37,8 @@ pub fn staged(comparison: &Comparison<'_>) -> Vec<Notice> {
     if paths.is_empty() {
         return Vec::new();
     }
-    let bytes = |side: &str| {
-        let names: Vec<String> = paths.iter().map(|path| format!("{side}:{}{path}", comparison.prefix)).collect();
-        comparison.project.history.blobs(&names)
-    };
+    comparison.prefetch(&paths);
+    let bytes = |side: &str| paths.iter().map(|path| comparison.stored(side, path)).collect::<Vec<_>>();
     let (before, after) = (bytes("HEAD"), bytes(""));
     let (base, head) = (tree(&paths, &before), tree(&paths, &after));
     // Files that are not staged are in both.
