@@ -156,7 +156,12 @@ fn own_key<'k>(text: &str, at: &Span, key: &'k str) -> &'k str {
 
 fn doubled<'m>(members: &'m [(Cow<'_, str>, Span)]) -> Option<&'m str> {
     let mut seen = std::collections::HashSet::new();
-    members.iter().find(|(key, _)| !seen.insert(key)).map(|(key, _)| &**key)
+    // A handful of fields is compared quicker than hashed.
+    let mut is_new = |at: usize, key: &'m Cow<'_, str>| match members.get(..at) {
+        Some(earlier) if members.len() <= 32 => earlier.iter().all(|(earlier, _)| earlier != key),
+        _ => seen.insert(key),
+    };
+    members.iter().enumerate().find(|(at, (key, _))| !is_new(*at, key)).map(|(_, (key, _))| &**key)
 }
 
 struct Walk<'t> {

@@ -278,7 +278,7 @@ fn prepare(project: &Path, guards: usize) -> Outcome<()> {
     std::fs::write(project.join(".gitignore"), ".twining/local/\n")?;
     std::fs::write(project.join(".twining/policy.yml"), policy(guards)?)?;
     let features: Vec<Value> = (0..FEATURES)
-        .map(|at| json!({"id": format!("F{at}"), "description": "x".repeat(160), "status": "pending", "tested": at % 2 == 0, "files": [format!("src/m{at}.ts")]}))
+        .map(|at| json!({"id": format!("F{at}"), "description": "x".repeat(160), "status": if at % 2 == 0 { "tested" } else { "pending" }, "tested": at % 2 == 0, "files": [format!("src/m{at}.ts")]}))
         .collect();
     std::fs::write(project.join(LIST), json!({ "features": features }).to_string())?;
     for at in 0..SOURCE_FILES {
