@@ -3,9 +3,13 @@
 
 use std::collections::HashSet;
 
+use serde_json::Map;
 use twining_model::{Amendment, Change, Decision, Document, Entry, Id, Time, limits};
 
+use crate::array;
+use crate::array_file::{ArrayUndo, mend_torn};
 use crate::board::{Footing, RECENT_MS};
+use crate::checkpoint::{ARRAYS, edits_of};
 use crate::disk;
 use crate::error::StoreError;
 use crate::files::Array;
@@ -16,10 +20,23 @@ use crate::queue;
 use crate::record::Record;
 use crate::room::Room;
 
+/// A change, and the ids in it that stand in no array yet.
+pub(crate) struct Planned {
+    pub change: Change,
+    pub new: HashSet<String>,
+}
+
+impl From<Change> for Planned {
+    fn from(change: Change) -> Self {
+        Self { change, new: HashSet::new() }
+    }
+}
+
 /// What was there before, to go back to.
 enum Undo {
     Remove(String),
     Restore(String, Vec<u8>),
+    Arrays(Vec<ArrayUndo>),
 }
 
 impl Room {
@@ -35,7 +52,7 @@ impl Room {
     /// everything is as it was. The caller writes the record afterwards.
     pub(crate) fn journal_and_apply(
         &self,
-        change: Change,
+        Planned { change, new }: Planned,
         drained: Option<Drained>,
         footing: Footing,
         record: &mut Record,
@@ -47,7 +64,8 @@ impl Room {
         let line = JournalLine { seq: next_seq(record, now), at: now, change, drained };
         self.journal.append(&line)?;
         let mut undo = Vec::new();
-        let applied = self.apply(&line, footing, record, &mut undo, now);
+        let left = record.arrays;
+        let applied = self.apply(&line, &new, footing, record, &mut undo, now);
         match applied {
             Ok(()) => {
                 record.written_seq = line.seq;
@@ -60,6 +78,7 @@ impl Room {
                 Ok(())
             }
             Err(error) => {
+                record.arrays = left;
                 // If going back fails as well, the journal keeps the line and the
                 // next writer completes it: whole, though we reported a failure.
                 if self.roll_back(undo).is_ok() {
@@ -70,7 +89,15 @@ impl Room {
         }
     }
 
-    fn apply(&self, line: &JournalLine, footing: Footing, record: &mut Record, undo: &mut Vec<Undo>, now: Time) -> Result<(), StoreError> {
+    fn apply(
+        &self,
+        line: &JournalLine,
+        new: &HashSet<String>,
+        footing: Footing,
+        record: &mut Record,
+        undo: &mut Vec<Undo>,
+        now: Time,
+    ) -> Result<(), StoreError> {
         for decision in &line.change.decisions {
             let name = file_name(&decision.id);
             // Before it is there: what fails halfway through is undone as well.
@@ -84,8 +111,41 @@ impl Room {
                 self.put_decision(&name, new.as_bytes())?;
             }
         }
+        let mut edited = Vec::new();
+        let arrays = self.write_arrays(line, new, record, &mut edited);
+        undo.push(Undo::Arrays(edited));
+        arrays?;
         // Last, because it cannot be taken back once others may have appended.
         self.append_entries(&line.change, footing, record, now)
+    }
+
+    /// Brings the arrays up to a journal line. One that nobody can read stays as it is,
+    /// and the journal keeps what belongs in it.
+    fn write_arrays(
+        &self,
+        line: &JournalLine,
+        new: &HashSet<String>,
+        record: &mut Record,
+        undo: &mut Vec<ArrayUndo>,
+    ) -> Result<(), StoreError> {
+        let mut is_whole = record.checkpoint_seq >= record.applied_seq;
+        for array in ARRAYS {
+            let edits = edits_of(&self.files, std::slice::from_ref(line), array)?;
+            if edits.is_empty() {
+                continue;
+            }
+            let left = record.arrays[array as usize];
+            match self.arrays.edit(&self.layout, array, &edits, left, new, undo)? {
+                // Of the list of decisions that somebody else wrote, more may be missing: it is gone over later.
+                Some(edited) if array == Array::DecisionIndex && !edited.is_ours => record.arrays[array as usize] = None,
+                Some(edited) => record.leave_array(array, edited, line.seq),
+                None => is_whole = false,
+            }
+        }
+        if is_whole {
+            record.checkpoint_seq = line.seq;
+        }
+        Ok(())
     }
 
     /// Writes a decision file. git removes the directory when a switch empties it,
@@ -104,6 +164,7 @@ impl Room {
             match step {
                 Undo::Remove(name) => self.layout.decisions.remove(&name).map(drop)?,
                 Undo::Restore(name, bytes) => self.put_decision(&name, &bytes)?,
+                Undo::Arrays(arrays) => arrays.into_iter().rev().try_for_each(|undo| undo.roll_back(&self.layout))?,
             }
         }
         Ok(())
@@ -144,6 +205,10 @@ impl Room {
         let boot = disk::boot();
         if record.boot != boot {
             if record.boot != 0 {
+                for array in ARRAYS {
+                    let is_sound = |bytes: &[u8]| array::scan(bytes).unreadable.is_empty();
+                    self.layout.put_back(array.dir(&self.layout), array.name(), is_sound)?;
+                }
                 // What the last run of the machine did not flush may be gone.
                 record.applied_seq = record.applied_seq.min(record.synced_seq);
                 record.checkpoint_seq = record.checkpoint_seq.min(record.synced_seq);
@@ -151,8 +216,15 @@ impl Room {
             record.boot = boot;
         }
         self.journal.mend()?;
-        for line in self.journal.since(record.applied_seq, u64::MAX)? {
+        let pending = self.journal.since(record.applied_seq, u64::MAX)?;
+        for array in ARRAYS {
+            if let Some(left) = record.arrays[array as usize].filter(|_| !pending.is_empty()) {
+                mend_torn(&self.layout, array, &left)?;
+            }
+        }
+        for line in pending {
             self.repeat(&line, record, now)?;
+            self.write_arrays(&line, &HashSet::new(), record, &mut Vec::new())?;
             record.written_seq = record.written_seq.max(line.seq);
             record.applied_seq = line.seq;
         }
@@ -172,18 +244,22 @@ impl Room {
         let witnesses: HashSet<String> = recent.iter().flat_map(|line| witnesses(&line.change)).collect();
         let decisions = recent.iter().flat_map(JournalLine::touched_decisions).cloned().collect();
         let safe = self.board.in_history(&witnesses, &decisions);
-        let mut graph = Change::default();
+        let mut again = Change::default();
         for line in &recent {
             let lost = without_safe(&line.change, &safe);
             self.repeat(&JournalLine { change: lost.clone(), ..line.clone() }, record, now)?;
-            graph.entities.extend(lost.entities);
-            graph.relations.extend(lost.relations);
-            graph.removed_entities.extend(lost.removed_entities);
-            graph.removed_relations.extend(lost.removed_relations);
+            again.entities.extend(lost.entities);
+            again.relations.extend(lost.relations);
+            again.removed_entities.extend(lost.removed_entities);
+            again.removed_relations.extend(lost.removed_relations);
+            let amended = |id: &Id| Amendment { id: id.clone(), set: Map::new() };
+            again.amendments.extend(lost.decisions.iter().map(|decision| amended(&decision.id)));
+            again.amendments.extend(lost.amendments.iter().map(|amendment| amended(&amendment.id)));
         }
-        if !graph.is_empty() && replaced {
-            let line = JournalLine { seq: next_seq(record, now), at: now, change: graph, drained: None };
+        if !again.is_empty() && replaced {
+            let line = JournalLine { seq: next_seq(record, now), at: now, change: again, drained: None };
             self.journal.append(&line)?;
+            self.write_arrays(&line, &HashSet::new(), record, &mut Vec::new())?;
             record.written_seq = line.seq;
             record.applied_seq = line.seq;
         }
@@ -198,8 +274,8 @@ impl Room {
     }
 
     fn arrays_were_replaced(&self, record: &Record) -> Result<bool, StoreError> {
-        for array in [Array::Entities, Array::Relations] {
-            let left = record.checkpointed(array).map(|known| known.to);
+        for array in ARRAYS {
+            let left = record.arrays[array as usize].map(|known| known.to);
             if left.is_some() && self.files.array_fingerprint(array)? != left {
                 return Ok(true);
             }

@@ -1,37 +1,32 @@
-//! Carrying the journal into the arrays, off everybody's way.
+//! What is done about the arrays off everybody's way: blanks are taken out, what could
+//! not be written before is, and the list of decisions is gone over after others wrote it.
 //!
 //! The new file is made without the write lock and put in place under it, if
 //! the old one is still the one it was made from. Doing it twice changes nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use serde_json::json;
 use twining_model::{Decision, Id, Time};
 
 use crate::array;
+use crate::array_file::{ArrayEdits, Edited};
 use crate::board::RECENT_MS;
 use crate::error::StoreError;
-use crate::files::{Array, Checkpointed, Files, Fingerprint};
+use crate::files::{Array, Files, Fingerprint};
 use crate::journal::JournalLine;
 use crate::layout::Staged;
 use crate::record::Record;
 use crate::room::Room;
 
-const ARRAYS: [Array; 3] = [Array::Entities, Array::Relations, Array::DecisionIndex];
+/// Every array.
+pub const ARRAYS: [Array; 3] = [Array::Entities, Array::Relations, Array::DecisionIndex];
 /// A journal over this size is shortened even if that costs a flush.
 const JOURNAL_BYTES: u64 = 1024 * 1024;
 
-/// Arrays over this size are carried when nobody writes, or at last after a while.
+/// Arrays over this size are written anew when nobody has written to them for a moment.
 const LARGE: u64 = 256 * 1024;
-const QUIET_MS: u128 = 1000;
-const LONGEST_MS: u128 = 5000;
-
-/// What the journal does to one array.
-#[derive(Default)]
-struct Puts {
-    puts: BTreeMap<String, String>,
-    gone: HashSet<String>,
-}
+const QUIET_MS: i64 = 1000;
 
 /// A new version of an array, ready to be put in place.
 struct Ready {
@@ -41,22 +36,7 @@ struct Ready {
     staged: Option<(Staged, Fingerprint)>,
 }
 
-/// One pass: arrays brought up to the journal, and the journal shortened.
-/// Nothing happens if another process is at it. The arrays get no further than
-/// `indexed`, where the index is: it then knows their content without reading them.
-pub fn run(room: &Room, indexed: u64, now: Time, when: When) -> Result<(), StoreError> {
-    let Some(_alone) = room.checkpoint_lock.try_take()? else { return Ok(()) };
-    let record = room.record()?;
-    let lines = room.journal.since(record.checkpoint_seq, record.applied_seq.min(indexed))?;
-    if let Some(last) = lines.last()
-        && (when == When::Now || !is_busy(room, &lines, now)?)
-    {
-        carry_out(room, &record, &lines, last.seq)?;
-    }
-    shorten(room, now)
-}
-
-/// When to carry large arrays.
+/// When to write large arrays anew.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// At once.
@@ -66,16 +46,45 @@ pub enum When {
     Quiet,
 }
 
-/// Whether somebody is writing, and the arrays are so large that it would be felt.
-fn is_busy(room: &Room, lines: &[JournalLine], now: Time) -> Result<bool, StoreError> {
-    let ages = |line: Option<&JournalLine>| line.map_or(0, |line| now.since(line.at).as_millis());
-    Ok(room.files.arrays_bytes()? > LARGE && ages(lines.last()) < QUIET_MS && ages(lines.first()) < LONGEST_MS)
+/// Whether there is anything to do about the arrays.
+pub fn is_due(record: &Record) -> bool {
+    record.checkpoint_seq < record.applied_seq || ARRAYS.iter().any(|array| is_array_due(record, *array))
 }
 
-fn carry_out(room: &Room, record: &Record, lines: &[JournalLine], through: u64) -> Result<(), StoreError> {
+fn is_array_due(record: &Record, array: Array) -> bool {
+    let left = record.arrays[array as usize];
+    left.is_some_and(|left| left.is_loose) || (array == Array::DecisionIndex && left.is_none() && record.applied_seq > 0)
+}
+
+/// One pass: arrays as they should be, and the journal shortened. Nothing happens if
+/// another process is at it.
+pub fn run(room: &Room, now: Time, when: When) -> Result<(), StoreError> {
+    let Some(_alone) = room.checkpoint_lock.try_take()? else { return Ok(()) };
+    let record = room.record()?;
+    let lines = room.journal.since(record.checkpoint_seq, record.applied_seq)?;
+    let mut due = Vec::new();
+    for array in ARRAYS {
+        if (!lines.is_empty() || is_array_due(&record, array)) && (when == When::Now || !is_busy(room, array, now)?) {
+            due.push(array);
+        }
+    }
+    if !due.is_empty() {
+        carry_out(room, &record, &lines, &due)?;
+    }
+    shorten(room, now)
+}
+
+/// Whether somebody is writing, and the array is so large that it would be felt.
+fn is_busy(room: &Room, array: Array, now: Time) -> Result<bool, StoreError> {
+    let written = room.files.array_fingerprint(array)?.filter(|print| print.size > LARGE);
+    Ok(written.is_some_and(|print| now.as_ms() - print.mtime_ns / 1_000_000 < QUIET_MS))
+}
+
+fn carry_out(room: &Room, record: &Record, lines: &[JournalLine], due: &[Array]) -> Result<(), StoreError> {
     let mut ready = Vec::new();
-    let mut whole = true;
-    for which in ARRAYS {
+    let mut whole = due.len() == ARRAYS.len();
+    let through = record.applied_seq;
+    for which in due.iter().copied() {
         match prepare(room, record, lines, which)? {
             Some(made) => ready.push(made),
             // Damaged: it stays as it is, and the journal keeps what belongs in it.
@@ -88,7 +97,7 @@ fn carry_out(room: &Room, record: &Record, lines: &[JournalLine], through: u64) 
     for made in ready {
         if room.files.array_fingerprint(made.array)? == made.from {
             let to = made.staged.as_ref().map_or(made.from, |(_, print)| Some(*print)).unwrap_or_default();
-            record.arrays[made.array as usize] = Some(Checkpointed { from: made.from, to, through });
+            record.leave_array(made.array, Edited { from: made.from, to, is_loose: false, is_ours: true }, through);
             unchanged.push(made);
         } else {
             whole = false;
@@ -120,16 +129,16 @@ fn prepare(room: &Room, record: &Record, lines: &[JournalLine], which: Array) ->
     // No file at all, as on a branch that never had one, is an empty array.
     let bytes = current.map_or_else(|| array::NONE.to_vec(), |(_, bytes)| bytes);
     let scanned = array::scan(&bytes);
-    let puts = if which == Array::DecisionIndex {
-        let left_so = from.is_some() && record.checkpointed(which).map(|known| known.to) == from && scanned.unreadable.is_empty();
-        listed_decisions(&room.files, lines, if left_so { Which::Touched } else { Which::All })?
+    let edits = if which == Array::DecisionIndex {
+        let left_so = from.is_some() && record.arrays[which as usize].map(|known| known.to) == from && scanned.unreadable.is_empty();
+        if left_so { edits_of(&room.files, lines, which)? } else { listed_decisions(&room.files, all_decisions(&room.files, lines)?)? }
     } else if scanned.unreadable.is_empty() {
-        graph_puts(lines, which)?
+        edits_of(&room.files, lines, which)?
     } else {
         return Ok(None);
     };
     // The index is derived: what it holds of decisions that are gone goes too.
-    let text = array::splice(&scanned, &puts.puts, &puts.gone);
+    let text = array::splice(&scanned, &edits.puts, &edits.gone);
     let staged = if from.is_some() && text.as_bytes() == bytes {
         None
     } else {
@@ -138,24 +147,26 @@ fn prepare(room: &Room, record: &Record, lines: &[JournalLine], which: Array) ->
     Ok(Some(Ready { array: which, from, staged }))
 }
 
-fn graph_puts(lines: &[JournalLine], which: Array) -> Result<Puts, StoreError> {
-    let mut made = Puts::default();
-    for line in lines {
-        let change = &line.change;
-        let mut put = |id: &str, text: String| {
-            made.gone.remove(id);
-            made.puts.insert(id.to_owned(), text);
+/// What journal lines do to an array.
+pub fn edits_of(files: &Files, lines: &[JournalLine], which: Array) -> Result<ArrayEdits, StoreError> {
+    let mut made = ArrayEdits::default();
+    for JournalLine { change, .. } in lines {
+        let (puts, gone) = match which {
+            Array::Entities => {
+                (change.entities.iter().map(|it| Ok((&it.id, serde_json::to_string(it)?))).collect(), &change.removed_entities)
+            }
+            Array::Relations => {
+                (change.relations.iter().map(|it| Ok((&it.id, serde_json::to_string(it)?))).collect(), &change.removed_relations)
+            }
+            Array::DecisionIndex => {
+                return listed_decisions(files, lines.iter().flat_map(JournalLine::touched_decisions).cloned().collect());
+            }
         };
-        if which == Array::Entities {
-            for entity in &change.entities {
-                put(&entity.id, serde_json::to_string(entity)?);
-            }
-        } else {
-            for relation in &change.relations {
-                put(&relation.id, serde_json::to_string(relation)?);
-            }
+        let puts: Result<Vec<(&String, String)>, serde_json::Error> = puts;
+        for (id, text) in puts? {
+            made.gone.remove(id);
+            made.puts.insert(id.clone(), text);
         }
-        let gone = if which == Array::Entities { &change.removed_entities } else { &change.removed_relations };
         for id in gone {
             made.puts.remove(id);
             made.gone.insert(id.clone());
@@ -164,22 +175,14 @@ fn graph_puts(lines: &[JournalLine], which: Array) -> Result<Puts, StoreError> {
     Ok(made)
 }
 
-/// Which decisions to list anew.
-#[derive(Clone, Copy)]
-enum Which {
-    /// Those the journal touched.
-    Touched,
-    /// Every one: somebody else wrote the index, or nobody did.
-    All,
+/// Every decision there is: somebody else wrote the list, or nobody did.
+fn all_decisions(files: &Files, lines: &[JournalLine]) -> Result<BTreeSet<Id>, StoreError> {
+    let touched = lines.iter().flat_map(JournalLine::touched_decisions).cloned();
+    Ok(files.decision_names()?.decisions.into_iter().map(|(id, _)| id).chain(touched).collect())
 }
 
-fn listed_decisions(files: &Files, lines: &[JournalLine], which: Which) -> Result<Puts, StoreError> {
-    let touched = lines.iter().flat_map(JournalLine::touched_decisions).cloned();
-    let ids: BTreeSet<Id> = match which {
-        Which::Touched => touched.collect(),
-        Which::All => files.decision_names()?.decisions.into_iter().map(|(id, _)| id).chain(touched).collect(),
-    };
-    let mut made = Puts::default();
+fn listed_decisions(files: &Files, ids: BTreeSet<Id>) -> Result<ArrayEdits, StoreError> {
+    let mut made = ArrayEdits::default();
     for id in ids {
         let bytes = match files.decision(&id) {
             Ok(Some((_, bytes))) => bytes,
@@ -220,9 +223,11 @@ fn shorten(room: &Room, now: Time) -> Result<(), StoreError> {
     }
     let held = room.lock.take()?;
     let kept: Vec<JournalLine> = room.journal.since(0, u64::MAX)?.into_iter().filter(|line| !settled(line)).collect();
-    room.journal.rewrite(&room.layout, &kept)?;
-    drop(held);
-    Ok(())
+    // Before they go: a reader that is not so far yet must not take what is left for all there was.
+    let mut record = Record::read(held.file())?;
+    record.dropped_seq = record.dropped_seq.max(old.last().map_or(0, |line| line.seq));
+    record.write(held.file())?;
+    room.journal.rewrite(&room.layout, &kept)
 }
 
 /// Flushes the files behind the lines that were not flushed yet, and says so.
@@ -238,9 +243,22 @@ fn sync_lines(room: &Room, record: &Record, lines: &[JournalLine]) -> Result<(),
     if !ids.is_empty() {
         room.layout.decisions.sync()?;
     }
+    let mut flushed = Vec::new();
+    for array in ARRAYS {
+        if let Some(handle) = array.dir(&room.layout).open(array.name())? {
+            let print = handle.fingerprint()?;
+            handle.sync()?;
+            flushed.push((array, print));
+        }
+    }
     room.layout.graph.sync()?;
     room.board.sync()?;
     let held = room.lock.take()?;
+    for (array, print) in flushed {
+        if room.files.array_fingerprint(array)? == Some(print) {
+            room.layout.forget_kept(array.name())?;
+        }
+    }
     let mut record = Record::read(held.file())?;
     record.synced_seq = record.synced_seq.max(last.seq);
     record.write(held.file())

@@ -242,6 +242,17 @@ impl Dir {
         rustix::fs::renameat(&*self.fd, name, &*target.fd, new_name).map_err(|errno| io_error("rename", &target.label_of(new_name), errno))
     }
 
+    /// Makes `name` and `other` in `target` change places; whether the system can do that.
+    pub fn exchange(&self, name: &str, target: &Self, other: &str) -> Result<bool, StoreError> {
+        self.ask(Op::Rename, other, "replace")?;
+        let flags = rustix::fs::RenameFlags::EXCHANGE;
+        match rustix::fs::renameat_with(&*self.fd, name, &*target.fd, other, flags) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOSYS | Errno::INVAL | Errno::NOENT | Errno::OPNOTSUPP) => Ok(false),
+            Err(errno) => Err(io_error("replace", &target.label_of(other), errno)),
+        }
+    }
+
     /// Removes a name; whether it was there.
     pub fn remove(&self, name: &str) -> Result<bool, StoreError> {
         self.ask(Op::Remove, name, "remove")?;

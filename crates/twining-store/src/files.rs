@@ -10,7 +10,7 @@ use twining_model::{Id, limits};
 use crate::disk::{Dir, Handle, Kind};
 use crate::error::StoreError;
 use crate::journal::{Journal, JournalLine};
-use crate::layout::{BOARD, DECISION_INDEX, DECISIONS, Layout};
+use crate::layout::{ARRAY_BYTES, BOARD, DECISION_INDEX, DECISIONS, Layout};
 use crate::record::Record;
 use crate::watch::Watch;
 
@@ -28,19 +28,20 @@ pub enum Array {
     DecisionIndex = 2,
 }
 
-/// Our own last rewrite of an array.
+/// How we left an array, after writes of ours with none of others between them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Checkpointed {
-    /// What the file was before.
+pub struct ArrayState {
+    /// What the file was before the first of them.
     pub from: Option<Fingerprint>,
-    /// What it was after.
+    /// The last journal line before the first of them.
+    pub since: u64,
+    /// What it was after the last.
     pub to: Fingerprint,
     /// It holds every journal line up to this one.
     pub through: u64,
+    /// Whether blanks stand where elements were.
+    pub is_loose: bool,
 }
-
-/// An array may grow to this many bytes before we refuse to read it whole.
-const ARRAY_BYTES: usize = 512 * 1024 * 1024;
 
 impl Array {
     /// Its name.
@@ -217,10 +218,11 @@ impl Files {
         }
     }
 
-    /// Our own last rewrite of an array, if we know of one.
+    /// How we left each array, and the last line that was dropped from the journal.
     #[must_use]
-    pub fn checkpointed(&self, array: Array) -> Option<Checkpointed> {
-        self.record().checkpointed(array)
+    pub fn arrays_left(&self) -> ([Option<ArrayState>; 3], u64) {
+        let record = self.record();
+        (record.arrays, record.dropped_seq)
     }
 
     /// The last journal line that is carried out.

@@ -216,6 +216,36 @@ impl Layout {
         Ok((staged, handle.fingerprint()?))
     }
 
+    /// Replaces a file in one step and does not wait for the device, as a plain rename over
+    /// another file would. Until the new one is flushed, the old one is kept beside it: a
+    /// power cut may leave nothing of the new.
+    pub fn swap(&self, dir: &Dir, name: &str, bytes: &[u8]) -> Result<Fingerprint, StoreError> {
+        let (mut staged, print) = self.stage(dir, bytes, false)?;
+        let kept = kept_name(name);
+        if dir.stat(name)?.is_none() || !self.local.exchange(&staged.temp, dir, name)? {
+            staged.put(dir, name)?;
+        } else if self.local.stat(&kept)?.is_none() {
+            self.local.rename(&staged.temp, &self.local, &kept)?;
+            staged.placed = true;
+        }
+        Ok(print)
+    }
+
+    /// Puts back what stood at `name` before, if a power cut left nothing sound there.
+    pub fn put_back(&self, dir: &Dir, name: &str, is_sound: impl Fn(&[u8]) -> bool) -> Result<(), StoreError> {
+        let kept = kept_name(name);
+        if self.local.stat(&kept)?.is_none() {
+            return Ok(());
+        }
+        let bytes = dir.open(name)?.map(|handle| handle.read_all(ARRAY_BYTES)).transpose()?;
+        if bytes.is_some_and(|bytes| is_sound(&bytes)) { self.forget_kept(name) } else { self.local.rename(&kept, dir, name) }
+    }
+
+    /// The new version is on the device: the old one may go.
+    pub fn forget_kept(&self, name: &str) -> Result<(), StoreError> {
+        self.local.remove(&kept_name(name)).map(drop)
+    }
+
     /// Removes temporary files that killed processes left behind.
     pub fn sweep(&self, older_than_ns: i64) -> Result<(), StoreError> {
         for name in self.local.list()? {
@@ -227,6 +257,9 @@ impl Layout {
         Ok(())
     }
 }
+
+/// An array may grow to this many bytes before we refuse to read it whole.
+pub const ARRAY_BYTES: usize = 512 * 1024 * 1024;
 
 /// A large file is flushed in pieces: whoever flushes a line meanwhile waits for
 /// one piece, not for all of it.
@@ -255,6 +288,10 @@ impl Drop for Staged {
             drop(self.local.remove(&self.temp));
         }
     }
+}
+
+fn kept_name(name: &str) -> String {
+    format!("unflushed-{name}")
 }
 
 fn write_new(dir: &Dir, name: &str, text: &str) -> Result<(), StoreError> {

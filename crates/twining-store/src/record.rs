@@ -6,14 +6,16 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::array_file::Edited;
 use crate::disk::{Fingerprint, Handle};
 use crate::error::StoreError;
-use crate::files::{Array, Checkpointed};
+use crate::files::{Array, ArrayState};
 
-const MAGIC: u64 = 0x0131_474e_494e_5754;
-/// Single values, then eight words an array, then the checksum.
-const SINGLE: usize = 12;
-const WORDS: usize = SINGLE + 3 * 8;
+const MAGIC: u64 = 0x0231_474e_494e_5754;
+/// Single values, then nine words an array, then the checksum.
+const SINGLE: usize = 13;
+const EACH: usize = 9;
+const WORDS: usize = SINGLE + 3 * EACH;
 const BYTES: usize = (WORDS + 1) * 8;
 /// Where the holder's process id stands, outside the checksum: it is written
 /// before anything is known.
@@ -40,8 +42,10 @@ pub struct Record {
     pub git_mtime_ns: i64,
     /// When somebody last began to keep house.
     pub kept_ms: i64,
-    /// Our last rewrite of each array.
-    pub arrays: [Option<Checkpointed>; 3],
+    /// The last line that was dropped from the journal.
+    pub dropped_seq: u64,
+    /// How we left each array.
+    pub arrays: [Option<ArrayState>; 3],
 }
 
 impl Record {
@@ -79,9 +83,11 @@ impl Record {
         (n == 8 && pid != 0).then_some(pid)
     }
 
-    /// Our last rewrite of this array.
-    pub fn checkpointed(&self, array: Array) -> Option<Checkpointed> {
-        self.arrays[array as usize]
+    /// Notes how we left an array that now holds every journal line up to `through`.
+    pub fn leave_array(&mut self, array: Array, edited: Edited, through: u64) {
+        let before = self.arrays[array as usize].filter(|before| Some(before.to) == edited.from);
+        let (from, since) = before.map_or((edited.from, self.applied_seq), |before| (before.from, before.since));
+        self.arrays[array as usize] = Some(ArrayState { from, since, to: edited.to, through, is_loose: edited.is_loose });
     }
 
     fn encode(&self) -> [u8; BYTES] {
@@ -98,12 +104,13 @@ impl Record {
             self.boot,
             self.git_mtime_ns as u64,
             self.kept_ms as u64,
+            self.dropped_seq,
         ];
         for array in self.arrays {
             let known = array.unwrap_or_default();
             let from = known.from.unwrap_or_default();
             words.extend([
-                u64::from(array.is_some()) | u64::from(known.from.is_some()) << 1,
+                u64::from(array.is_some()) | u64::from(known.from.is_some()) << 1 | u64::from(known.is_loose) << 2,
                 from.ino,
                 from.size,
                 from.mtime_ns as u64,
@@ -111,6 +118,7 @@ impl Record {
                 known.to.size,
                 known.to.mtime_ns as u64,
                 known.through,
+                known.since,
             ]);
         }
         let mut bytes = [0; BYTES];
@@ -129,10 +137,12 @@ impl Record {
         }
         let print = |at: usize| Fingerprint { ino: words[at], size: words[at + 1], mtime_ns: words[at + 2] as i64 };
         let array = |at: usize| {
-            (words[at] & 1 == 1).then(|| Checkpointed {
+            (words[at] & 1 == 1).then(|| ArrayState {
                 from: (words[at] & 2 == 2).then(|| print(at + 1)),
                 to: print(at + 4),
                 through: words[at + 7],
+                since: words[at + 8],
+                is_loose: words[at] & 4 == 4,
             })
         };
         Some(Self {
@@ -145,7 +155,8 @@ impl Record {
             boot: words[9],
             git_mtime_ns: words[10] as i64,
             kept_ms: words[11] as i64,
-            arrays: [array(SINGLE), array(SINGLE + 8), array(SINGLE + 16)],
+            dropped_seq: words[12],
+            arrays: [array(SINGLE), array(SINGLE + EACH), array(SINGLE + 2 * EACH)],
         })
     }
 }
@@ -167,10 +178,11 @@ mod tests {
             boot: 77,
             git_mtime_ns: -8,
             kept_ms: 5,
+            dropped_seq: 2,
             arrays: [
-                Some(Checkpointed { from: None, to: print, through: 4 }),
+                Some(ArrayState { from: None, since: 1, to: print, through: 4, is_loose: false }),
                 None,
-                Some(Checkpointed { from: Some(print), to: print, through: 3 }),
+                Some(ArrayState { from: Some(print), since: 2, to: print, through: 3, is_loose: true }),
             ],
         };
         let mut bytes = record.encode();

@@ -4,9 +4,11 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use twining_model::Time;
 use twining_model::scope::Folding;
-use twining_model::{Change, Time};
 
+use crate::apply::Planned;
+use crate::array_file::ArrayFiles;
 use crate::board::{Board, Footing};
 use crate::disk::Dir;
 use crate::error::StoreError;
@@ -33,6 +35,7 @@ pub struct Room {
     pub(crate) board: Board,
     pub(crate) journal: Journal,
     pub(crate) files: Files,
+    pub(crate) arrays: ArrayFiles,
     pub(crate) index: Mutex<Option<Index>>,
     /// Until when whoever asks waits, if not for long.
     pub(crate) until: Arc<OnceLock<Instant>>,
@@ -120,14 +123,14 @@ impl Room {
 
     pub(crate) fn commit(
         &self,
-        change: Change,
+        planned: Planned,
         drained: Option<Drained>,
         footing: Footing,
         record: &mut Record,
         held: &Held<'_>,
         now: Time,
     ) -> Result<(), StoreError> {
-        let committed = self.journal_and_apply(change, drained, footing, record, now);
+        let committed = self.journal_and_apply(planned, drained, footing, record, now);
         // Also after a failure: what was rolled back moved the end of the board.
         let noted = record.write(held.file());
         committed.and(noted)

@@ -1,6 +1,7 @@
 //! The store: one write at a time, planned on a view that is up to date and
 //! carried out whole; reads on a snapshot, never behind the lock.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -8,7 +9,9 @@ use std::time::{Duration, Instant};
 use twining_model::scope::{Folding, Root};
 use twining_model::{Change, Entry, Id, IdSource};
 
+use crate::apply::Planned;
 use crate::archive::{self, Archival, Archived};
+use crate::array_file::ArrayFiles;
 use crate::board::Board;
 use crate::checkpoint::{self, When};
 use crate::config::{self, Config};
@@ -192,16 +195,20 @@ impl Store {
             record.write(held.file())?;
         }
         room.catch_up()?;
-        let (change, outcome) = room.with_view(now, plan)?;
+        let (planned, outcome) = room.with_view(now, |view| {
+            let (change, outcome) = plan(view)?;
+            Ok::<_, E>((planned(view, change)?, outcome))
+        })?;
+        let change = &planned.change;
         let wrote = if change.is_empty() {
             Wrote::Nothing
         } else if change.is_only_entries() {
-            let written = room.append_entries(&change, footing, &mut record, now);
+            let written = room.append_entries(change, footing, &mut record, now);
             record.write(held.file())?;
             written?;
             Wrote::Entries
         } else {
-            room.commit(change, None, footing, &mut record, held, now)?;
+            room.commit(planned, None, footing, &mut record, held, now)?;
             Wrote::Journal
         };
         self.work.add();
@@ -278,7 +285,7 @@ impl Store {
             count.taken += entries.len() as u64;
             count.rejected += rejected.len() as u64;
             let change = Change { entries, ..Change::default() };
-            room.commit(change, Some(batch.drained), footing, &mut record, &held, now)?;
+            room.commit(change.into(), Some(batch.drained), footing, &mut record, &held, now)?;
         }
         record.write(held.file())?;
         self.work.add();
@@ -397,12 +404,11 @@ impl Store {
         self.work.take();
         self.look_after_git(&room)?;
         room.board.sync()?;
-        let indexed = room.files.journal_seq();
         room.catch_up()?;
         let now = self.ids.now();
         mend::after_git(&room, now)?;
         self.mend_with_joiners(&room)?;
-        checkpoint::run(&room, indexed, now, when)?;
+        checkpoint::run(&room, now, when)?;
         // At once, while nobody waits: the next call then finds the index up to date.
         room.catch_up()?;
         self.settle_index(LOG_BYTES)?;
@@ -432,11 +438,10 @@ impl Store {
         self.open_room().is_some_and(|room| room.layout.stand_in.is_some())
     }
 
-    /// Whether the arrays lack what the journal holds.
+    /// Whether something is left to do about the arrays.
     pub(crate) fn is_behind(&self) -> Result<bool, StoreError> {
         let Some(room) = self.reading_room()? else { return Ok(false) };
-        let record = room.record()?;
-        Ok(record.checkpoint_seq < record.applied_seq)
+        Ok(checkpoint::is_due(&room.record()?))
     }
 
     /// What is left to do when a process ends. Arrays that take long to write are
@@ -447,12 +452,10 @@ impl Store {
         room.board.sync()?;
         let record = room.record()?;
         let large = room.files.arrays_bytes()? > QUICK_BYTES;
-        if record.checkpoint_seq == record.applied_seq || large {
+        if !checkpoint::is_due(&record) || large {
             return Ok(());
         }
-        let indexed = room.files.journal_seq();
-        room.catch_up()?;
-        checkpoint::run(&room, indexed, self.ids.now(), When::Now)
+        checkpoint::run(&room, self.ids.now(), When::Now)
     }
 
     /// Keeps house unless another process has just begun to: what it flushes and
@@ -541,6 +544,7 @@ impl Store {
             board: Board::new(&layout, &self.place.project, git),
             journal: Journal::new(&layout.local),
             files: Files::new(&layout, &self.stays),
+            arrays: ArrayFiles::default(),
             index: Mutex::new(None),
             until: Arc::clone(&self.until),
             vectors: Vectors::new(&layout),
@@ -557,6 +561,23 @@ impl std::fmt::Debug for Store {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Store").field("project", &self.place.project).finish_non_exhaustive()
     }
+}
+
+/// A change with the ids that the arrays do not have yet.
+fn planned(view: &View<'_>, change: Change) -> Result<Planned, StoreError> {
+    let mut new: HashSet<String> = change.decisions.iter().map(|decision| decision.id.to_string()).collect();
+    let graph = view.graph();
+    for entity in &change.entities {
+        if !graph.has_entity(&entity.id)? {
+            new.insert(entity.id.clone());
+        }
+    }
+    for relation in &change.relations {
+        if !graph.has_relation(&relation.id)? {
+            new.insert(relation.id.clone());
+        }
+    }
+    Ok(Planned { change, new })
 }
 
 /// How often one of many processes keeps house for all.

@@ -51,6 +51,22 @@ fn r15_jq_never_sees_half_an_array() {
     });
 }
 
+#[test]
+fn every_tracked_file_holds_what_was_acknowledged() {
+    let project = TestProject::new();
+    let store = Store::open(project.place(), twining_testkit::ids()).expect("opens");
+    let read = |path: &str| std::fs::read_to_string(project.file(path)).expect("is there");
+    for n in 0..40 {
+        let (entity, decision) = (entity(&store, &format!("e{n}")), decision(&store, "d"));
+        let ids = [entity.id.clone(), decision.id.to_string()];
+        let change = Change { entities: vec![entity], decisions: vec![decision], ..Change::default() };
+        store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change, ()))).expect("writes");
+        // No housekeeping in between.
+        assert!(read("graph/entities.json").contains(&ids[0]), "entity {n}");
+        assert!(read("decisions/index.json").contains(&ids[1]), "decision {n}");
+    }
+}
+
 /// Ways in which people, tools and disks damage a JSON file.
 fn damages() -> Vec<(String, Vec<u8>)> {
     let line = r#"{"id":"01K9Z3M4E0A1B2C3D4E5F6G7H1","entry_type":"finding","summary":"s"}"#;

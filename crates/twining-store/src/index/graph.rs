@@ -78,6 +78,9 @@ const ALL: &str = "SELECT raw, sum FROM entity ORDER BY id LIMIT ?1";
 const DISCONNECTED: &str = "SELECT raw, sum FROM entity INDEXED BY entity_alone WHERE alone = 1 ORDER BY id LIMIT ?1";
 const DANGLING: &str = "SELECT raw, sum FROM relation INDEXED BY relation_dangling WHERE dangling = 1 ORDER BY id LIMIT ?1";
 
+const HAS_ENTITY: &str = "SELECT EXISTS(SELECT 1 FROM entity WHERE id = ?1)";
+const HAS_RELATION: &str = "SELECT EXISTS(SELECT 1 FROM relation WHERE id = ?1)";
+
 /// Up to so many matches are sorted by name; above, names are walked in order.
 const SORTED: usize = 600;
 /// What the trigram index can find.
@@ -91,6 +94,16 @@ impl<'v> Graph<'v> {
     /// The entity with this id.
     pub fn entity(&self, id: &str) -> Result<Option<Entity>, StoreError> {
         Ok(self.entities(ENTITY, [id])?.pop())
+    }
+
+    /// Whether there is an entity with this id.
+    pub fn has_entity(&self, id: &str) -> Result<bool, StoreError> {
+        Ok(self.conn.prepare_cached(HAS_ENTITY)?.query_row([id], |row| row.get(0))?)
+    }
+
+    /// Whether there is a relation with this id.
+    pub fn has_relation(&self, id: &str) -> Result<bool, StoreError> {
+        Ok(self.conn.prepare_cached(HAS_RELATION)?.query_row([id], |row| row.get(0))?)
     }
 
     /// Entities of exactly this name, of any type.

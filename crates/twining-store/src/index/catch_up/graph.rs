@@ -5,6 +5,7 @@
 //! rewrite of it changes nothing and is only noted.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use rusqlite::{OptionalExtension, Row, params};
 use twining_model::{Entity, Relation, limits};
@@ -21,6 +22,9 @@ use crate::merge::{LEFT_BY_GIT, has_markers};
 
 /// How often to try again if an array is replaced while we read.
 const TRIES: usize = 8;
+/// How long a writer that changed an array may take to say so.
+const LOOKS: usize = 20;
+const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
 const ARRAYS: [Array; 2] = [Array::Entities, Array::Relations];
 
 /// What to do about one array.
@@ -73,8 +77,7 @@ impl Session<'_> {
     /// Brings entities and relations up to their arrays and the journal.
     pub(super) fn graph(&mut self, files: &Files) -> Result<(), StoreError> {
         for _ in 0..TRIES {
-            let before = prints(files)?;
-            let seq = files.journal_seq();
+            let (before, seq) = self.settled(files)?;
             if before == self.known.arrays && seq == self.known.seq {
                 return Ok(());
             }
@@ -106,27 +109,40 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// The arrays and how far the journal goes. A writer changes an array first and then
+    /// says so: whoever looks in between waits for it instead of reading everything.
+    fn settled(&self, files: &Files) -> Result<([Option<Fingerprint>; 2], u64), StoreError> {
+        for _ in 0..LOOKS {
+            let (ours, _) = files.arrays_left();
+            let (now, seq) = (prints(files)?, files.journal_seq());
+            let is_known = |i: usize| now[i] == self.known.arrays[i] || ours[i].is_none_or(|left| Some(left.to) == now[i]);
+            if is_known(0) && is_known(1) {
+                return Ok((now, seq));
+            }
+            std::thread::sleep(BETWEEN_LOOKS);
+        }
+        Ok((prints(files)?, files.journal_seq()))
+    }
+
     /// What to do about each array, and the journal lines that are new.
     fn steps(&self, files: &Files, prints: [Option<Fingerprint>; 2], seq: u64) -> Result<([Step; 2], Vec<JournalLine>), StoreError> {
         let known = self.known.seq;
         if seq < known || (known == 0 && seq > 0) {
             return Ok(([Step::Reload; 2], Vec::new()));
         }
-        let ours = ARRAYS.map(|array| files.checkpointed(array));
-        let overtaken = ours.iter().flatten().any(|rewrite| rewrite.through > known);
-        let mut lines = files.journal_since(if overtaken { known.saturating_sub(1) } else { known })?;
-        // Lines are dropped from the journal some time after they are in the arrays. As
-        // long as the last one we followed is still there, so are all that came after it.
-        if overtaken && lines.first().is_none_or(|line| line.seq != known) {
+        // Before the journal is read: it may be shortened meanwhile.
+        let (ours, dropped) = files.arrays_left();
+        let lines = files.journal_since(known)?;
+        if known < dropped.max(files.arrays_left().1) {
             return Ok(([Step::Reload; 2], Vec::new()));
         }
-        lines.retain(|line| line.seq > known);
         let mut steps = [Step::Reload; 2];
         for (i, array) in ARRAYS.into_iter().enumerate() {
             let same = self.known.arrays[i] == prints[i];
-            let rewritten_by_us = ours[i].is_some_and(|rewrite| rewrite.from == self.known.arrays[i] && Some(rewrite.to) == prints[i]);
-            // Our rewrite moves lines and drops repeats: what was reported of them is void.
-            if same || (rewritten_by_us && !self.has_unreadable(array)?) {
+            let is_ours =
+                ours[i].is_some_and(|left| Some(left.to) == prints[i] && (left.from == self.known.arrays[i] || known > left.since));
+            // Our writes move lines and drop repeats: what was reported of them is void.
+            if same || (is_ours && !self.has_unreadable(array)?) {
                 steps[i] = Step::Follow;
             }
         }

@@ -2,7 +2,7 @@ use twining_model::{Change, Entity, Time};
 
 use super::{Desk, view};
 use crate::disk::Fingerprint;
-use crate::files::{Array, Checkpointed};
+use crate::files::{Array, ArrayState};
 use crate::index::Index;
 use crate::journal::JournalLine;
 use crate::record::Record;
@@ -33,9 +33,15 @@ fn journal(desk: &Desk, lines: &[(u64, &str)]) {
     desk.swap("local/journal.jsonl", text);
 }
 
-/// The record says so much is in the journal, and this was our last rewrite of the entities.
-fn record(desk: &Desk, applied_seq: u64, rewrite: Option<Checkpointed>) {
+/// The record says so much is in the journal, and so we left the entities.
+fn record(desk: &Desk, applied_seq: u64, rewrite: Option<ArrayState>) {
+    record_after(desk, 0, applied_seq, rewrite);
+}
+
+/// The same after lines were dropped from the journal.
+fn record_after(desk: &Desk, dropped_seq: u64, applied_seq: u64, rewrite: Option<ArrayState>) {
     let record = Record {
+        dropped_seq,
         applied_seq,
         checkpoint_seq: rewrite.map_or(0, |rewrite| rewrite.through),
         arrays: [rewrite, None, None],
@@ -195,7 +201,7 @@ fn our_own_rewrite_of_an_array_is_noted_without_reading_it() {
     // Not what the journal says, which only a reader of the file would see.
     desk.swap("graph/entities.json", array(&[entity("e1", "unread", "file")]));
     let to = entities_print(&desk).expect("is there");
-    record(&desk, 5, Some(Checkpointed { from, to, through: 5 }));
+    record(&desk, 5, Some(ArrayState { from, to, through: 5, ..ArrayState::default() }));
     desk.catch_up(&mut index);
     assert_eq!(name(&index).as_deref(), Some("five"));
     desk.swap("graph/entities.json", array(&[entity("e1", "edited", "file")]));
@@ -212,7 +218,8 @@ fn a_rewrite_of_what_somebody_edited_is_read() {
     desk.swap("graph/entities.json", array(&[entity("e2", "edited", "file")]));
     let from = entities_print(&desk);
     desk.swap("graph/entities.json", array(&[entity("e1", "five", "file"), entity("e2", "edited", "file")]));
-    record(&desk, 5, Some(Checkpointed { from, to: entities_print(&desk).expect("is there"), through: 5 }));
+    let to = entities_print(&desk).expect("is there");
+    record(&desk, 5, Some(ArrayState { from, since: 5, to, through: 5, is_loose: false }));
     desk.catch_up(&mut index);
     assert_eq!(view(&index).tally().expect("counts").entities, 2);
     desk.assert_right(&index);
@@ -228,9 +235,35 @@ fn a_rewrite_that_overtook_the_index_is_followed_or_read_but_never_missed() {
         let from = entities_print(&desk);
         desk.swap("graph/entities.json", array(&[entity("e1", "seven", "file")]));
         journal(&desk, kept);
-        record(&desk, 7, Some(Checkpointed { from, to: entities_print(&desk).expect("is there"), through: 7 }));
+        let dropped = if kept.is_empty() { 7 } else { 0 };
+        let to = entities_print(&desk).expect("is there");
+        record_after(&desk, dropped, 7, Some(ArrayState { from, since: 5, to, through: 7, is_loose: false }));
         desk.catch_up(&mut index);
         assert_eq!(name(&index).as_deref(), Some("seven"), "{kept:?}");
+    }
+}
+
+#[test]
+fn many_writes_of_ours_are_followed_and_one_of_others_between_them_is_read() {
+    let desk = Desk::new();
+    journal(&desk, &[(5, "five")]);
+    record(&desk, 5, None);
+    let mut index = desk.index();
+    for (since, name_now) in [(3, "nine"), (5, "unlike the journal")] {
+        desk.swap("graph/entities.json", array(&[entity("e1", "unlike the journal", "file")]));
+        let to = entities_print(&desk).expect("is there");
+        journal(&desk, &[(5, "five"), (7, "seven"), (9, "nine")]);
+        let left = ArrayState { from: Some(Fingerprint::default()), since, to, through: 9, is_loose: false };
+        record(&desk, 9, Some(left));
+        let mut copy = desk.index();
+        desk.catch_up(&mut copy);
+        desk.catch_up(&mut index);
+        assert_eq!(name(&index).as_deref(), Some(name_now), "since {since}");
+        // Back to where the index began.
+        std::fs::remove_file(desk.files.local_path().join("index.db")).expect("removes");
+        journal(&desk, &[(5, "five")]);
+        record(&desk, 5, None);
+        index = desk.index();
     }
 }
 
@@ -245,7 +278,8 @@ fn a_change_that_was_taken_back_before_the_array_was_rewritten_is_taken_back() {
     assert_eq!(name(&index).as_deref(), Some("five"));
     // Line 7 set it back, so the rewrite left the file alone; both lines are gone by now.
     journal(&desk, &[]);
-    record(&desk, 7, Some(Checkpointed { from: print, to: print.expect("is there"), through: 7 }));
+    let to = print.expect("is there");
+    record_after(&desk, 7, 7, Some(ArrayState { from: print, to, through: 7, ..ArrayState::default() }));
     desk.catch_up(&mut index);
     assert_eq!(name(&index).as_deref(), Some("as it was"));
     desk.assert_right(&index);
