@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use twining_model::{Authority, Decision, Id, Time, limits};
-use twining_store::{Archived, Durability, Joiners, PolicyFile, Store, StoreError, View};
+use twining_model::{Authority, Change, Decision, Id, Time, limits};
+use twining_store::{Durability, Joiners, PolicyFile, Store, StoreError, View, policy_path};
 
 use crate::blackboard::{self, *};
 use crate::caller::{Caller, Stamp};
@@ -293,14 +293,20 @@ impl Engine {
     }
 
     fn archive_drafted(&self, caller: &Caller, draft: &ArchiveDraft) -> Result<ArchiveOutcome, Failure> {
-        let (mut kept_open, mut summary) = (0, None);
-        let archived: Archived = self.store.archive(|view| {
-            let (archival, open) = lifecycle::choose(view, draft, &self.stamp(caller))?;
-            kept_open = open;
-            summary = archival.summary.as_ref().map(|entry| entry.detail.clone());
-            Ok::<_, Failure>(archival)
-        })?;
-        Ok(draft.outcome(archived, summary, kept_open))
+        self.store.transact(Durability::Strict, |view| lifecycle::plan_archive(view, draft, &self.stamp(caller)))
+    }
+
+    /// Replaces the policy by what a plan makes of it, if it makes anything.
+    pub(crate) fn change_policy<T>(&self, mut plan: impl FnMut(&PolicyFile) -> Result<(Option<String>, T), Failure>) -> Result<T, Failure> {
+        self.store.transact_on(Durability::Strict, |file| plan(file).map(|(text, told)| (Change::of_document(&policy_path(), text), told)))
+    }
+
+    /// Writes the project's policy unless there is one; whether it did.
+    pub fn create_policy(&self, text: &str) -> Result<bool, Failure> {
+        self.change_policy(|file| {
+            let is_new = *file == PolicyFile::Missing;
+            Ok((is_new.then(|| text.to_owned()), is_new))
+        })
     }
 
     /// Takes stock.
@@ -446,7 +452,8 @@ impl Engine {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let draft = governance::turns::TurnDraft::parse(&input, self.store.root())?;
-        let recorded = self.store.transact_turns(|shelf| governance::turns::plan_record(shelf, &draft, &self.stamp(&caller)))?;
+        let recorded =
+            self.store.transact_on(Durability::Normal, |shelf| governance::turns::plan_record(shelf, &draft, &self.stamp(&caller)))?;
         Ok(TurnRecorded { redacted, ..recorded })
     }
 

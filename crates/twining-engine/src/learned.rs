@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use twining_model::{Refused, TraceType, text};
-use twining_store::PolicyFile;
+use twining_model::{Change, Refused, TraceType, text};
+use twining_store::{Durability, PolicyFile};
 
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -21,7 +21,9 @@ impl Engine {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let (trace, stored) = TraceDraft::parse(&input)?.into_trace(&self.stamp(&caller))?;
-        self.store().store_traces(&[trace])?;
+        self.store().transact_on(Durability::Normal, |(): &()| {
+            Ok::<_, Failure>((Change { traces: vec![trace.clone()], ..Change::default() }, ()))
+        })?;
         Ok(TraceStored { redacted, ..stored })
     }
 
@@ -72,7 +74,7 @@ impl Engine {
             Failure::NotFound { what: "pattern", id: text::excerpt(&input.pattern, 40), hint }
         })?;
         let (calls, objected) = (self.store().calls()?, self.objected()?);
-        let created = self.store().transact_policy(|file| plan_create(file, &pattern, &input, &calls, &objected))?;
+        let created = self.change_policy(|file| plan_create(file, &pattern, &input, &calls, &objected))?;
         let made = StoreTraceInput {
             kind: TraceType::Decision.as_str().to_owned(),
             what_happened: format!("the guard `{}` was proposed", created.id),
@@ -93,7 +95,7 @@ impl Engine {
     /// Lets a proposed guard block. The rim has made sure that a person asks.
     pub fn promote_guard(&self, caller: &Caller, id: &str) -> Result<GuardPromoted, Failure> {
         let id = text::name("guard", id)?;
-        let promoted = self.store().transact_policy(|file| plan_promote(file, &id))?;
+        let promoted = self.change_policy(|file| plan_promote(file, &id))?;
         self.approve(caller, &id, &format!("the guard `{id}` was promoted: it blocks"), "")?;
         Ok(promoted)
     }

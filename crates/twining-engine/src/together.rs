@@ -2,7 +2,7 @@
 //! plans, this reads what it plans on.
 
 use twining_model::{Id, Snapshot, Time};
-use twining_store::disk;
+use twining_store::{Durability, disk};
 
 use crate::agents::{self, *};
 use crate::caller::Caller;
@@ -23,7 +23,7 @@ impl Engine {
     pub fn register(&self, caller: &Caller, input: &RegisterInput) -> Result<Registered, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let registered = self.store().transact_agents(|shelf| plan_register(shelf, &input, &self.stamp(&caller)))?;
+        let registered = self.store().transact_on(Durability::Normal, |shelf| plan_register(shelf, &input, &self.stamp(&caller)))?;
         Ok(Registered { redacted, ..registered })
     }
 
@@ -66,7 +66,7 @@ impl Engine {
         } else {
             Snapshot::default()
         };
-        let handed = self.store().transact_agents(|_| plan_handoff(&draft, held, &self.stamp(&caller)))?;
+        let handed = self.store().transact_on(Durability::Strict, |(): &()| plan_handoff(&draft, &held, &self.stamp(&caller)))?;
         self.beat(&caller);
         Ok(HandedOver { redacted, ..handed })
     }
@@ -75,7 +75,7 @@ impl Engine {
     pub fn acknowledge(&self, caller: &Caller, input: &AcknowledgeInput) -> Result<HandoffShown, Failure> {
         let caller = caller.called(input.agent_id.as_deref())?;
         let id = Id::parse("handoff_id", input.handoff_id.trim())?;
-        let taken = self.store().transact_agents(|shelf| plan_acknowledge(shelf, &id, &self.stamp(&caller)))?;
+        let taken = self.store().transact_on(Durability::Strict, |shelf| plan_acknowledge(shelf, &id, &self.stamp(&caller)))?;
         self.beat(&caller);
         Ok(taken)
     }
@@ -94,7 +94,7 @@ impl Engine {
         if draft == ClaimDraft::List {
             return plan_claim(&store.agents()?, &draft, store.folding(), &self.stamp(&caller)).map(|(_, outcome)| outcome);
         }
-        let outcome = store.transact_agents(|shelf| plan_claim(shelf, &draft, store.folding(), &self.stamp(&caller)))?;
+        let outcome = store.transact_on(Durability::Normal, |shelf| plan_claim(shelf, &draft, store.folding(), &self.stamp(&caller)))?;
         Ok(ClaimOutcome { redacted, ..outcome })
     }
 

@@ -24,7 +24,7 @@ pub mod trace;
 pub mod turn;
 
 pub use agent::{Agent, Claim, Claims, Handoff, HandoffResult, Snapshot};
-pub use change::{Amendment, Change};
+pub use change::{Amendment, Change, DocumentText, HandoffFile, TurnFile};
 pub use decision::{Alternative, Authority, CommitLink, Confidence, Decision, Status, StatusChange};
 pub use document::Document;
 pub use entry::{Channel, Entry, EntryType, Origin, Trust};

@@ -1,14 +1,13 @@
 //! Where agents meet: `agents/registry.json`, `handoffs/<id>.json`, and in
 //! `local/`, of this machine only, who was there lately and who holds what.
 //!
-//! A plan sees all of it and everything it asks for happens under the write
-//! lock: of two processes that claim one path at the same instant, the second
-//! plans on what the first has written.
+//! A plan sees all of it under the write lock: of two processes that claim one path at
+//! the same instant, the second plans on what the first has written.
 
 use std::collections::{BTreeMap, HashSet};
 
 use serde::Deserialize;
-use twining_model::{Entry, Id, limits};
+use twining_model::{Id, limits};
 
 use crate::array;
 use crate::disk::Dir;
@@ -18,10 +17,10 @@ use crate::merge::has_markers;
 use crate::room::Room;
 use crate::store::Store;
 
-const REGISTRY: &str = "registry.json";
-const PRESENCE: &str = "presence.json";
+pub(crate) const REGISTRY: &str = "registry.json";
+pub(crate) const PRESENCE: &str = "presence.json";
 /// One line a handoff, derived; for the TypeScript server.
-const HANDOFF_INDEX: &str = "index.jsonl";
+pub(crate) const HANDOFF_INDEX: &str = "index.jsonl";
 
 /// What is known of agents, as it is now.
 pub struct AgentShelf {
@@ -31,21 +30,6 @@ pub struct AgentShelf {
     /// Who holds what, as JSON.
     pub claims: Option<Vec<u8>>,
     handoffs: Option<Dir>,
-}
-
-/// What one call does.
-#[derive(Clone, Debug, Default)]
-pub struct AgentChange {
-    /// Elements of the registry from now on, by `agent_id`.
-    pub registry: BTreeMap<String, String>,
-    /// All of `local/presence.json` from now on.
-    pub presence: Option<String>,
-    /// All of `local/claims.json` from now on.
-    pub claims: Option<String>,
-    /// A handoff: its id, its file, and its line for the list.
-    pub handoff: Option<(Id, String, String)>,
-    /// Entries for the board.
-    pub entries: Vec<Entry>,
 }
 
 impl AgentShelf {
@@ -69,7 +53,7 @@ impl AgentShelf {
         dir.open(&file_name(id))?.map(|handle| handle.read_all(limits::RECORD_BYTES)).transpose()
     }
 
-    fn open(layout: &Layout) -> Result<Self, StoreError> {
+    pub(crate) fn open(layout: &Layout) -> Result<Self, StoreError> {
         let registry = match layout.top.open_dir(AGENTS)? {
             Some(dir) => read(&dir, REGISTRY)?,
             None => None,
@@ -87,38 +71,6 @@ impl Store {
             Some(room) => AgentShelf::open(&room.layout),
             None => Ok(AgentShelf { registry: None, presence: None, claims: None, handoffs: None }),
         }
-    }
-
-    /// Plans on what is there and carries it out under the lock. A handoff is on
-    /// the device before anyone is told of it.
-    pub fn transact_agents<T, E: From<StoreError>>(&self, plan: impl FnOnce(&AgentShelf) -> Result<(AgentChange, T), E>) -> Result<T, E> {
-        let room = self.writing_room()?;
-        let held = room.lock.take()?;
-        let shelf = AgentShelf::open(&room.layout)?;
-        let (change, outcome) = plan(&shelf)?;
-        let layout = &room.layout;
-        if let Some((id, text, line)) = &change.handoff {
-            put_handoff(layout, id, text, line)?;
-        }
-        if !change.registry.is_empty() {
-            let scanned = shelf.registered();
-            if let Some((line, why)) = scanned.unreadable.first() {
-                let what = format!("`{FOLDER}/{AGENTS}/{REGISTRY}` line {line} is {why}; it is left alone until someone has mended it");
-                return Err(StoreError::Damaged { what }.into());
-            }
-            let text = array::splice_by(agent_of, &scanned, &change.registry, &HashSet::new());
-            let agents = layout.top.make_dir(AGENTS)?;
-            put(layout, &agents, REGISTRY, &text)?;
-        }
-        if let Some(text) = &change.claims {
-            put(layout, &layout.local, CLAIMS, text)?;
-        }
-        if let Some(text) = &change.presence {
-            put(layout, &layout.local, PRESENCE, text)?;
-        }
-        self.post_under(&held, &room, change.entries)?;
-        drop(held);
-        Ok(outcome)
     }
 
     /// Writes the registry anew in which git left both sides of a merge.
@@ -151,21 +103,6 @@ impl Store {
     }
 }
 
-fn put_handoff(layout: &Layout, id: &Id, text: &str, line: &str) -> Result<(), StoreError> {
-    if text.len() > limits::RECORD_BYTES {
-        return Err(StoreError::TooLarge { bytes: text.len(), most: limits::RECORD_BYTES });
-    }
-    let dir = layout.top.make_dir(HANDOFFS)?;
-    layout.replace(&dir, &file_name(id), text.as_bytes(), true)?;
-    dir.sync()?;
-    // A list that is too long or cannot be read is not ours to mend: the files have it all.
-    let Ok(known) = read(&dir, HANDOFF_INDEX) else { return Ok(()) };
-    let known = String::from_utf8_lossy(known.as_deref().unwrap_or_default()).into_owned();
-    let others = known.lines().filter(|known| !known.trim().is_empty() && array::id_of(known).as_deref() != Some(id.as_str()));
-    let list: String = others.chain([line]).map(|line| format!("{line}\n")).collect();
-    put(layout, &dir, HANDOFF_INDEX, &list)
-}
-
 fn put(layout: &Layout, dir: &Dir, name: &str, text: &str) -> Result<(), StoreError> {
     if text.len() > limits::AGENTS_BYTES {
         return Err(StoreError::TooLarge { bytes: text.len(), most: limits::AGENTS_BYTES });
@@ -181,7 +118,7 @@ fn file_name(id: &Id) -> String {
     format!("{id}.json")
 }
 
-fn agent_of(element: &str) -> Option<String> {
+pub(crate) fn agent_of(element: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Named {
         agent_id: String,

@@ -4,21 +4,26 @@
 use std::collections::HashSet;
 
 use serde_json::Map;
-use twining_model::{Amendment, Change, Decision, Document, Entry, Id, Time, limits};
+use twining_model::{Amendment, Change, Decision, Document, Entry, Id, Time, Trace, limits};
 
+use crate::archive;
 use crate::array;
 use crate::array_file::{ArrayUndo, mend_torn};
 use crate::board::{Footing, RECENT_MS};
 use crate::checkpoint::{ARRAYS, edits_of};
-use crate::disk;
+use crate::disk::{self, Handle};
 use crate::error::StoreError;
+use crate::features::{remember, remembered};
 use crate::files::Array;
 use crate::journal::{Drained, JournalLine};
-use crate::layout::DECISIONS;
+use crate::layout::{DECISIONS, TRACES};
 use crate::merge::one_decision;
 use crate::queue;
 use crate::record::Record;
+use crate::record_files::FileBefore;
 use crate::room::Room;
+use crate::store::Durability;
+use crate::{tail, trace_ring, traces};
 
 /// A change, and the ids in it that stand in no array yet.
 pub(crate) struct Planned {
@@ -37,6 +42,18 @@ enum Undo {
     Remove(String),
     Restore(String, Vec<u8>),
     Arrays(Vec<ArrayUndo>),
+    File(FileBefore),
+    Cut(Handle, u64),
+    Archived,
+}
+
+/// What a write put where, and so what to flush.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wrote {
+    Nothing,
+    Entries,
+    Files,
+    Journal,
 }
 
 impl Room {
@@ -46,6 +63,45 @@ impl Room {
             return Ok(());
         }
         self.board.append(&lines_of(&change.entries)?, footing, record, now)
+    }
+
+    /// Carries out a change that is one write to one file.
+    pub(crate) fn write_once(
+        &self,
+        change: &Change,
+        durability: Durability,
+        footing: Footing,
+        record: &mut Record,
+        now: Time,
+    ) -> Result<Wrote, StoreError> {
+        if !change.entries.is_empty() {
+            self.append_entries(change, footing, record, now)?;
+            return Ok(Wrote::Entries);
+        }
+        for write in self.file_writes(change)? {
+            write.carry_out(self, durability == Durability::Strict)?;
+        }
+        self.append_lines(change, now, &mut Vec::new())?;
+        Ok(Wrote::Files)
+    }
+
+    /// Adds what a change has for the files of lines besides the board.
+    fn append_lines(&self, change: &Change, now: Time, undo: &mut Vec<Undo>) -> Result<(), StoreError> {
+        if !change.runs.is_empty() {
+            remember(&self.layout, &change.runs)?;
+        }
+        let (own, imported) = (traces::lines_of(&change.traces)?, traces::lines_of(&change.imported_traces)?);
+        if own.is_empty() && imported.is_empty() {
+            return Ok(());
+        }
+        let lost = trace_ring::lost(self, now)?;
+        traces::append_lines(&self.layout, &lost, now)?;
+        traces::drain(&self.layout, now)?;
+        let file = self.layout.top.make_append(TRACES)?;
+        let size = file.fingerprint()?.size;
+        undo.push(Undo::Cut(file, size));
+        traces::append(&self.layout, &own, now)?;
+        traces::append_lines(&self.layout, &imported, now)
     }
 
     /// Writes a change to the journal and carries it out; if that fails,
@@ -115,8 +171,29 @@ impl Room {
         let arrays = self.write_arrays(line, new, record, &mut edited);
         undo.push(Undo::Arrays(edited));
         arrays?;
+        for write in self.file_writes(&line.change)? {
+            undo.extend(write.before(self).map(Undo::File));
+            write.carry_out(self, false)?;
+        }
+        self.append_lines(&line.change, now, undo)?;
+        let footing = if line.change.archived.is_empty() {
+            footing
+        } else {
+            undo.push(Undo::Archived);
+            self.move_out(&line.change.archived, record, now)?;
+            Footing::Ours
+        };
         // Last, because it cannot be taken back once others may have appended.
         self.append_entries(&line.change, footing, record, now)
+    }
+
+    /// Moves entries off the board.
+    fn move_out(&self, ids: &[String], record: &mut Record, now: Time) -> Result<(), StoreError> {
+        if archive::move_out(&self.layout, ids, now)? {
+            record.epoch = record.epoch.saturating_add(1);
+            self.board.replaced(record, &ids.iter().cloned().collect())?;
+        }
+        Ok(())
     }
 
     /// Brings the arrays up to a journal line. One that nobody can read stays as it is,
@@ -164,6 +241,10 @@ impl Room {
             match step {
                 Undo::Remove(name) => self.layout.decisions.remove(&name).map(drop)?,
                 Undo::Restore(name, bytes) => self.put_decision(&name, &bytes)?,
+                Undo::File(before) => before.carry_out(self, false)?,
+                Undo::Cut(file, size) => file.set_len(size)?,
+                // Entries that are in the archive stay there: the next writer completes the change.
+                Undo::Archived => return Err(StoreError::Damaged { what: "entries have left the board".to_owned() }),
                 Undo::Arrays(arrays) => arrays.into_iter().rev().try_for_each(|undo| undo.roll_back(&self.layout))?,
             }
         }
@@ -225,6 +306,7 @@ impl Room {
         for line in pending {
             self.repeat(&line, record, now)?;
             self.write_arrays(&line, &HashSet::new(), record, &mut Vec::new())?;
+            self.repeat_files(&line, record, now)?;
             record.written_seq = record.written_seq.max(line.seq);
             record.applied_seq = line.seq;
         }
@@ -283,6 +365,26 @@ impl Room {
         Ok(false)
     }
 
+    /// Carries the rest of a line out that nobody completed; what was written since stays.
+    fn repeat_files(&self, line: &JournalLine, record: &mut Record, now: Time) -> Result<(), StoreError> {
+        let change = &line.change;
+        for write in self.file_writes(change)? {
+            if !write.was_written_after(self, line.at)? {
+                write.carry_out(self, false)?;
+            }
+        }
+        let known = remembered(&self.layout)?;
+        let runs = change.runs.iter().filter(|run| !known.contains(run.as_str())).cloned().collect();
+        let mut missing: HashSet<String> = change.traces.iter().chain(&change.imported_traces).map(|trace| trace.id.clone()).collect();
+        if let Some(file) = self.layout.top.open(TRACES)?.filter(|_| !missing.is_empty()) {
+            tail::strike_out_present(&file, &mut missing)?;
+        }
+        let lost = |traces: &[Trace]| traces.iter().filter(|trace| missing.contains(&trace.id)).cloned().collect();
+        let (traces, imported_traces) = (lost(&change.traces), lost(&change.imported_traces));
+        self.append_lines(&Change { runs, traces, imported_traces, ..Change::default() }, now, &mut Vec::new())?;
+        if change.archived.is_empty() { Ok(()) } else { self.move_out(&change.archived, record, now) }
+    }
+
     /// Carries a line out again: what is there already stays.
     fn repeat(&self, line: &JournalLine, record: &mut Record, now: Time) -> Result<(), StoreError> {
         for decision in &line.change.decisions {
@@ -337,6 +439,17 @@ fn without_safe(change: &Change, safe: &HashSet<String>) -> Change {
     let mut lost = change.clone();
     let is_safe = |text: Option<String>| text.is_some_and(|text| safe.contains(&text));
     lost.entries.retain(|entry| !safe.contains(&entry.id));
+    // Of the other files git keeps what it has.
+    lost = Change {
+        entries: lost.entries,
+        decisions: lost.decisions,
+        amendments: lost.amendments,
+        entities: lost.entities,
+        relations: lost.relations,
+        removed_entities: lost.removed_entities,
+        removed_relations: lost.removed_relations,
+        ..Change::default()
+    };
     lost.decisions.retain(|decision| !safe.contains(decision.id.as_str()));
     lost.amendments.retain(|amendment| !is_safe(witness_of(amendment)));
     lost.entities.retain(|entity| !is_safe(serde_json::to_string(entity).ok()));
@@ -376,6 +489,8 @@ fn lines_of(entries: &[Entry]) -> Result<Vec<u8>, StoreError> {
 
 /// Nothing is written that we would refuse to read back.
 fn check_sizes(change: &Change) -> Result<(), StoreError> {
+    traces::lines_of(&change.traces)?;
+    traces::lines_of(&change.imported_traces)?;
     for entry in &change.entries {
         fits(serde_json::to_string(entry)?.len())?;
     }

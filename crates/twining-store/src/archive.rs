@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use memchr::memchr_iter;
-use twining_model::{Entry, Time, limits};
+use twining_model::{Time, limits};
 
 use crate::array;
 use crate::disk::Handle;
@@ -11,33 +11,15 @@ use crate::error::StoreError;
 use crate::layout::{ARCHIVE, BOARD, Layout};
 use crate::store::Store;
 
-/// What is to leave the board.
-#[derive(Clone, Debug, Default)]
-pub struct Archival {
-    /// Ids of the entries that go.
-    pub ids: Vec<String>,
-    /// The entry that says so.
-    pub summary: Option<Entry>,
-}
-
-/// What left the board.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Archived {
-    /// How many entries.
-    pub moved: usize,
-    /// Where they are now, relative to `.twining`; empty if none moved.
-    pub file: String,
-}
-
 /// The most of a board that is rewritten in memory; beyond it something is wrong.
 const BOARD_BYTES: usize = 4 * 1024 * 1024 * 1024;
 
 /// Rewrites the board without the chosen entries, after they are safe in the
 /// archive. A crash in between leaves them in both places, and doing it again
-/// puts nothing there twice. The caller holds the write lock.
-pub fn move_out(layout: &Layout, archival: &Archival, now: Time) -> Result<Archived, StoreError> {
-    let wanted: HashSet<&str> = archival.ids.iter().map(String::as_str).collect();
-    let Some(board) = layout.top.open(BOARD)? else { return Ok(Archived::default()) };
+/// puts nothing there twice. Whether any went. The caller holds the write lock.
+pub fn move_out(layout: &Layout, ids: &[String], now: Time) -> Result<bool, StoreError> {
+    let wanted: HashSet<&str> = ids.iter().map(String::as_str).collect();
+    let Some(board) = layout.top.open(BOARD)? else { return Ok(false) };
     let bytes = board.read_all(BOARD_BYTES)?;
     let (mut kept, mut leaving) = (Vec::with_capacity(bytes.len()), Vec::new());
     let mut moved = HashSet::new();
@@ -55,19 +37,24 @@ pub fn move_out(layout: &Layout, archival: &Archival, now: Time) -> Result<Archi
         }
     }
     if leaving.is_empty() {
-        return Ok(Archived::default());
+        return Ok(false);
     }
     if kept.last().is_some_and(|&byte| byte != b'\n') {
         kept.push(b'\n');
     }
-    if let Some(summary) = &archival.summary {
-        serde_json::to_writer(&mut kept, summary)?;
-        kept.push(b'\n');
-    }
-    let name = format!("{}-blackboard.jsonl", now.date());
-    add_to_archive(layout, &name, &leaving)?;
+    add_to_archive(layout, &name(now), &leaving)?;
     layout.replace(&layout.top, BOARD, &kept, true)?;
-    Ok(Archived { moved: leaving.len(), file: format!("{ARCHIVE}/{name}") })
+    Ok(true)
+}
+
+/// The file that entries go to which leave the board now, relative to `.twining`.
+#[must_use]
+pub fn archive_file(now: Time) -> String {
+    format!("{ARCHIVE}/{}", name(now))
+}
+
+fn name(now: Time) -> String {
+    format!("{}-blackboard.jsonl", now.date())
 }
 
 impl Store {

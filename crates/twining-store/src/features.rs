@@ -5,7 +5,7 @@
 //! the write lock, so two agents that report at once both get their say. What the
 //! list means is not this crate's business.
 
-use twining_model::{Entry, limits};
+use twining_model::limits;
 
 use crate::disk::Dir;
 use crate::error::StoreError;
@@ -83,17 +83,6 @@ pub struct FeatureShelf {
     pub runs: String,
 }
 
-/// What one report or edit does.
-#[derive(Clone, Debug, Default)]
-pub struct FeatureChange {
-    /// The whole list from now on.
-    pub list: Option<String>,
-    /// Lines about runs to remember.
-    pub lines: Vec<String>,
-    /// Entries for the board.
-    pub entries: Vec<Entry>,
-}
-
 impl Store {
     /// Reads the list, without the lock.
     pub fn features(&self) -> Result<FeatureShelf, StoreError> {
@@ -112,33 +101,6 @@ impl Store {
         let room = self.writing_room()?;
         drop(room.lock.take()?);
         Ok(())
-    }
-
-    /// Plans a change on the list as it is and carries it out under the lock: what
-    /// is remembered and what is said first, the list last. A process that is
-    /// killed in between leaves a `need` too many, never a step without its reason.
-    pub fn transact_features<T, E: From<StoreError>>(
-        &self,
-        plan: impl FnOnce(&FeatureShelf) -> Result<(FeatureChange, T), E>,
-    ) -> Result<T, E> {
-        let room = self.writing_room()?;
-        let held = room.lock.take()?;
-        let shelf = self.feature_shelf(Some(&room.layout))?;
-        let (change, outcome) = plan(&shelf)?;
-        if let Some(list) = change.list.as_ref().filter(|list| list.len() > limits::FEATURES_BYTES) {
-            return Err(StoreError::TooLarge { bytes: list.len(), most: limits::FEATURES_BYTES }.into());
-        }
-        remember(&room.layout, &change.lines)?;
-        self.post_under(&held, &room, change.entries)?;
-        if let Some(list) = change.list {
-            let project = Dir::project(&self.place().project, None)?;
-            let other = ELSEWHERE.iter().find(|place| place.path() == shelf.path);
-            let other = other.map(|place| Ok::<_, StoreError>(place.dir(&project)?.map(|dir| (dir, place.file)))).transpose()?.flatten();
-            let (dir, name) = other.unwrap_or_else(|| (room.layout.top.clone(), FEATURES));
-            room.layout.replace(&dir, name, list.as_bytes(), true)?;
-        }
-        drop(held);
-        Ok(outcome)
     }
 
     fn feature_shelf(&self, layout: Option<&Layout>) -> Result<FeatureShelf, StoreError> {
@@ -203,7 +165,7 @@ fn read(dir: &Dir, name: &str) -> Result<FeatureFile, StoreError> {
 }
 
 /// The newest lines about runs, as many as are kept.
-fn remembered(layout: &Layout) -> Result<String, StoreError> {
+pub(crate) fn remembered(layout: &Layout) -> Result<String, StoreError> {
     let Some(handle) = nook_if_there(layout)?.map(|nook| nook.open(RUNS)).transpose()?.flatten() else { return Ok(String::new()) };
     let size = handle.fingerprint()?.size;
     let from = size.saturating_sub(limits::RUNS_BYTES as u64);
@@ -216,7 +178,7 @@ fn remembered(layout: &Layout) -> Result<String, StoreError> {
     Ok(whole.map(|line| format!("{line}\n")).collect())
 }
 
-fn remember(layout: &Layout, lines: &[String]) -> Result<(), StoreError> {
+pub(crate) fn remember(layout: &Layout, lines: &[String]) -> Result<(), StoreError> {
     if lines.is_empty() {
         return Ok(());
     }

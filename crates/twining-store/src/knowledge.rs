@@ -61,29 +61,6 @@ impl Store {
         Ok(KnowledgeFile { path: path.to_owned(), bytes, passed_over: None })
     }
 
-    /// Replaces the knowledge file by what `plan` makes of it, under the write
-    /// lock. Where it gives no bytes, nothing is written.
-    pub fn replace_knowledge<T, E: From<StoreError>>(
-        &self,
-        plan: impl FnOnce(&KnowledgeFile) -> Result<(Option<Vec<u8>>, T), E>,
-    ) -> Result<T, E> {
-        let room = self.writing_room()?;
-        let held = room.lock.take()?;
-        let file = self.knowledge()?;
-        let (bytes, outcome) = plan(&file)?;
-        if let Some(bytes) = bytes {
-            if bytes.len() > limits::KNOWLEDGE_BYTES {
-                return Err(StoreError::TooLarge { bytes: bytes.len(), most: limits::KNOWLEDGE_BYTES }.into());
-            }
-            let project = Dir::project(&self.place().project, self.probe())?;
-            let (folders, name) = parts(&file.path)?;
-            let dir = folders.iter().try_fold(project, |dir, folder| dir.make_dir(folder))?;
-            room.layout.replace(&dir, name, &bytes, true)?;
-        }
-        drop(held);
-        Ok(outcome)
-    }
-
     fn knowledge_path(&self, project: &Dir) -> Result<(String, Option<String>), StoreError> {
         let chosen = self.config()?.knowledge.path;
         let is_elsewhere = is_there(project, ELSEWHERE)?;
@@ -131,7 +108,7 @@ fn read(project: &Dir, path: &str) -> Result<Option<Vec<u8>>, StoreError> {
 
 /// The folders of a path and its name, if it stays in the project and names a
 /// DOT file that is not git's own.
-fn parts(path: &str) -> Result<(Vec<&str>, &str), StoreError> {
+pub(crate) fn parts(path: &str) -> Result<(Vec<&str>, &str), StoreError> {
     let refused = |what| Err(StoreError::Unsafe { path: twining_model::text::excerpt(path, 200), what });
     let mut names: Vec<&str> = path.split('/').collect();
     let plain = |name: &&str| !name.is_empty() && *name != "." && *name != ".." && !name.chars().any(char::is_control);

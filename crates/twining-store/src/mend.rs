@@ -10,18 +10,19 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use memchr::memmem;
-use twining_model::{Id, Time};
+use twining_model::{Change, Id, Time};
 
 use crate::array;
 use crate::commits;
 use crate::error::StoreError;
-use crate::features::{FeatureChange, FeatureFile};
+use crate::features::{FeatureFile, FeatureShelf};
 use crate::files::Array;
+use crate::knowledge::KnowledgeFile;
 use crate::layout::{BOARD, DECISIONS, FOLDER};
 use crate::merge::{DECISION, Joining, LEFT_BY_GIT, has_markers, is_marker, untangle};
 use crate::record::Record;
 use crate::room::Room;
-use crate::store::Store;
+use crate::store::{Durability, Store};
 
 /// The most of a board that is rewritten in memory.
 const BOARD_BYTES: usize = 1024 * 1024 * 1024;
@@ -102,16 +103,20 @@ impl Store {
         let left = graph.bytes.as_deref().filter(|bytes| has_markers(bytes));
         if let Some(whole) = left.and_then(|bytes| one(&self.place().project, &graph.path, bytes, &joiners.knowledge)) {
             // Somebody may have edited it meanwhile.
-            self.replace_knowledge(|file| Ok::<_, StoreError>(((file.bytes == graph.bytes).then_some(whole), ())))?;
+            let whole = String::from_utf8(whole).ok();
+            self.transact_on(Durability::Strict, |file: &KnowledgeFile| {
+                let text = whole.clone().filter(|_| file.bytes == graph.bytes);
+                Ok::<_, StoreError>((Change::of_document(&file.path, text), ()))
+            })?;
         }
         let shelf = self.features()?;
         if shelf.joined {
-            self.transact_features(|now| {
+            self.transact_on(Durability::Strict, |now: &FeatureShelf| {
                 let list = match &now.file {
                     FeatureFile::Text(list) if now.joined && now.file == shelf.file => Some(list.clone()),
                     _ => None,
                 };
-                Ok::<_, StoreError>((FeatureChange { list, ..FeatureChange::default() }, ()))
+                Ok::<_, StoreError>((Change::of_document(&now.path, list), ()))
             })?;
         }
         Ok(())

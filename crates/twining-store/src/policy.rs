@@ -8,6 +8,12 @@ use crate::error::StoreError;
 use crate::layout::{FOLDER, POLICY};
 use crate::store::Store;
 
+/// The project's policy, from its folder.
+#[must_use]
+pub fn policy_path() -> String {
+    format!("{FOLDER}/{POLICY}")
+}
+
 impl Store {
     /// Reads the project's policy. A file that cannot be used is no reason to
     /// stop: defaults stand in for it, and the reason is told.
@@ -33,35 +39,5 @@ impl Store {
             Err(StoreError::Damaged { what }) => Ok(PolicyFile::Unusable(what)),
             Err(error) => Err(error),
         }
-    }
-
-    /// Writes the project's policy unless there is one; whether it did.
-    pub fn write_new_policy(&self, text: &str) -> Result<bool, StoreError> {
-        let room = self.writing_room()?;
-        let _held = room.lock.take()?;
-        let top = &room.layout.top;
-        if top.stat(POLICY)?.is_some() {
-            return Ok(false);
-        }
-        room.layout.replace(top, POLICY, text.as_bytes(), true)?;
-        Ok(true)
-    }
-
-    /// Plans a change on the policy as it is, under the lock, and replaces the
-    /// file: two who add a guard at once both get theirs in.
-    pub fn transact_policy<T, E: From<StoreError>>(
-        &self,
-        plan: impl FnOnce(&PolicyFile) -> Result<(Option<String>, T), E>,
-    ) -> Result<T, E> {
-        let room = self.writing_room()?;
-        let _held = room.lock.take()?;
-        let (text, outcome) = plan(&self.policy()?)?;
-        if let Some(text) = text {
-            if text.len() > limits::POLICY_BYTES {
-                return Err(StoreError::TooLarge { bytes: text.len(), most: limits::POLICY_BYTES }.into());
-            }
-            room.layout.replace(&room.layout.top, POLICY, text.as_bytes(), true)?;
-        }
-        Ok(outcome)
     }
 }

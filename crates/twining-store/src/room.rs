@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use twining_model::Time;
 use twining_model::scope::Folding;
 
-use crate::apply::Planned;
+use crate::apply::{Planned, Wrote};
 use crate::array_file::ArrayFiles;
 use crate::board::{Board, Footing};
 use crate::disk::Dir;
@@ -18,7 +18,7 @@ use crate::journal::{Drained, Journal};
 use crate::layout::{DECISIONS, FOLDER, GRAPH, LOCAL, Layout, Place};
 use crate::lock::{Held, Lock};
 use crate::record::Record;
-use crate::store::WRITE_LOCK;
+use crate::store::{Durability, WRITE_LOCK};
 use crate::vectors::Vectors;
 
 /// What a reader may wait for the write lock, to do something that can wait.
@@ -28,6 +28,8 @@ const INDEX_PATIENCE: Duration = Duration::from_secs(120);
 
 /// The open folder and everything that stands in it.
 pub struct Room {
+    /// The project's folder.
+    pub(crate) project: Dir,
     pub(crate) layout: Layout,
     pub(crate) lock: Lock,
     pub(crate) checkpoint_lock: Lock,
@@ -121,18 +123,30 @@ impl Room {
         read(&index.view(now, self.folding)?)
     }
 
+    /// Carries a planned change out. Where it is one write to one file it needs no journal.
+    #[expect(clippy::too_many_arguments, reason = "what a writer that holds the lock knows")]
     pub(crate) fn commit(
         &self,
         planned: Planned,
         drained: Option<Drained>,
+        durability: Durability,
         footing: Footing,
         record: &mut Record,
         held: &Held<'_>,
         now: Time,
-    ) -> Result<(), StoreError> {
-        let committed = self.journal_and_apply(planned, drained, footing, record, now);
+    ) -> Result<Wrote, StoreError> {
+        let change = &planned.change;
+        if change.is_empty() && drained.is_none() {
+            return Ok(Wrote::Nothing);
+        }
+        let committed = if change.is_one_write() && drained.is_none() {
+            self.write_once(change, durability, footing, record, now)
+        } else {
+            self.journal_and_apply(planned, drained, footing, record, now).map(|()| Wrote::Journal)
+        };
         // Also after a failure: what was rolled back moved the end of the board.
         let noted = record.write(held.file());
-        committed.and(noted)
+        let wrote = committed?;
+        noted.map(|()| wrote)
     }
 }

@@ -7,22 +7,24 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use twining_model::scope::{Folding, Root};
-use twining_model::{Change, Entry, Id, IdSource};
+use twining_model::{Change, Entry, Id, IdSource, PolicyFile, Time};
 
-use crate::apply::Planned;
-use crate::archive::{self, Archival, Archived};
+use crate::agents::AgentShelf;
+use crate::apply::{Planned, Wrote};
 use crate::array_file::ArrayFiles;
 use crate::board::Board;
 use crate::checkpoint::{self, When};
 use crate::config::{self, Config};
 use crate::disk::{self, Dir, Fingerprint, Probe};
 use crate::error::StoreError;
+use crate::features::FeatureShelf;
 use crate::files::Files;
 use crate::index::{Index, View};
 use crate::journal::Journal;
 use crate::keeper::Work;
+use crate::knowledge::KnowledgeFile;
 use crate::layout::{CONFIG, Layout, Place};
-use crate::lock::{Held, Lock};
+use crate::lock::Lock;
 use crate::mend::{self, Joiners};
 use crate::queue::{self, DrainCount, Queue};
 use crate::record::Record;
@@ -147,45 +149,57 @@ impl Store {
     /// Appends entries to the blackboard, without the index.
     pub fn post(&self, entries: &[Entry]) -> Result<(), StoreError> {
         let room = self.writing_room()?;
-        let change = Change { entries: entries.to_vec(), ..Change::default() };
         let held = room.lock.take()?;
         let mut record = Record::read(held.file())?;
         let now = self.ids.now();
         let footing = room.board.settle(&mut record, now)?;
-        let written = room.append_entries(&change, footing, &mut record, now);
-        record.write(held.file())?;
+        let change = Change::of_entries(entries.to_vec());
+        room.commit(change.into(), None, Durability::Normal, footing, &mut record, &held, now)?;
         self.work.add();
-        written
+        Ok(())
     }
 
-    /// Plans a change on an up-to-date view and carries it out, whole or not at all.
+    /// Plans a change on an up-to-date view and carries it out, whole or not at all. The
+    /// plan may be asked more than once.
     pub fn transact<T, E: From<StoreError>>(
         &self,
         durability: Durability,
-        plan: impl FnOnce(&View<'_>) -> Result<(Change, T), E>,
+        mut plan: impl FnMut(&View<'_>) -> Result<(Change, T), E>,
     ) -> Result<T, E> {
         let room = self.writing_room()?;
         // Without the lock first: a long catch-up must not keep others from posting.
         room.catch_up()?;
-        let held = room.lock.take()?;
-        let (outcome, wrote) = self.commit_planned(&room, &held, plan)?;
-        drop(held);
-        if durability == Durability::Strict {
-            match wrote {
-                Wrote::Nothing => {}
-                Wrote::Entries => room.board.sync()?,
-                Wrote::Journal => room.journal.sync()?,
-            }
-        }
-        Ok(outcome)
+        self.commit(&room, durability, |now| {
+            room.catch_up()?;
+            room.with_view(now, |view| {
+                let (change, outcome) = plan(view)?;
+                Ok((planned(view, change)?, outcome))
+            })
+        })
     }
 
-    fn commit_planned<T, E: From<StoreError>>(
+    /// The same where the plan needs some files and not the index.
+    pub fn transact_on<B: Base, T, E: From<StoreError>>(
+        &self,
+        durability: Durability,
+        mut plan: impl FnMut(&B) -> Result<(Change, T), E>,
+    ) -> Result<T, E> {
+        let room = self.writing_room()?;
+        self.commit(&room, durability, |_| {
+            let (change, outcome) = plan(&B::read_from(self)?)?;
+            Ok((change.into(), outcome))
+        })
+    }
+
+    /// Every write: takes the lock, completes what a killed writer left, plans, and carries
+    /// the change out.
+    fn commit<T, E: From<StoreError>>(
         &self,
         room: &Room,
-        held: &Held<'_>,
-        plan: impl FnOnce(&View<'_>) -> Result<(Change, T), E>,
-    ) -> Result<(T, Wrote), E> {
+        durability: Durability,
+        mut plan: impl FnMut(Time) -> Result<(Planned, T), E>,
+    ) -> Result<T, E> {
+        let held = room.lock.take()?;
         let now = self.ids.now();
         let mut record = Record::read(held.file())?;
         let before = record;
@@ -194,25 +208,20 @@ impl Store {
         if record != before {
             record.write(held.file())?;
         }
-        room.catch_up()?;
-        let (planned, outcome) = room.with_view(now, |view| {
-            let (change, outcome) = plan(view)?;
-            Ok::<_, E>((planned(view, change)?, outcome))
-        })?;
-        let change = &planned.change;
-        let wrote = if change.is_empty() {
-            Wrote::Nothing
-        } else if change.is_only_entries() {
-            let written = room.append_entries(change, footing, &mut record, now);
-            record.write(held.file())?;
-            written?;
-            Wrote::Entries
-        } else {
-            room.commit(planned, None, footing, &mut record, held, now)?;
-            Wrote::Journal
-        };
-        self.work.add();
-        Ok((outcome, wrote))
+        let (planned, outcome) = plan(now)?;
+        let wrote = room.commit(planned, None, durability, footing, &mut record, &held, now)?;
+        if wrote != Wrote::Nothing {
+            self.work.add();
+        }
+        drop(held);
+        if durability == Durability::Strict {
+            match wrote {
+                Wrote::Nothing | Wrote::Files => {}
+                Wrote::Entries => room.board.sync()?,
+                Wrote::Journal => room.journal.sync()?,
+            }
+        }
+        Ok(outcome)
     }
 
     /// Reads on a snapshot that holds every write acknowledged before.
@@ -246,30 +255,6 @@ impl Store {
         self.view(read)
     }
 
-    /// Moves entries off the board.
-    pub fn archive<E: From<StoreError>>(&self, choose: impl FnOnce(&View<'_>) -> Result<Archival, E>) -> Result<Archived, E> {
-        let room = self.writing_room()?;
-        room.catch_up()?;
-        let held = room.lock.take()?;
-        let now = self.ids.now();
-        let mut record = Record::read(held.file())?;
-        room.recover(&mut record, now)?;
-        room.board.settle(&mut record, now)?;
-        record.write(held.file())?;
-        room.catch_up()?;
-        let archival = room.with_view(now, choose)?;
-        let archived = archive::move_out(&room.layout, &archival, now)?;
-        if archived.moved > 0 {
-            let dropped = archival.ids.iter().cloned().collect();
-            let known = room.board.replaced(&mut record, &dropped);
-            record.epoch = record.epoch.saturating_add(1);
-            record.write(held.file())?;
-            known?;
-        }
-        self.work.add();
-        Ok(archived)
-    }
-
     /// Takes what hooks queued to be posted; each line once, whoever asks.
     pub fn drain_posts(&self, make: &mut dyn FnMut(&str) -> Result<Entry, String>) -> Result<DrainCount, StoreError> {
         let Some(room) = self.queue_room(Queue::Posts)? else { return Ok(DrainCount::default()) };
@@ -285,7 +270,7 @@ impl Store {
             count.taken += entries.len() as u64;
             count.rejected += rejected.len() as u64;
             let change = Change { entries, ..Change::default() };
-            room.commit(change.into(), Some(batch.drained), footing, &mut record, &held, now)?;
+            room.commit(change.into(), Some(batch.drained), Durability::Normal, footing, &mut record, &held, now)?;
         }
         record.write(held.file())?;
         self.work.add();
@@ -357,20 +342,6 @@ impl Store {
             let decisions = tally.active + tally.provisional + tally.superseded + tally.overridden;
             Ok(Rebuilt { entries: tally.entries, decisions, entities: tally.entities, relations: tally.relations })
         })
-    }
-
-    /// Puts entries on the board for a writer that holds the lock for something else too.
-    pub(crate) fn post_under(&self, held: &Held<'_>, room: &Room, entries: Vec<Entry>) -> Result<(), StoreError> {
-        if entries.is_empty() {
-            return Ok(());
-        }
-        let (mut record, now) = (Record::read(held.file())?, self.ids.now());
-        let footing = room.board.settle(&mut record, now)?;
-        let written = room.append_entries(&Change { entries, ..Change::default() }, footing, &mut record, now);
-        // What was found out about the board holds whether or not the line went in.
-        record.write(held.file())?;
-        self.work.add();
-        written
     }
 
     /// From now on, nobody waits longer than this for another process that has the
@@ -452,7 +423,7 @@ impl Store {
         room.board.sync()?;
         let record = room.record()?;
         let large = room.files.arrays_bytes()? > QUICK_BYTES;
-        if !checkpoint::is_due(&record) || large {
+        if large || (!checkpoint::is_due(&record) && room.journal.bytes()? == 0) {
             return Ok(());
         }
         checkpoint::run(&room, self.ids.now(), When::Now)
@@ -549,6 +520,7 @@ impl Store {
             until: Arc::clone(&self.until),
             vectors: Vectors::new(&layout),
             folding: layout.folding(),
+            project: Dir::project(&self.place.project, self.probe.clone())?,
             layout,
         });
         room.recover_after_crash(self.ids.now())?;
@@ -589,9 +561,38 @@ const BRIEF_LOG_BYTES: u64 = 256 * 1024;
 /// Arrays up to this size are written within a few milliseconds.
 const QUICK_BYTES: u64 = 2 * 1024 * 1024;
 
-/// What a transaction put where, and so what to flush.
-enum Wrote {
-    Nothing,
-    Entries,
-    Journal,
+/// What a plan is made on, besides the index.
+pub trait Base: Sized {
+    /// Reads it. The caller holds the write lock.
+    fn read_from(store: &Store) -> Result<Self, StoreError>;
+}
+
+impl Base for () {
+    fn read_from(_store: &Store) -> Result<Self, StoreError> {
+        Ok(())
+    }
+}
+
+impl Base for AgentShelf {
+    fn read_from(store: &Store) -> Result<Self, StoreError> {
+        store.agents()
+    }
+}
+
+impl Base for FeatureShelf {
+    fn read_from(store: &Store) -> Result<Self, StoreError> {
+        store.features()
+    }
+}
+
+impl Base for PolicyFile {
+    fn read_from(store: &Store) -> Result<Self, StoreError> {
+        store.policy()
+    }
+}
+
+impl Base for KnowledgeFile {
+    fn read_from(store: &Store) -> Result<Self, StoreError> {
+        store.knowledge()
+    }
 }

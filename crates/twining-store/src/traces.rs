@@ -94,27 +94,6 @@ impl Store {
         Ok(Left::Written)
     }
 
-    /// Stores traces, waiting for the lock as every writer does.
-    pub fn store_traces(&self, traces: &[Trace]) -> Result<(), StoreError> {
-        self.put_traces(traces, append)
-    }
-
-    /// Stores traces that came from elsewhere: nobody here vouches for them.
-    pub fn import_traces(&self, traces: &[Trace]) -> Result<(), StoreError> {
-        self.put_traces(traces, append_lines)
-    }
-
-    fn put_traces(&self, traces: &[Trace], put: fn(&Layout, &[u8], Time) -> Result<(), StoreError>) -> Result<(), StoreError> {
-        let lines = lines_of(traces)?;
-        let room = self.writing_room()?;
-        let _held = room.lock.take()?;
-        let now = self.ids().now();
-        let lost = trace_ring::lost(&room, now)?;
-        append_lines(&room.layout, &lost, now)?;
-        drain(&room.layout, now)?;
-        put(&room.layout, &lines, now)
-    }
-
     /// Brings in what hooks left, if nobody has the lock; how many there were.
     pub fn drain_traces(&self) -> Result<usize, StoreError> {
         let Some(room) = self.open_to_traces()? else { return Ok(0) };
@@ -202,7 +181,7 @@ pub(crate) fn append_after(handle: &Handle, lines: &[u8]) -> Result<(), StoreErr
     handle.write(&[b"\n", lines].concat())
 }
 
-fn lines_of(traces: &[Trace]) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn lines_of(traces: &[Trace]) -> Result<Vec<u8>, StoreError> {
     let mut lines = Vec::new();
     for trace in traces {
         let line = serde_json::to_vec(trace)?;
@@ -216,7 +195,7 @@ fn lines_of(traces: &[Trace]) -> Result<Vec<u8>, StoreError> {
 }
 
 /// Appends whole lines that this machine vouches for. The caller holds the lock.
-fn append(layout: &Layout, lines: &[u8], now: Time) -> Result<(), StoreError> {
+pub(crate) fn append(layout: &Layout, lines: &[u8], now: Time) -> Result<(), StoreError> {
     if lines.is_empty() {
         return Ok(());
     }
@@ -230,7 +209,7 @@ fn append(layout: &Layout, lines: &[u8], now: Time) -> Result<(), StoreError> {
 }
 
 /// Appends whole lines. The caller holds the lock.
-fn append_lines(layout: &Layout, lines: &[u8], now: Time) -> Result<(), StoreError> {
+pub(crate) fn append_lines(layout: &Layout, lines: &[u8], now: Time) -> Result<(), StoreError> {
     if lines.is_empty() {
         return Ok(());
     }
@@ -278,7 +257,7 @@ fn spool(layout: &Layout, lines: &[u8]) -> Result<(), StoreError> {
 }
 
 /// Brings in what waits. The caller holds the lock.
-fn drain(layout: &Layout, now: Time) -> Result<usize, StoreError> {
+pub(crate) fn drain(layout: &Layout, now: Time) -> Result<usize, StoreError> {
     let nook = nook(layout)?;
     let Some(dir) = nook.open_dir(SPOOL)? else { return Ok(0) };
     let names = dir.list()?;

@@ -1,16 +1,15 @@
 //! Turns on disk: `turns/<feature>/<task>/T<n>.json`.
 //!
-//! A plan sees the shelf, names what to write and what to take away, and both
-//! happen under the write lock: whoever amends a turn amends what is there, and
-//! whoever makes room counts what everybody wrote. No index, nothing to rebuild.
+//! A plan sees the shelf under the write lock: whoever amends a turn amends what is
+//! there, and whoever makes room counts what everybody wrote. No index, nothing to rebuild.
 
 use twining_model::turn::number_of;
-use twining_model::{TurnKey, limits};
+use twining_model::{TurnFile, TurnKey, limits};
 
 use crate::disk::{self, Dir};
 use crate::error::StoreError;
 use crate::layout::{LOCAL, Layout, TURNS};
-use crate::store::Store;
+use crate::store::{Base, Store};
 
 /// A turn's place, by the names its folders have on disk.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,6 +38,12 @@ impl Slot {
     fn file(&self) -> String {
         format!("T{}.json", self.number)
     }
+
+    /// The turn's file from now on; none if it goes.
+    #[must_use]
+    pub fn with_text(self, text: Option<String>) -> TurnFile {
+        TurnFile { feature: self.feature, task: self.task, number: self.number, text }
+    }
 }
 
 /// What is on the shelf, by name.
@@ -55,15 +60,6 @@ pub struct Shelf {
     top: Option<Dir>,
     /// Where copies go, under the lock.
     layout: Option<Layout>,
-}
-
-/// What one recording does to the shelf.
-#[derive(Clone, Debug, Default)]
-pub struct TurnChange {
-    /// The turn to write, and its bytes.
-    pub write: Option<(TurnKey, Vec<u8>)>,
-    /// Turns that make room.
-    pub remove: Vec<Slot>,
 }
 
 impl Shelf {
@@ -178,39 +174,11 @@ impl Store {
         };
         read(&Shelf { top, layout: None })
     }
-
-    /// Plans a change to the turns on what is there, and carries it out under the
-    /// lock: the new turn first, then what makes room for it. A process that is
-    /// killed in between leaves a turn too many, never one too few.
-    pub fn transact_turns<T, E: From<StoreError>>(&self, plan: impl FnOnce(&Shelf) -> Result<(TurnChange, T), E>) -> Result<T, E> {
-        let room = self.writing_room()?;
-        let held = room.lock.take()?;
-        let shelf = Shelf { top: room.layout.top.open_dir(TURNS)?, layout: Some(room.layout.clone()) };
-        let (change, outcome) = plan(&shelf)?;
-        if let Some((key, bytes)) = change.write {
-            if bytes.len() > limits::RECORD_BYTES {
-                return Err(StoreError::TooLarge { bytes: bytes.len(), most: limits::RECORD_BYTES }.into());
-            }
-            let slot = Slot::of(&key);
-            let dir = room.layout.top.make_dir(TURNS)?.make_dir(&slot.feature)?.make_dir(&slot.task)?;
-            room.layout.replace(&dir, &slot.file(), &bytes, false)?;
-        }
-        for slot in &change.remove {
-            remove(&shelf, slot)?;
-        }
-        drop(held);
-        Ok(outcome)
-    }
 }
 
-fn remove(shelf: &Shelf, slot: &Slot) -> Result<(), StoreError> {
-    let Some(top) = &shelf.top else { return Ok(()) };
-    let Some(feature) = top.open_dir(&slot.feature)? else { return Ok(()) };
-    let Some(task) = feature.open_dir(&slot.task)? else { return Ok(()) };
-    task.remove(&slot.file())?;
-    // git keeps no empty folders, and a listing should not have to walk them.
-    if feature.remove_empty_dir(&slot.task)? {
-        top.remove_empty_dir(&slot.feature)?;
+impl Base for Shelf {
+    fn read_from(store: &Store) -> Result<Self, StoreError> {
+        let room = store.writing_room()?;
+        Ok(Self { top: room.layout.top.open_dir(TURNS)?, layout: Some(room.layout.clone()) })
     }
-    Ok(())
 }

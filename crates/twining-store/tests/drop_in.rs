@@ -77,7 +77,7 @@ fn our_rewrites_lose_nothing_that_we_do_not_know() {
         entities: vec![known, entity(&store, "ours")],
         ..Change::default()
     };
-    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, ()))).expect("writes");
+    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ()))).expect("writes");
     store.housekeep().expect("works");
 
     let jwt_file = std::fs::read_to_string(project.file(&format!("decisions/{JWT}.json"))).expect("there");
@@ -113,7 +113,7 @@ fn that_server_can_read_what_we_write() {
         ..Change::default()
     };
     let id = change.decisions[0].id.to_string();
-    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, ()))).expect("writes");
+    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ()))).expect("writes");
     store.housekeep().expect("works");
     let text = ["id", "timestamp", "agent_id", "entry_type", "scope", "summary", "detail"];
     for line in board(&project.path()).expect("every line is JSON") {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use twining_model::{Amendment, Change, Id};
-use twining_store::{Archival, Durability, Store, StoreError};
+use twining_store::{Durability, Store, StoreError};
 use twining_testkit::faults::{EIO, ENOSPC};
 use twining_testkit::files::{array_ids, board_ids, json};
 use twining_testkit::memory as common;
@@ -45,7 +45,7 @@ fn decide(store: &Store, _: &TestProject, promise: &mut Promise) -> Result<(), S
     let concept = entity(store, decision.id.as_str());
     promise.decided.push((decision.id.to_string(), announcement.id.clone(), concept.id.clone()));
     let change = Change { entries: vec![announcement.clone()], decisions: vec![decision], entities: vec![concept], ..Change::default() };
-    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, ())))?;
+    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ())))?;
     promise.on_board.push(announcement.id);
     Ok(())
 }
@@ -55,7 +55,7 @@ fn amend(store: &Store, project: &TestProject, promise: &mut Promise) -> Result<
     let Some(id) = seeded.first().and_then(|id| Id::read(id)) else { return Ok(()) };
     let set = [("status".to_owned(), "overridden".into())].into_iter().collect();
     let change = Change { amendments: vec![Amendment { id: id.clone(), set }], ..Change::default() };
-    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, ())))?;
+    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ())))?;
     promise.amended.insert(id.into(), "overridden".to_owned());
     Ok(())
 }
@@ -63,7 +63,8 @@ fn amend(store: &Store, project: &TestProject, promise: &mut Promise) -> Result<
 fn archive(store: &Store, project: &TestProject, promise: &mut Promise) -> Result<(), StoreError> {
     let ids = board_ids(&project.path()).unwrap_or_default();
     promise.kept_somewhere.extend(ids.clone());
-    store.archive::<StoreError>(|_| Ok(Archival { ids, summary: Some(entry(store, "archived")) })).map(|_| ())
+    let change = Change { archived: ids, ..Change::of_entries(vec![entry(store, "archived")]) };
+    store.transact(Durability::Strict, |_| Ok::<_, StoreError>((change.clone(), ())))
 }
 
 fn drain(store: &Store, project: &TestProject, promise: &mut Promise) -> Result<(), StoreError> {

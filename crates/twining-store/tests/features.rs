@@ -4,8 +4,8 @@
 use std::fs;
 use std::sync::Arc;
 
-use twining_model::limits;
-use twining_store::{FeatureChange, FeatureFile, Store, StoreError, disk};
+use twining_model::{Change, limits};
+use twining_store::{Durability, FeatureFile, FeatureShelf, Store, StoreError, disk};
 use twining_testkit::faults::{EIO, ENOSPC};
 use twining_testkit::{Faults, Outcome, TestProject, ids};
 
@@ -14,8 +14,10 @@ fn store(project: &TestProject) -> Store {
 }
 
 fn write(store: &Store, list: &str) -> Result<(), StoreError> {
-    let change = FeatureChange { list: Some(list.to_owned()), lines: vec!["{}".to_owned()], entries: Vec::new() };
-    store.transact_features(|_| Ok((change, ())))
+    store.transact_on(Durability::Strict, |shelf: &FeatureShelf| {
+        let runs = vec!["{}".to_owned()];
+        Ok((Change { runs, ..Change::of_document(&shelf.path, Some(list.to_owned())) }, ()))
+    })
 }
 
 #[test]

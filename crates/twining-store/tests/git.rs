@@ -89,7 +89,7 @@ fn what_is_in_no_commit_and_no_stash_comes_back() {
     let lost = decide(&store, "written while git was about to reset");
     let set = [("status".to_owned(), "overridden".into())].into_iter().collect();
     let change = Change { amendments: vec![Amendment { id: kept.clone(), set }], ..Change::default() };
-    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, ()))).expect("amends");
+    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ()))).expect("amends");
     store.housekeep().expect("works");
     // What the second half of `git stash` or of a failing merge does.
     project.git(["checkout", "-q", "--", "."]);
@@ -123,7 +123,7 @@ fn a_decision_of_which_the_stash_holds_the_announcement_alone_comes_back() {
     let (id, mut announced) = (decision.id.clone(), entry(&store, "decided"));
     announced.relates_to = vec![id.to_string()];
     let change = Change { entries: vec![announced], decisions: vec![decision], ..Change::default() };
-    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, ()))).expect("decides");
+    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ()))).expect("decides");
     project.git(["stash", "-q"]);
     std::fs::remove_file(project.file(&format!("decisions/{id}.json"))).expect("removes");
     store.housekeep().expect("works");

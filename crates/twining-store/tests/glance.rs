@@ -50,7 +50,7 @@ impl Scene {
         let store = self.process();
         let change = Change { decisions: vec![decision(&store, summary)], ..Change::default() };
         self.ids.push(change.decisions[0].id.clone());
-        store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change, ()))).expect("writes");
+        store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ()))).expect("writes");
         store.housekeep().expect("works");
     }
 

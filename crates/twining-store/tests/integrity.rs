@@ -5,7 +5,7 @@ use std::fs;
 
 use twining_store::git_range::{GitRange, RangeError};
 use twining_store::integrity::Change;
-use twining_store::{Archival, Store, StoreError};
+use twining_store::{Durability, Store, StoreError};
 use twining_testkit::TestProject;
 use twining_testkit::files::board_ids;
 use twining_testkit::memory::{decide, entry, note};
@@ -107,7 +107,8 @@ fn what_twining_writes_is_no_difference() {
         ..entry(&repository.store, "Archive: 3 entries archived")
     };
     let notes = ids[1..4].to_vec();
-    repository.store.archive::<StoreError>(|_| Ok(Archival { ids: notes, summary: Some(summary) })).expect("archives");
+    let change = twining_model::Change { archived: notes, ..twining_model::Change::of_entries(vec![summary]) };
+    repository.store.transact(Durability::Strict, |_| Ok::<_, StoreError>((change.clone(), ()))).expect("archives");
     assert_eq!(repository.changes(), []);
 }
 

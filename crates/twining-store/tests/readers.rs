@@ -18,7 +18,7 @@ fn r15_jq_never_sees_half_an_array() {
     let put = |n: usize| {
         let change =
             Change { entities: vec![entity(&store, &format!("e{n}"))], decisions: vec![decision(&store, "d")], ..Change::default() };
-        store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change, ()))).expect("writes");
+        store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ()))).expect("writes");
         store.housekeep().expect("works");
     };
     put(0);
@@ -60,7 +60,7 @@ fn every_tracked_file_holds_what_was_acknowledged() {
         let (entity, decision) = (entity(&store, &format!("e{n}")), decision(&store, "d"));
         let ids = [entity.id.clone(), decision.id.to_string()];
         let change = Change { entities: vec![entity], decisions: vec![decision], ..Change::default() };
-        store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change, ()))).expect("writes");
+        store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ()))).expect("writes");
         // No housekeeping in between.
         assert!(read("graph/entities.json").contains(&ids[0]), "entity {n}");
         assert!(read("decisions/index.json").contains(&ids[1]), "decision {n}");
@@ -143,7 +143,7 @@ fn r18_no_damage_to_a_file_stops_the_rest() {
                 let change =
                     Change { entities: vec![entity(&store, "healthy")], decisions: vec![decision(&store, "healthy")], ..Change::default() };
                 let ids = (change.entities[0].id.clone(), change.decisions[0].id.clone());
-                store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change, ()))).expect("writes");
+                store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ()))).expect("writes");
                 store.housekeep().expect("works");
                 ids
             };
@@ -188,7 +188,7 @@ fn an_array_that_cannot_be_read_is_left_alone_and_the_change_waits() {
     let broken = "[\n{\"id\":\"01K9Z3M4E0ENT1TYAAAAAAAAA1\",\"name\":\"kept\",\"type\":\"file\"}\n,{\"id\": oops\n]\n";
     std::fs::write(project.file("graph/entities.json"), broken).expect("writes");
     let change = Change { entities: vec![entity(&store, "waiting")], ..Change::default() };
-    store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change, ()))).expect("writes");
+    store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ()))).expect("writes");
     store.housekeep().expect("works");
     assert_eq!(std::fs::read_to_string(project.file("graph/entities.json")).expect("there"), broken);
     store
@@ -214,7 +214,7 @@ fn an_array_cut_to_nothing_is_damage_and_not_an_empty_graph() {
     note(&store, "first");
     std::fs::write(project.file("graph/entities.json"), "").expect("writes");
     let change = Change { entities: vec![entity(&store, "waiting")], ..Change::default() };
-    store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change, ()))).expect("writes");
+    store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ()))).expect("writes");
     store.housekeep().expect("works");
     assert_eq!(std::fs::read_to_string(project.file("graph/entities.json")).expect("there"), "", "left for a person to look at");
     let unreadable = store.view(|view| view.unreadable()).expect("reads");
@@ -246,7 +246,7 @@ fn a_folder_that_we_may_only_read_is_read() {
         note(&store, "from somebody else");
         let change = Change { decisions: vec![decision(&store, "d")], ..Change::default() };
         let id = change.decisions[0].id.clone();
-        store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change, ()))).expect("writes");
+        store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ()))).expect("writes");
         store.housekeep().expect("works");
         id
     };

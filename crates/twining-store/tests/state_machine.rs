@@ -8,7 +8,7 @@ use std::io::Write;
 
 use proptest::prelude::*;
 use twining_model::{Amendment, Change, Id};
-use twining_store::{Archival, Durability, EntryFilter, Store, StoreError};
+use twining_store::{Durability, EntryFilter, Store, StoreError};
 use twining_testkit::memory as common;
 use twining_testkit::memory::{decision, entity, entry};
 use twining_testkit::{FixedWorld, TestProject, records};
@@ -128,7 +128,7 @@ impl Bench {
     }
 
     fn transact(&self, change: Change) {
-        self.store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change, ()))).expect("writes");
+        self.store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ()))).expect("writes");
     }
 
     fn board(&self) -> Vec<String> {
@@ -198,7 +198,8 @@ impl Bench {
             }
             Step::Archive(n) => {
                 let Some(id) = pick(self.model.ids(), n) else { return };
-                self.store.archive::<StoreError>(|_| Ok(Archival { ids: vec![id.clone()], summary: None })).expect("archives");
+                let change = Change { archived: vec![id.clone()], ..Change::default() };
+                self.store.transact(Durability::Strict, |_| Ok::<_, StoreError>((change.clone(), ()))).expect("archives");
                 self.model.board.retain(|(other, ..)| *other != id);
             }
             Step::Housekeep => self.settle(),

@@ -3,8 +3,8 @@
 use std::fs::{self, File};
 use std::sync::Arc;
 
-use twining_model::{Trace, limits};
-use twining_store::{Left, Store, StoreError};
+use twining_model::{Change, Trace, limits};
+use twining_store::{Durability, Left, Store, StoreError};
 use twining_testkit::faults::{Faults, Outcome};
 use twining_testkit::memory::{note, store};
 use twining_testkit::{FixedWorld, TestProject};
@@ -49,6 +49,11 @@ fn spooled(project: &TestProject) -> Vec<std::path::PathBuf> {
         fs::read_dir(project.file("local")).expect("is there").flatten().find(|dir| dir.file_name().to_string_lossy().starts_with("own-"));
     let Some(own) = own else { return Vec::new() };
     fs::read_dir(own.path().join("spool")).map(|dir| dir.flatten().map(|file| file.path()).collect()).unwrap_or_default()
+}
+
+fn put(store: &Store, traces: &[Trace]) -> Result<(), StoreError> {
+    let change = Change { traces: traces.to_vec(), ..Change::default() };
+    store.transact_on(Durability::Normal, |(): &()| Ok((change.clone(), ())))
 }
 
 #[test]
@@ -135,15 +140,15 @@ fn whoever_is_killed_while_draining_loses_and_doubles_nothing() {
 fn a_torn_tail_is_set_aside_and_a_line_that_lacks_its_newline_is_kept() {
     let project = TestProject::new();
     let store = memory(&project);
-    store.store_traces(&[trace(&store, "first")]).expect("stores");
+    put(&store, &[trace(&store, "first")]).expect("stores");
     let whole = fs::read_to_string(project.file("traces.jsonl")).expect("is there");
     fs::write(project.file("traces.jsonl"), format!("{whole}{{\"id\":\"01")).expect("writes");
-    store.store_traces(&[trace(&store, "second")]).expect("stores");
+    put(&store, &[trace(&store, "second")]).expect("stores");
     assert_eq!(told(&store), ["first", "second"]);
     assert!(fs::read_to_string(project.file("local/quarantine")).expect("kept").contains("{\"id\":\"01"));
     let text = fs::read_to_string(project.file("traces.jsonl")).expect("is there");
     fs::write(project.file("traces.jsonl"), text.trim_end()).expect("writes");
-    store.store_traces(&[trace(&store, "third")]).expect("stores");
+    put(&store, &[trace(&store, "third")]).expect("stores");
     assert_eq!(told(&store), ["first", "second", "third"]);
 }
 
@@ -151,7 +156,7 @@ fn a_torn_tail_is_set_aside_and_a_line_that_lacks_its_newline_is_kept() {
 fn a_line_that_came_with_a_clone_is_known_to() {
     let project = TestProject::new();
     let store = memory(&project);
-    store.store_traces(&[trace(&store, "ours")]).expect("stores");
+    put(&store, &[trace(&store, "ours")]).expect("stores");
     let mut text = fs::read_to_string(project.file("traces.jsonl")).expect("is there");
     text.push_str("{\"id\":\"theirs\",\"type\":\"violation\",\"event\":{\"what_happened\":\"theirs\"},\"origin\":{\"via\":\"cli\",\"trust\":\"human\"}}\n");
     let doubled = text.lines().next().expect("one").to_owned();
@@ -187,7 +192,7 @@ fn a_trace_has_a_size_and_a_link_in_its_place_is_refused() {
     assert!(matches!(store.leave_traces(&[trace(&store, "x")]), Err(StoreError::Unsafe { .. })));
     fs::remove_file(project.file("traces.jsonl")).expect("removes");
     fs::hard_link(&target, project.file("traces.jsonl")).expect("links");
-    store.store_traces(&[trace(&store, "x")]).expect("copies it first");
+    put(&store, &[trace(&store, "x")]).expect("copies it first");
     assert_eq!(fs::read_to_string(&target).expect("is there"), "mine\n");
 }
 
@@ -219,7 +224,7 @@ fn recorded_calls_take_turns_and_the_newest_stay() {
 
 fn in_git(project: &TestProject) -> Store {
     let store = memory(project);
-    store.store_traces(&[trace(&store, "committed")]).expect("stores");
+    put(&store, &[trace(&store, "committed")]).expect("stores");
     project.git(["add", "-A"]);
     project.git(["commit", "-q", "-m", "first"]);
     store
@@ -229,7 +234,7 @@ fn in_git(project: &TestProject) -> Store {
 fn a_trace_that_git_stashed_comes_back_with_the_stash_and_only_once() {
     let project = TestProject::with_git();
     let store = in_git(&project);
-    store.store_traces(&[trace(&store, "stashed")]).expect("stores");
+    put(&store, &[trace(&store, "stashed")]).expect("stores");
     project.git(["stash", "-q", "-u"]);
     assert_eq!(store.drain_traces().expect("looks"), 0);
     assert_eq!(told(&store), ["committed"], "it is safe in the stash");
@@ -244,7 +249,7 @@ fn a_file_of_traces_that_git_does_not_know_survives_a_stash_too() {
     let store = memory(&project);
     project.git(["add", "-A"]);
     project.git(["commit", "-q", "-m", "first"]);
-    store.store_traces(&[trace(&store, "stashed")]).expect("stores");
+    put(&store, &[trace(&store, "stashed")]).expect("stores");
     project.git(["stash", "-q", "-u"]);
     assert_eq!((store.drain_traces().expect("looks"), told(&store).len()), (0, 0));
     project.git(["stash", "pop", "-q"]);

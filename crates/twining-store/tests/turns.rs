@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use twining_model::{TurnKey, TurnName, limits};
-use twining_store::{PolicyFile, Slot, Store, StoreError, TurnChange, disk};
+use twining_model::{Change, HandoffFile, TurnKey, TurnName, limits};
+use twining_store::{Durability, PolicyFile, Shelf, Slot, Store, StoreError, disk, policy_path};
 use twining_testkit::faults::{EIO, ENOSPC};
 use twining_testkit::{Faults, Outcome, TestProject, ids};
 
@@ -17,7 +17,13 @@ fn key(feature: &str, task: &str, number: u32) -> TurnKey {
 }
 
 fn put(store: &Store, key: TurnKey, remove: Vec<Slot>) -> Result<(), StoreError> {
-    store.transact_turns(|_| Ok((TurnChange { write: Some((key, b"{}\n".to_vec())), remove }, ())))
+    store.transact_on(Durability::Normal, |_: &Shelf| Ok((change(&key, "{}\n", &remove), ())))
+}
+
+fn change(key: &TurnKey, text: &str, remove: &[Slot]) -> Change {
+    let written = Slot::of(key).with_text(Some(text.to_owned()));
+    let removed = remove.iter().map(|slot| slot.clone().with_text(None));
+    Change { turns: [written].into_iter().chain(removed).collect(), ..Change::default() }
 }
 
 #[test]
@@ -52,10 +58,10 @@ fn amending_sees_what_another_process_wrote_the_moment_before() {
                 let store = store(&project);
                 for _ in 0..25 {
                     store
-                        .transact_turns::<_, StoreError>(|shelf| {
-                            let mut bytes = shelf.read(&Slot::of(&key("F", "T", 1)))?.unwrap_or_default();
-                            bytes.push(b'x');
-                            Ok((TurnChange { write: Some((key("F", "T", 1), bytes)), remove: Vec::new() }, ()))
+                        .transact_on(Durability::Normal, |shelf: &Shelf| -> Result<_, StoreError> {
+                            let bytes = shelf.read(&Slot::of(&key("F", "T", 1)))?.unwrap_or_default();
+                            let text = format!("{}x", String::from_utf8_lossy(&bytes));
+                            Ok((change(&key("F", "T", 1), &text, &[]), ()))
                         })
                         .expect("amends");
                 }
@@ -94,7 +100,8 @@ fn a_link_among_the_turns_is_named_and_not_followed() {
 #[test]
 fn a_plan_that_refuses_writes_nothing() {
     let project = TestProject::new();
-    let refused: Result<(), StoreError> = store(&project).transact_turns(|_| Err(StoreError::Damaged { what: "no".into() }));
+    let refused: Result<(), StoreError> =
+        store(&project).transact_on(Durability::Normal, |_: &Shelf| Err(StoreError::Damaged { what: "no".into() }));
     assert!(refused.is_err());
     assert!(!project.file("turns").exists());
 }
@@ -104,8 +111,8 @@ fn the_policy_is_written_once_and_read_within_its_limit() {
     let project = TestProject::new();
     let store = store(&project);
     assert_eq!(store.policy().expect("reads"), PolicyFile::Missing);
-    assert!(store.write_new_policy("roles: {}\n").expect("writes"));
-    assert!(!store.write_new_policy("gates: {}\n").expect("looks"));
+    let policy = Change::of_document(&policy_path(), Some("roles: {}\n".to_owned()));
+    store.transact_on(Durability::Strict, |_: &PolicyFile| Ok::<_, StoreError>((policy.clone(), ()))).expect("writes");
     assert_eq!(store.policy().expect("reads"), PolicyFile::Text("roles: {}\n".into()));
     std::fs::write(project.file("policy.yml"), vec![b'#'; limits::POLICY_BYTES + 1]).expect("writes");
     assert!(matches!(store.policy().expect("reads"), PolicyFile::Unusable(why) if why.contains("larger than")));
@@ -137,9 +144,8 @@ fn a_report_is_read_inside_the_project_and_nowhere_else() {
 #[test]
 fn a_disk_that_fails_at_any_call_leaves_the_old_turn_or_the_new() {
     let amend = |store: &Store| {
-        let change =
-            TurnChange { write: Some((key("F", "T", 1), b"the new turn\n".to_vec())), remove: vec![Slot::of(&key("DONE", "T", 1))] };
-        store.transact_turns::<_, StoreError>(|_| Ok((change, ())))
+        let change = change(&key("F", "T", 1), "the new turn\n", &[Slot::of(&key("DONE", "T", 1))]);
+        store.transact_on(Durability::Normal, |_: &Shelf| Ok::<_, StoreError>((change.clone(), ())))
     };
     for outcome in [Outcome::Fails(EIO), Outcome::Fails(ENOSPC), Outcome::Tears(ENOSPC), Outcome::Dies, Outcome::DiesHalfWay] {
         for at in 0.. {
@@ -157,6 +163,42 @@ fn a_disk_that_fails_at_any_call_leaves_the_old_turn_or_the_new() {
             // The room that is made never comes before the turn it is made for.
             assert!(text == "the new turn\n" || project.file("turns/DONE/T/T1.json").exists(), "{outcome:?} at call {at}");
             amend(&store(&project)).expect("the next process goes on");
+            if faults.calls() <= at {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_handoff_its_line_its_agent_and_its_entry_are_all_there_or_none_of_them() {
+    let id = ids().next();
+    let entry = twining_testkit::memory::entry(&store(&TestProject::in_memory()), "handed over");
+    let change = Change {
+        handoffs: vec![HandoffFile { id: id.clone(), text: "{}\n".to_owned(), line: format!("{{\"id\":\"{id}\"}}") }],
+        agents: [("ada".to_owned(), r#"{"agent_id":"ada"}"#.to_owned())].into(),
+        claims: Some("{}\n".to_owned()),
+        ..Change::of_entries(vec![entry.clone()])
+    };
+    let hand_over = |store: &Store| store.transact_on(Durability::Strict, |(): &()| Ok::<_, StoreError>((change.clone(), ())));
+    for outcome in [Outcome::Fails(EIO), Outcome::Tears(ENOSPC), Outcome::Dies, Outcome::DiesHalfWay] {
+        for at in 0.. {
+            let project = TestProject::in_memory();
+            put(&store(&project), key("F", "T", 1), Vec::new()).expect("writes");
+            let faults = Arc::new(Faults::at(at, outcome));
+            let probe: Arc<dyn disk::Probe> = faults.clone();
+            let handed = Store::open_probed(project.place(), ids(), Some(probe)).and_then(|store| hand_over(&store));
+            // The next process completes what was begun.
+            put(&store(&project), key("F", "T", 2), Vec::new()).expect("the next process goes on");
+            let has = |path: &str, text: &str| std::fs::read_to_string(project.file(path)).is_ok_and(|found| found.contains(text));
+            let parts = [
+                project.file(&format!("handoffs/{id}.json")).exists(),
+                has("handoffs/index.jsonl", id.as_str()),
+                has("agents/registry.json", "ada"),
+                project.file("local/claims.json").exists(),
+                has("blackboard.jsonl", &entry.id),
+            ];
+            assert!(parts == [true; 5] || (parts == [false; 5] && handed.is_err()), "{parts:?} with {outcome:?} at call {at}");
             if faults.calls() <= at {
                 break;
             }

@@ -136,7 +136,7 @@ fn amending_a_decision_keeps_what_we_do_not_know() {
     std::fs::write(&path, text).expect("writes");
     let set = [("status".to_owned(), "overridden".into())].into_iter().collect();
     let change = Change { amendments: vec![Amendment { id: twining_model::Id::read(&id).expect("an id"), set }], ..Change::default() };
-    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, ()))).expect("amends");
+    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ()))).expect("amends");
     let after = std::fs::read_to_string(&path).expect("there");
     assert!(after.contains("\"assumptions\": [1.50, 12345678901234567890123]"), "{after}");
     assert!(after.contains("\"status\": \"overridden\""));
@@ -154,7 +154,7 @@ fn a_missing_decision_cannot_be_amended_and_leaves_no_trace() {
         amendments: vec![Amendment { id: missing, set: serde_json::Map::new() }],
         ..Change::default()
     };
-    let refused = store.transact::<(), StoreError>(Durability::Strict, |_| Ok((change, ())));
+    let refused = store.transact::<(), StoreError>(Durability::Strict, |_| Ok((change.clone(), ())));
     assert!(matches!(refused, Err(StoreError::NoDecision { .. })));
     assert_eq!(board(&project.path()).expect("valid").len(), 1);
     let files = std::fs::read_dir(project.file("decisions")).expect("there").count();
@@ -182,6 +182,6 @@ fn decide(store: &twining_store::Store, summary: &str) -> String {
         decisions: vec![decision],
         ..Change::default()
     };
-    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, ()))).expect("decides");
+    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ()))).expect("decides");
     id
 }

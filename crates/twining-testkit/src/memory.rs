@@ -47,6 +47,6 @@ pub fn decide(store: &Store, summary: &str) -> Id {
         relations: vec![relation],
         ..Change::default()
     };
-    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, ()))).expect("decides");
+    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ()))).expect("decides");
     id
 }

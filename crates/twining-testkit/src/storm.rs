@@ -117,20 +117,20 @@ fn one_of_each(store: &Store, writer: &Writer, n: u64, decided: &mut Vec<Id>) ->
                 relations: vec![relation],
                 ..Change::default()
             };
-            store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, acked)))
+            store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), acked.clone())))
         }
         2 => {
             let entity = records::entity(ids, &name);
             let acked = format!("entity {}\n", entity.id);
             let change = Change { entities: vec![entity], ..Change::default() };
-            store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change, acked)))
+            store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), acked.clone())))
         }
         _ => {
             let Some(id) = decided.pop() else { return Ok(String::new()) };
             let set: Map<String, Value> = [("status".to_owned(), "overridden".into())].into_iter().collect();
             let acked = format!("overridden {id}\n");
             let change = Change { amendments: vec![Amendment { id, set }], ..Change::default() };
-            match store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change, acked))) {
+            match store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), acked.clone()))) {
                 // git switched to a branch that does not have it; nobody was told it worked.
                 Err(StoreError::NoDecision { .. }) => Ok(String::new()),
                 other => other,

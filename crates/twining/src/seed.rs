@@ -1,7 +1,6 @@
 //! `twining seed`: the defaults written out, for a person to edit.
 
 use serde_json::json;
-use twining_engine::Failure;
 use twining_engine::governance::seeded_policy;
 
 use crate::desk::Project;
@@ -14,7 +13,7 @@ pub const POLICY: &str = ".twining/policy.yml";
 
 /// Writes the project's policy unless there is one. A second time nothing changes.
 pub fn write(project: &Project, style: Style) -> Result<Ending, Problem> {
-    let written = project.engine.store().write_new_policy(&seeded_policy()).map_err(|error| Problem::from(Failure::from(error)))?;
+    let written = project.engine.create_policy(&seeded_policy())?;
     Ok(out::answer(
         style,
         || json!({ "path": POLICY, "written": written }),

@@ -6,8 +6,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Claim, Claims, Entry, EntryType, Folding, Refused, Root, Scope, Time, Trust, limits, scope, text};
-use twining_store::{AgentChange, AgentShelf, Config};
+use twining_model::{Change, Claim, Claims, Entry, EntryType, Folding, Refused, Root, Scope, Time, Trust, limits, scope, text};
+use twining_store::{AgentShelf, Config};
 
 use crate::agents::Presence;
 use crate::blackboard::note;
@@ -178,12 +178,12 @@ pub(crate) fn plan_claim(
     draft: &ClaimDraft,
     folding: Folding,
     stamp: &Stamp<'_>,
-) -> Result<(AgentChange, ClaimOutcome), Failure> {
+) -> Result<(Change, ClaimOutcome), Failure> {
     let mut claims = claims_on(shelf, stamp.at);
     let mut entries = Vec::new();
     let outcome = match draft {
         ClaimDraft::List => {
-            return Ok((AgentChange::default(), ClaimOutcome { claim: None, released: Vec::new(), claims, redacted: Vec::new() }));
+            return Ok((Change::default(), ClaimOutcome { claim: None, released: Vec::new(), claims, redacted: Vec::new() }));
         }
         ClaimDraft::Take { paths, feature, ttl_ms, reason } => {
             for held in claims.iter().filter(|claim| !is_mine(claim, stamp.caller)) {
@@ -248,7 +248,7 @@ pub(crate) fn plan_claim(
     };
     let text = serde_json::to_string_pretty(&Claims { claims: outcome.claims.clone() }).unwrap_or_default() + "\n";
     let presence = Presence::read(shelf.presence.as_deref()).with(stamp).to_text();
-    Ok((AgentChange { claims: Some(text), presence: Some(presence), entries, ..AgentChange::default() }, outcome))
+    Ok((Change { claims: Some(text), presence: Some(presence), entries, ..Change::default() }, outcome))
 }
 
 /// What the board is told of a claim that another let go, so that its holder learns of it.

@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
-use twining_model::{Document, Entry, EntryType, Handoff, HandoffResult, Id, Refused, Root, Scope, Snapshot, limits, text};
-use twining_store::{AgentChange, AgentShelf, StoreError};
+use twining_model::{
+    Change, Document, Entry, EntryType, Handoff, HandoffFile, HandoffResult, Id, Refused, Root, Scope, Snapshot, limits, text,
+};
+use twining_store::{AgentShelf, StoreError};
 
 use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
@@ -138,7 +140,7 @@ fn result(given: &HandoffResult) -> Result<HandoffResult, Refused> {
 }
 
 /// Plans the file of a handoff and the entry that tells of it.
-pub(crate) fn plan_handoff(draft: &HandoffDraft, snapshot: Snapshot, stamp: &Stamp<'_>) -> Result<(AgentChange, HandedOver), Failure> {
+pub(crate) fn plan_handoff(draft: &HandoffDraft, snapshot: &Snapshot, stamp: &Stamp<'_>) -> Result<(Change, HandedOver), Failure> {
     let id = stamp.ids.next();
     let handoff = Handoff {
         id: id.to_string(),
@@ -148,7 +150,7 @@ pub(crate) fn plan_handoff(draft: &HandoffDraft, snapshot: Snapshot, stamp: &Sta
         scope: Some(draft.scope.to_string()),
         summary: draft.summary.clone(),
         results: draft.results.clone(),
-        context_snapshot: snapshot,
+        context_snapshot: snapshot.clone(),
         origin: Some(stamp.caller.origin.clone()),
         ..Handoff::default()
     };
@@ -171,11 +173,11 @@ pub(crate) fn plan_handoff(draft: &HandoffDraft, snapshot: Snapshot, stamp: &Sta
         context_snapshot: handoff.context_snapshot.clone(),
     };
     let line = listed(&handoff, draft.result_status(), false);
-    Ok((AgentChange { handoff: Some((id, text, line)), entries: vec![entry], ..AgentChange::default() }, outcome))
+    Ok((Change { handoffs: vec![HandoffFile { id, text, line }], entries: vec![entry], ..Change::default() }, outcome))
 }
 
 /// Plans who took a handoff. Of two who take one at once, the first has it.
-pub(crate) fn plan_acknowledge(shelf: &AgentShelf, id: &Id, stamp: &Stamp<'_>) -> Result<(AgentChange, HandoffShown), Failure> {
+pub(crate) fn plan_acknowledge(shelf: &AgentShelf, id: &Id, stamp: &Stamp<'_>) -> Result<(Change, HandoffShown), Failure> {
     let bytes = shelf.handoff(id)?.ok_or_else(|| Failure::NotFound {
         what: "handoff",
         id: id.to_string(),
@@ -186,7 +188,7 @@ pub(crate) fn plan_acknowledge(shelf: &AgentShelf, id: &Id, stamp: &Stamp<'_>) -
     let mut handoff: Handoff = serde_json::from_slice(&bytes).map_err(damaged)?;
     let me = &stamp.caller.agent;
     match (&handoff.acknowledged_by, &handoff.target_agent) {
-        (Some(taken), _) if taken == me => return Ok((AgentChange::default(), HandoffShown::of(handoff, All::Yes))),
+        (Some(taken), _) if taken == me => return Ok((Change::default(), HandoffShown::of(handoff, All::Yes))),
         (Some(taken), _) => {
             return Err(Failure::OutOfStep {
                 why: format!("`{}` took this handoff already", text::excerpt(taken, 60)),
@@ -219,7 +221,7 @@ pub(crate) fn plan_acknowledge(shelf: &AgentShelf, id: &Id, stamp: &Stamp<'_>) -
     let status = if handoff.results.iter().all(|result| result.status == first) { first } else { "mixed" };
     let line = listed(&handoff, status, true);
     Ok((
-        AgentChange { handoff: Some((id.clone(), file, line)), entries: vec![entry], ..AgentChange::default() },
+        Change { handoffs: vec![HandoffFile { id: id.clone(), text: file, line }], entries: vec![entry], ..Change::default() },
         HandoffShown::of(handoff, All::Yes),
     ))
 }

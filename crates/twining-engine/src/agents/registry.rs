@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-use twining_model::{Agent, Claim, Document, Refused, Time, document, limits, text};
-use twining_store::{AgentChange, AgentShelf, Config, StoreError};
+use twining_model::{Agent, Change, Claim, Document, Refused, Time, document, limits, text};
+use twining_store::{AgentShelf, Config, StoreError};
 
 use crate::agents::presence::{Liveness, Presence};
 use crate::agents::{HandoffShown, claims_on, open_handoffs};
@@ -160,7 +160,7 @@ pub(super) fn registered(shelf: &AgentShelf) -> BTreeMap<String, Agent> {
 }
 
 /// Plans what the registry says of the caller from now on.
-pub(crate) fn plan_register(shelf: &AgentShelf, input: &RegisterInput, stamp: &Stamp<'_>) -> Result<(AgentChange, Registered), Failure> {
+pub(crate) fn plan_register(shelf: &AgentShelf, input: &RegisterInput, stamp: &Stamp<'_>) -> Result<(Change, Registered), Failure> {
     let name = &stamp.caller.agent;
     let given = capabilities("capabilities", &input.capabilities)?;
     let role = input.role.as_deref().map(|role| text::name("role", role)).transpose()?;
@@ -195,7 +195,7 @@ pub(crate) fn plan_register(shelf: &AgentShelf, input: &RegisterInput, stamp: &S
         redacted: Vec::new(),
         notes: resembling(name, agents.keys()).into_iter().collect(),
     };
-    Ok((AgentChange { registry: [(name.clone(), element)].into(), presence: Some(presence), ..AgentChange::default() }, outcome))
+    Ok((Change { agents: [(name.clone(), element)].into(), presence: Some(presence), ..Change::default() }, outcome))
 }
 
 /// An element with these fields set, the others as they were.

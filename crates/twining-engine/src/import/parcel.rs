@@ -11,8 +11,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use twining_model::knowledge::Standing;
-use twining_model::{Trace, Turn, TurnKey, TurnName, limits};
-use twining_store::{FeatureChange, KnowledgeFile, Slot, TurnChange};
+use twining_model::{Change, Trace, Turn, TurnKey, TurnName, limits};
+use twining_store::{Durability, KnowledgeFile, Slot};
 
 use super::folder::believed;
 use super::store::{ImportCounts, ImportOutcome, Intent};
@@ -114,10 +114,10 @@ impl Engine {
             }
             let list = list.map_err(|why| Failure::UnreadableList { path: shelf.path.clone(), why })?;
             let list = (counts.new > 0).then(|| list.text().to_owned());
-            Ok::<_, Failure>((FeatureChange { list, ..FeatureChange::default() }, counts))
+            Ok::<_, Failure>((Change::of_document(&shelf.path, list), counts))
         };
         outcome.features = match intent {
-            Intent::Import => self.store().transact_features(plan)?,
+            Intent::Import => self.store().transact_on(Durability::Strict, plan)?,
             Intent::Try => plan(&self.store().features()?)?.1,
         };
         Ok(())
@@ -190,7 +190,7 @@ impl Engine {
             Ok::<_, Failure>((written, (counts, lost)))
         };
         let (counts, lost) = match intent {
-            Intent::Import => self.store().replace_knowledge(plan)?,
+            Intent::Import => self.change_knowledge(plan)?,
             Intent::Try => plan(&self.store().knowledge()?)?.1,
         };
         outcome.nodes = counts;
@@ -225,13 +225,14 @@ impl Engine {
             }
         }
         if intent == Intent::Import && !fresh.is_empty() {
-            self.store().import_traces(&fresh)?;
+            let change = |(): &()| Ok::<_, Failure>((Change { imported_traces: fresh.clone(), ..Change::default() }, ()));
+            self.store().transact_on(Durability::Normal, change)?;
         }
         Ok(())
     }
 
     fn import_turn(&self, file: &SourceFile, intent: Intent, outcome: &mut ImportOutcome) -> Result<(), Failure> {
-        let read = || -> Result<(TurnKey, Vec<u8>), String> {
+        let read = || -> Result<(TurnKey, String), String> {
             let turn: Turn = serde_json::from_str(&file.text).map_err(|error| format!("no turn: {error}"))?;
             let name = |field, text: &str| TurnName::parse(field, text).map_err(|refused| refused.to_string());
             let key =
@@ -242,9 +243,9 @@ impl Engine {
             let mut value: Value = serde_json::from_str(&file.text).map_err(|error| error.to_string())?;
             value["origin"] = json!(believed(turn.origin));
             clean(&mut value);
-            serde_json::to_vec_pretty(&value).map(|bytes| (key, bytes)).map_err(|error| error.to_string())
+            serde_json::to_string_pretty(&value).map(|text| (key, text)).map_err(|error| error.to_string())
         };
-        let (key, bytes) = match read() {
+        let (key, text) = match read() {
             Ok(read) => read,
             Err(why) => {
                 outcome.unread.push(Unread { file: file.name.clone(), line: None, why });
@@ -254,10 +255,10 @@ impl Engine {
         let is_here = |shelf: &twining_store::Shelf| shelf.read(&Slot::of(&key)).map(|there| there.is_some());
         let known = match intent {
             Intent::Try => self.store().turns(is_here)?,
-            Intent::Import => self.store().transact_turns(|shelf| {
+            Intent::Import => self.store().transact_on(Durability::Normal, |shelf| {
                 let known = is_here(shelf)?;
-                let write = (!known).then(|| (key.clone(), [bytes.as_slice(), b"\n"].concat()));
-                Ok::<_, Failure>((TurnChange { write, ..TurnChange::default() }, known))
+                let turns = if known { Vec::new() } else { vec![Slot::of(&key).with_text(Some(format!("{text}\n")))] };
+                Ok::<_, Failure>((Change { turns, ..Change::default() }, known))
             })?,
         };
         if known {

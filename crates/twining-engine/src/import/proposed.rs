@@ -168,7 +168,7 @@ impl Engine {
             Ok(((after != before).then_some(after), ()))
         };
         match intent {
-            Intent::Import => self.store().transact_policy(plan)?,
+            Intent::Import => self.change_policy(plan)?,
             Intent::Try => plan(&self.store().policy()?).map(drop)?,
         }
         outcome.proposed_guards.add(told.proposed_guards);

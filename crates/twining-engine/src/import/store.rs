@@ -143,7 +143,7 @@ impl Engine {
         Ok(outcome)
     }
 
-    fn step<T>(&self, intent: Intent, plan: impl FnOnce(&View<'_>) -> Result<(Change, T), Failure>) -> Result<T, Failure> {
+    fn step<T>(&self, intent: Intent, mut plan: impl FnMut(&View<'_>) -> Result<(Change, T), Failure>) -> Result<T, Failure> {
         match intent {
             Intent::Import => self.store().transact(Durability::Normal, plan),
             Intent::Try => self.store().view(|view| plan(view).map(|(_, told)| told)),

@@ -7,8 +7,8 @@ use std::time::Instant;
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_model::knowledge::DEFAULT_GRAPH;
-use twining_model::{Scope, text};
-use twining_store::KnowledgeFile;
+use twining_model::{Change, Scope, text};
+use twining_store::{Durability, KnowledgeFile, StoreError};
 
 use super::check::{self, Finding, KnowledgeCheckInput, KnowledgeCheckOutcome};
 use super::facts::KnowledgeFacts;
@@ -104,10 +104,10 @@ impl Engine {
         if input.dry_run {
             return plan(&self.store().knowledge()?).map(|(_, updated)| KnowledgeUpdated { redacted, ..updated });
         }
-        let updated = self.store().replace_knowledge(|file| {
+        let updated = self.change_knowledge(|file| {
             let (bytes, updated) = plan(file)?;
             let written = file.bytes.as_ref() != Some(&bytes);
-            Ok::<_, Failure>((written.then_some(bytes), KnowledgeUpdated { written, ..updated }))
+            Ok((written.then_some(bytes), KnowledgeUpdated { written, ..updated }))
         })?;
         if updated.written {
             let counted = [&updated.nodes_added, &updated.nodes_changed, &updated.nodes_removed].map(Vec::len);
@@ -225,9 +225,22 @@ impl Engine {
         }
     }
 
+    /// Replaces the graph by what a plan makes of it, if it makes anything.
+    pub(crate) fn change_knowledge<T>(
+        &self,
+        mut plan: impl FnMut(&KnowledgeFile) -> Result<(Option<Vec<u8>>, T), Failure>,
+    ) -> Result<T, Failure> {
+        self.store().transact_on(Durability::Strict, |file: &KnowledgeFile| {
+            let (bytes, told) = plan(file)?;
+            let text = bytes.map(String::from_utf8).transpose();
+            let text = text.map_err(|_| StoreError::Damaged { what: format!("`{}` is not UTF-8", file.path) })?;
+            Ok((Change::of_document(&file.path, text), told))
+        })
+    }
+
     /// Makes a first graph where there is none.
     pub fn create_knowledge(&self) -> Result<KnowledgeCreated, Failure> {
-        self.store().replace_knowledge(|file| {
+        self.change_knowledge(|file| {
             let created = file.bytes.is_none();
             Ok((created.then(|| DEFAULT_GRAPH.as_bytes().to_vec()), KnowledgeCreated { file: file.path.clone(), created }))
         })

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Entry, EntryType, Refused, Time, scope};
-use twining_store::{Archival, Archived, EntryFilter, View};
+use twining_model::{Change, Entry, EntryType, Refused, Time, scope};
+use twining_store::{EntryFilter, View, archive_file};
 
 use crate::blackboard::note;
 use crate::caller::Stamp;
@@ -68,23 +68,10 @@ impl ArchiveDraft {
     pub(crate) fn older_than(before: Time) -> Self {
         Self { before: Some(before), keep_decisions: true, summarize: true }
     }
-
-    /// What to tell of the archive that was made.
-    pub(crate) fn outcome(&self, archived: Archived, summary: Option<String>, kept_open: u64) -> ArchiveOutcome {
-        let note = "decisions are never archived; `keep_decisions: false` changes nothing";
-        ArchiveOutcome {
-            archived_count: archived.moved as u64,
-            archive_file: archived.file,
-            summary: summary.filter(|_| archived.moved > 0),
-            kept_open,
-            note: (!self.keep_decisions).then(|| note.to_owned()),
-        }
-    }
 }
 
 /// Chooses the entries that leave, and writes the one that stays in their place.
-/// Returns how many older entries stay because they are open, too.
-pub fn choose(view: &View<'_>, draft: &ArchiveDraft, stamp: &Stamp<'_>) -> Result<(Archival, u64), Failure> {
+pub(crate) fn plan_archive(view: &View<'_>, draft: &ArchiveDraft, stamp: &Stamp<'_>) -> Result<(Change, ArchiveOutcome), Failure> {
     let before = draft.before.unwrap_or(stamp.at);
     let leaving = view.entries().archivable(before, draft.keep_decisions)?;
     let open = EntryFilter { before: Some(before), only_open: true, ..EntryFilter::default() };
@@ -99,7 +86,16 @@ pub fn choose(view: &View<'_>, draft: &ArchiveDraft, stamp: &Stamp<'_>) -> Resul
             &format!("Archive: {} archived", words::count(leaving.len() as u64, "entry", "entries")),
         )
     });
-    Ok((Archival { ids: leaving.into_iter().map(|entry| entry.id).collect(), summary }, kept_open))
+    let note = "decisions are never archived; `keep_decisions: false` changes nothing";
+    let outcome = ArchiveOutcome {
+        archived_count: leaving.len() as u64,
+        archive_file: if leaving.is_empty() { String::new() } else { archive_file(stamp.at) },
+        summary: summary.as_ref().map(|entry| entry.detail.clone()),
+        kept_open,
+        note: (!draft.keep_decisions).then(|| note.to_owned()),
+    };
+    let archived = leaving.into_iter().map(|entry| entry.id).collect();
+    Ok((Change { archived, entries: summary.into_iter().collect(), ..Change::default() }, outcome))
 }
 
 /// What the entries said: by type, most frequent first, the newest of each.

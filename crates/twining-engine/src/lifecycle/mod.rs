@@ -9,7 +9,8 @@ mod tests;
 pub(crate) mod unread;
 mod verify;
 
-pub use archive::{ArchiveDraft, ArchiveInput, ArchiveOutcome, choose};
+pub(crate) use archive::plan_archive;
+pub use archive::{ArchiveDraft, ArchiveInput, ArchiveOutcome};
 pub(crate) use export::madr_record;
 pub use export::{ExportFile, ExportInput, ExportOutcome, Extent, export};
 pub use queues::Drained;

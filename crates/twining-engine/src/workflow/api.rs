@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use twining_model::{EvidenceSource, Scope, limits};
-use twining_store::FeatureShelf;
+use twining_store::{Durability, FeatureShelf};
 
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -35,7 +35,7 @@ impl Engine {
             return read_features(&self.store().features()?, *status, id.as_deref(), *limit);
         }
         let rules = self.step_rules()?;
-        let outcome = self.store().transact_features(|shelf| {
+        let outcome = self.store().transact_on(Durability::Strict, |shelf: &FeatureShelf| {
             let passes = |feature: &Feature| {
                 let log = RunLog::read(&shelf.runs);
                 let files = states(checkout, feature)?;
@@ -81,8 +81,8 @@ impl Engine {
         let draft = ReportDraft::parse(&input, self.store().root(), self.store().ids().now())?;
         let run = self.reported_run(&caller, checkout, &draft, &input.evidence, context)?;
         let rules = self.step_rules()?;
-        let outcome = self.store().transact_features(|shelf| {
-            plan_report(shelf, (&draft, run), rules, context, &self.stamp(&caller), |paths| file_states(checkout, paths))
+        let outcome = self.store().transact_on(Durability::Strict, |shelf: &FeatureShelf| {
+            plan_report(shelf, (&draft, run.clone()), rules, context, &self.stamp(&caller), |paths| file_states(checkout, paths))
         })?;
         Ok(ReportOutcome { redacted, ..outcome })
     }

@@ -4,8 +4,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use twining_model::{Refused, Root, Scope, limits, text};
-use twining_store::{FeatureChange, FeatureShelf};
+use twining_model::{Change, DocumentText, Refused, Root, Scope, limits, text};
+use twining_store::FeatureShelf;
 
 use crate::caller::Stamp;
 use crate::failure::Failure;
@@ -219,11 +219,11 @@ pub(crate) fn plan_features(
     max_test_failures: u32,
     passes: impl FnOnce(&Feature) -> Result<VerifiedBy, Failure>,
     stamp: &Stamp<'_>,
-) -> Result<(FeatureChange, FeaturesOutcome), Failure> {
+) -> Result<(Change, FeaturesOutcome), Failure> {
     let list = list_on(shelf)?.unwrap_or_default();
-    let (id, mut change) = match draft {
+    let (id, text, mut change) = match draft {
         FeaturesDraft::List { status, id, limit } => {
-            return Ok((FeatureChange::default(), read_features(shelf, *status, id.as_deref(), *limit)?));
+            return Ok((Change::default(), read_features(shelf, *status, id.as_deref(), *limit)?));
         }
         FeaturesDraft::Add { id, fields } => {
             if list.get(id).is_some() {
@@ -236,12 +236,12 @@ pub(crate) fn plan_features(
             let who = [("agent_id", json!(stamp.caller.agent)), ("origin", json!(stamp.caller.origin))];
             let all = all.chain(who.into_iter().filter(|_| ours));
             let feature: Map<String, Value> = all.map(|(key, value)| (key.to_owned(), value)).collect();
-            (id, FeatureChange { list: Some(list.with_feature(id, &feature)), ..FeatureChange::default() })
+            (id, Some(list.with_feature(id, &feature)), Change::default())
         }
         FeaturesDraft::Update { id, fields, status, reason } => {
             let feature = list.get(id).ok_or_else(|| no_feature(id))?;
             let mut fields = fields.clone();
-            let (mut entries, mut lines) = (Vec::new(), Vec::new());
+            let mut change = Change::default();
             if let Some(status) = status.filter(|status| *status != feature.status) {
                 let event = event_towards(id, feature.status, status)?;
                 if matches!(event, Event::GaveUp | Event::Reopened) && reason.trim().is_empty() {
@@ -250,19 +250,19 @@ pub(crate) fn plan_features(
                 let evidence = if event == Event::Passed { Some(passes(feature)?) } else { None };
                 // A step is one however it is told: what counts after a report counts after this.
                 let run = evidence.as_ref().map(|by| by.run.clone());
-                lines.push(attempt(id, event, "other", reason, run, stamp).to_line());
+                change.runs.push(attempt(id, event, "other", reason, run, stamp).to_line());
                 let moved: Moved = move_feature(feature, event, reason, evidence.as_ref(), max_test_failures, stamp)?;
                 fields.extend(moved.fields);
-                entries = moved.entries;
+                change.entries = moved.entries;
             }
             if fields.is_empty() {
                 return Err(Refused::new("arguments", "change nothing").because("give the fields that are to be different").into());
             }
-            (id, FeatureChange { list: list.with_fields(id, &fields), entries, lines })
+            (id, list.with_fields(id, &fields), change)
         }
     };
-    let after = FeatureList::parse(change.list.as_deref().unwrap_or_default())
-        .map_err(|why| Failure::UnreadableList { path: shelf.path.clone(), why })?;
+    let after =
+        FeatureList::parse(text.as_deref().unwrap_or_default()).map_err(|why| Failure::UnreadableList { path: shelf.path.clone(), why })?;
     let feature = after.get(id).cloned().ok_or_else(|| no_feature(id))?;
     if let Some(cycle) = order::cycles(&after.features).into_iter().find(|cycle| cycle.contains(id))
         && order::cycles(&list.features).iter().all(|known| !known.contains(id))
@@ -273,8 +273,8 @@ pub(crate) fn plan_features(
         return Err(Refused::new("features", format!("may be at most {}", limits::FEATURES)).into());
     }
     // The same text again is no change, and needs no write.
-    if after.get(id) == list.get(id) && change.entries.is_empty() {
-        change.list = None;
+    if after.get(id) != list.get(id) || !change.entries.is_empty() {
+        change.documents.extend(text.map(|text| DocumentText { path: shelf.path.clone(), text }));
     }
     Ok((change, outcome(shelf, &after, vec![feature])))
 }

@@ -4,8 +4,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-use twining_model::{Entry, EntryType, EvidenceSource, Refused, Root, Scope, Time, limits, text};
-use twining_store::{FeatureChange, FeatureShelf};
+use twining_model::{Change, DocumentText, Entry, EntryType, EvidenceSource, Refused, Root, Scope, Time, limits, text};
+use twining_store::FeatureShelf;
 
 use crate::blackboard::note;
 use crate::caller::Stamp;
@@ -308,7 +308,7 @@ pub(crate) fn plan_report(
     context: &ReportContext<'_>,
     stamp: &Stamp<'_>,
     states: impl FnOnce(&[String]) -> Result<FileStates, Failure>,
-) -> Result<(FeatureChange, ReportOutcome), Failure> {
+) -> Result<(Change, ReportOutcome), Failure> {
     let list = list_on(shelf)?.ok_or_else(|| no_feature(&draft.feature))?;
     let before = list.get(&draft.feature).ok_or_else(|| no_feature(&draft.feature))?;
     if matches!(draft.event, Event::Completed | Event::Passed) {
@@ -321,10 +321,10 @@ pub(crate) fn plan_report(
     let mut log = RunLog::read(&shelf.runs);
     let watched: Vec<String> = feature.watched().map(str::to_owned).collect();
     let files = if run.is_some() || draft.event == Event::Passed { states(&watched)? } else { FileStates::new() };
-    let mut change = FeatureChange::default();
+    let mut change = Change::default();
     let run = run.map(|run| TestRun { tree: files.clone(), ..run });
     if let Some(run) = &run {
-        change.lines.push(run.to_line());
+        change.runs.push(run.to_line());
         log.runs.push(run.clone());
     }
     let verified_by = if draft.event == Event::Passed {
@@ -341,11 +341,12 @@ pub(crate) fn plan_report(
         moved.fields.push(("files", json!(feature.files)));
     }
     let run = verified_by.as_ref().map(|by| by.run.clone());
-    change.lines.push(attempt(&feature.id, draft.event, draft.role.as_str(), &draft.summary, run.clone(), stamp).to_line());
+    change.runs.push(attempt(&feature.id, draft.event, draft.role.as_str(), &draft.summary, run.clone(), stamp).to_line());
     change.entries = moved.entries;
-    change.list = if moved.fields.is_empty() { None } else { list.with_fields(&feature.id, &moved.fields) };
+    let text = if moved.fields.is_empty() { None } else { list.with_fields(&feature.id, &moved.fields) };
     let read = |text: &str| FeatureList::parse(text).map_err(|why| Failure::UnreadableList { path: shelf.path.clone(), why });
-    let changed = change.list.as_deref().map(read).transpose()?;
+    let changed = text.as_deref().map(read).transpose()?;
+    change.documents.extend(text.map(|text| DocumentText { path: shelf.path.clone(), text }));
     let after = changed.as_ref().unwrap_or(&list);
     let mut notes: Vec<String> = verified_by.into_iter().filter_map(|by| by.note).collect();
     if draft.event == Event::Completed && feature.files.is_empty() {

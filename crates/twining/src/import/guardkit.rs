@@ -42,7 +42,7 @@ pub fn guardkit(project: &Project, aim: Aim, style: Style) -> Result<Ending, Pro
     let store = project.engine.store();
     let failed = |error| Problem::from(Failure::from(error));
     let is_there = store.policy().map_err(failed)? == PolicyFile::Text(imported.text.clone());
-    if !is_there && !imported.text.is_empty() && !store.write_new_policy(&imported.text).map_err(failed)? {
+    if !is_there && !imported.text.is_empty() && !project.engine.create_policy(&imported.text)? {
         let error = std::io::Error::other(format!("`{POLICY}` is there already, and is not written over"));
         let hint = "`twining import guardkit --print` shows what to put into it by hand";
         return Err(Problem::of_error("ALREADY_EXISTS", &error).with_hint(hint));

@@ -216,7 +216,7 @@ fn fewer_tests_than_the_base_fail_where_a_feature_becomes_tested() {
 fn edited_skipped_and_removed_tests_are_listed_and_do_not_fail() {
     let team = Team::new();
     let changed = team.request(&[], |team| team.write("tests/app.test.ts", "it.skip('adds', () => { expect(1 + 1).toBe(2); });\n"));
-    assert_eq!((changed.code, changed.told()), (0, vec!["features note ".to_owned()]));
+    assert_eq!((changed.code, changed.told()), (0, vec!["features note tests/app.test.ts".to_owned()]));
     assert!(
         changed.report["findings"][0]["message"].as_str().is_some_and(|told| told.contains("skipped") && told.contains("adds")),
         "{changed:?}"

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-use twining_model::{Document, Refused, Time, Turn, limits};
-use twining_store::{Shelf, Slot, StoreError, TurnChange};
+use twining_model::{Change, Document, Refused, Time, Turn, limits};
+use twining_store::{Shelf, Slot, StoreError};
 
 use crate::caller::Stamp;
 use crate::failure::Failure;
@@ -35,7 +35,7 @@ pub struct TurnRecorded {
 }
 
 /// Plans a turn on what is on the shelf.
-pub(crate) fn plan_record(shelf: &Shelf, draft: &TurnDraft, stamp: &Stamp<'_>) -> Result<(TurnChange, TurnRecorded), Failure> {
+pub(crate) fn plan_record(shelf: &Shelf, draft: &TurnDraft, stamp: &Stamp<'_>) -> Result<(Change, TurnRecorded), Failure> {
     let slot = Slot::of(&draft.key);
     spelled_as_before("feature", draft.key.feature.as_str(), &slot.feature, &shelf.features()?)?;
     spelled_as_before("task", draft.key.task.as_str(), &slot.task, &shelf.tasks(&slot.feature)?)?;
@@ -61,7 +61,9 @@ pub(crate) fn plan_record(shelf: &Shelf, draft: &TurnDraft, stamp: &Stamp<'_>) -
         notes,
         redacted: Vec::new(),
     };
-    Ok((TurnChange { write: Some((draft.key.clone(), text.into_bytes())), remove: pruned }, recorded))
+    // The new turn first: a process that is killed in between leaves a turn too many, never one too few.
+    let turns = [slot.with_text(Some(text))].into_iter().chain(pruned.into_iter().map(|slot| slot.with_text(None))).collect();
+    Ok((Change { turns, ..Change::default() }, recorded))
 }
 
 /// Refuses a name that differs from one in use only in its letters' case: on

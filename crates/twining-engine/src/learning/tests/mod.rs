@@ -4,7 +4,8 @@ mod guards;
 mod patterns;
 mod traces;
 
-use twining_model::{Channel, Origin, TraceType, Trust};
+use twining_model::{Change, Channel, Origin, TraceType, Trust};
+use twining_store::{Durability, StoreError};
 
 use crate::learning::{Call, Seen};
 use crate::testing::Project;
@@ -53,7 +54,8 @@ fn seen(project: &Project, change: impl FnOnce(&mut Seen<'_>)) {
     let store = project.engine.store();
     let origin = Origin { via: Channel::Hook, ..agent_in("s-1").origin };
     let trace = seen.into_trace(store.ids().next().into(), &store.ids().now().to_string(), "coder", origin);
-    store.store_traces(&[trace]).expect("stores");
+    let change = Change { traces: vec![trace], ..Change::default() };
+    store.transact_on(Durability::Normal, |(): &()| Ok::<_, StoreError>((change.clone(), ()))).expect("stores");
 }
 
 /// A call that the hook recorded.

@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use twining_model::{EvidenceSource, limits, text};
-use twining_store::FeatureChange;
+use twining_model::{Change, EvidenceSource, limits, text};
+use twining_store::Durability;
 
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -83,8 +83,8 @@ impl Engine {
             note,
             tree: self.files_in_work(checkout)?,
         };
-        let change = FeatureChange { lines: vec![run.to_line()], ..FeatureChange::default() };
-        self.store().transact_features(|_| Ok::<_, Failure>((change, ())))?;
+        let change = || Change { runs: vec![run.to_line()], ..Change::default() };
+        self.store().transact_on(Durability::Normal, |(): &()| Ok::<_, Failure>((change(), ())))?;
         Ok(Some(run))
     }
 

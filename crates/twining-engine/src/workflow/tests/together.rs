@@ -259,8 +259,9 @@ fn what_is_remembered_of_runs_stays_bounded() {
     let project = Project::new();
     let run = |n: usize| TestRun { id: format!("run-{n}"), command: "x".repeat(100_000), ..TestRun::default() };
     for n in 0..30 {
-        let change = twining_store::FeatureChange { lines: vec![run(n).to_line()], ..Default::default() };
-        project.engine.store().transact_features(|_| Ok::<_, Failure>((change, ()))).expect("records");
+        let change = twining_model::Change { runs: vec![run(n).to_line()], ..Default::default() };
+        let plan = |(): &()| Ok::<_, Failure>((change.clone(), ()));
+        project.engine.store().transact_on(twining_store::Durability::Normal, plan).expect("records");
     }
     let kept = log(&project).runs;
     assert!((4..=10).contains(&kept.len()), "{}", kept.len());

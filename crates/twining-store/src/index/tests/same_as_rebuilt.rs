@@ -249,7 +249,7 @@ fn act_out(store: &Store, desk: &Desk, act: &Act) -> Result<(), StoreError> {
             return Ok(());
         }
     };
-    store.transact(Durability::Normal, |_| Ok::<_, StoreError>((change, ())))
+    store.transact(Durability::Normal, |_| Ok::<_, StoreError>((change.clone(), ())))
 }
 
 proptest! {
