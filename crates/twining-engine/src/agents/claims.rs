@@ -13,7 +13,7 @@ use crate::agents::Presence;
 use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
 use crate::failure::Failure;
-use crate::hygiene::Redaction;
+use crate::hygiene::{Redaction, redact_fields};
 use crate::words;
 
 /// What to hold or let go, in the caller's words.
@@ -32,6 +32,8 @@ pub struct ClaimInput {
     /// Who; the caller by default.
     pub agent_id: Option<String>,
 }
+
+redact_fields!(ClaimInput { paths, feature, reason, agent_id });
 
 /// What is held now.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -9,7 +9,7 @@ use twining_store::{AgentChange, AgentShelf, StoreError};
 use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
 use crate::failure::Failure;
-use crate::hygiene::Redaction;
+use crate::hygiene::{Redaction, redact_fields};
 use crate::words;
 
 /// The tag of entries about handoffs.
@@ -34,6 +34,8 @@ pub struct HandoffInput {
     /// Tokens of that.
     pub max_tokens: Option<usize>,
 }
+
+redact_fields!(HandoffInput { summary, results, scope, source_agent, target_agent });
 
 /// What was handed over.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

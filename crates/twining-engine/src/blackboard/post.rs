@@ -6,7 +6,7 @@ use twining_model::{Entry, EntryType, Refused, Root, Scope, limits, text};
 
 use crate::blackboard::note;
 use crate::caller::Stamp;
-use crate::hygiene::{Redaction, Saying};
+use crate::hygiene::{Redaction, Saying, redact_fields};
 use crate::words;
 
 /// What to post, in the caller's words.
@@ -29,6 +29,8 @@ pub struct PostInput {
     /// Whether to post what somebody said a moment ago.
     pub force: bool,
 }
+
+redact_fields!(PostInput { summary, detail, tags, scope, relates_to, agent_id });
 
 /// What was posted.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]

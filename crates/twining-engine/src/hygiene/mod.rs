@@ -10,7 +10,8 @@ mod secrets;
 #[cfg(test)]
 mod tests;
 
-pub use redact::{Redaction, Told, clean};
+pub(crate) use redact::redact_fields;
+pub use redact::{Redact, Redaction, clean};
 pub(crate) use repeats::{Recent, Saying};
 pub use scan::{SecretFound, SecretsScan};
 pub use secrets::{Secret, redact, redact_name, secrets_in};

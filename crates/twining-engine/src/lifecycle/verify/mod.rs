@@ -15,7 +15,7 @@ use twining_store::View;
 use crate::blackboard::note;
 use crate::caller::Stamp;
 use crate::failure::Failure;
-use crate::hygiene::Redaction;
+use crate::hygiene::{Redaction, redact_fields};
 use crate::words;
 
 /// What the repository's history can tell. The rim asks git; the engine does not.
@@ -46,6 +46,8 @@ pub struct VerifyInput {
     /// Any of test_coverage, warnings, assembly, drift, constraints; all by default.
     pub checks: Vec<String>,
 }
+
+redact_fields!(VerifyInput { scope });
 
 /// How a check went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
