@@ -9,17 +9,21 @@ use std::time::Duration;
 use twining_model::{Authority, Decision, Id, Time, limits};
 use twining_store::{Archived, Durability, Joiners, PolicyFile, Store, StoreError, View};
 
+use crate::archive::{self, *};
 use crate::blackboard::{self, *};
 use crate::caller::{Caller, Stamp};
 use crate::context::{self, *};
 use crate::decisions::{self, *};
+use crate::export::{self, *};
 use crate::failure::Failure;
 use crate::governance::{self, *};
 use crate::graph::{self, *};
 use crate::hygiene::{Recent, clean};
 use crate::knowledge::{self, Shelf};
-use crate::lifecycle::{self, *};
+use crate::queues::{self, *};
 use crate::search::{Known, LoadModel, Meanings, ModelState, Question, Study};
+use crate::status::{self, *};
+use crate::verify::{self, *};
 
 /// What a task is compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -295,7 +299,7 @@ impl Engine {
     fn archive_drafted(&self, caller: &Caller, draft: &ArchiveDraft) -> Result<ArchiveOutcome, Failure> {
         let (mut kept_open, mut summary) = (0, None);
         let archived: Archived = self.store.archive(|view| {
-            let (archival, open) = lifecycle::choose(view, draft, &self.stamp(caller))?;
+            let (archival, open) = archive::choose(view, draft, &self.stamp(caller))?;
             kept_open = open;
             summary = archival.summary.as_ref().map(|entry| entry.detail.clone());
             Ok::<_, Failure>(archival)
@@ -308,15 +312,15 @@ impl Engine {
         let config = self.store.config()?;
         let rejected = self.store.rejected_lines()?;
         let model = self.model_state()?;
-        let mut report = self.store.view(|view| lifecycle::status(view, self.store.project_name(), &config, rejected, &model))?;
+        let mut report = self.store.view(|view| status::status(view, self.store.project_name(), &config, rejected, &model))?;
         report.warnings.extend(self.knowledge_warning());
-        let mut unread = self.store.turns(|shelf| Ok::<_, Failure>(lifecycle::unread::turns(shelf))).unwrap_or_default();
-        unread.extend(self.store.policy().ok().as_ref().and_then(lifecycle::unread::policy));
-        unread.extend(self.store.features().ok().as_ref().and_then(lifecycle::unread::features));
+        let mut unread = self.store.turns(|shelf| Ok::<_, Failure>(status::unread::turns(shelf))).unwrap_or_default();
+        unread.extend(self.store.policy().ok().as_ref().and_then(status::unread::policy));
+        unread.extend(self.store.features().ok().as_ref().and_then(status::unread::features));
         match self.store.agents() {
             Ok(shelf) => {
                 report.tell_of_agents(&shelf, &config, self.store.ids().now());
-                unread.extend(lifecycle::unread::handoffs(&shelf));
+                unread.extend(status::unread::handoffs(&shelf));
             }
             Err(error) => unread.push(UnreadableFile { file: "agents/registry.json".to_owned(), line: None, why: error.to_string() }),
         }
@@ -328,14 +332,14 @@ impl Engine {
     pub fn verify(&self, caller: &Caller, input: &VerifyInput, history: &dyn History) -> Result<VerifyOutcome, Failure> {
         let (input, redacted) = clean(input);
         let draft = VerifyDraft::parse(&input, self.store.root())?;
-        let (finding, outcome) = self.store.view(|view| lifecycle::verify(view, &draft, history, &self.stamp(caller)))?;
+        let (finding, outcome) = self.store.view(|view| verify::verify(view, &draft, history, &self.stamp(caller)))?;
         self.store.post(&[finding])?;
         Ok(VerifyOutcome { redacted, ..outcome })
     }
 
     /// Exports a scope.
     pub fn export(&self, input: &ExportInput) -> Result<ExportOutcome, Failure> {
-        self.store.view(|view| lifecycle::export(view, input, self.store.root()))
+        self.store.view(|view| export::export(view, input, self.store.root()))
     }
 
     /// Puts together what a task needs.
@@ -462,7 +466,7 @@ impl Engine {
 
     /// Takes in what hooks left. Cheap when there is nothing.
     pub fn drain_queues_with(&self, caller: &Caller, history: &dyn History) -> Result<Drained, Failure> {
-        let hook = lifecycle::hook(caller);
+        let hook = queues::hook(caller);
         let posts = self.store.drain_posts(&mut |line| pending_post(line, self.store.root(), &self.stamp(&hook)))?;
         let mut wanted: Vec<PendingAction> = Vec::new();
         let actions = self.store.drain_actions(&mut |line| pending_action(line).map(|action| wanted.push(action)))?;
@@ -471,7 +475,7 @@ impl Engine {
             return Ok(drained);
         }
         let config = self.store.config().unwrap_or_default();
-        if let Some(before) = lifecycle::cutoff(&wanted, &config, history, self.store.ids().now()) {
+        if let Some(before) = queues::cutoff(&wanted, &config, history, self.store.ids().now()) {
             drained.archived = self.archive_drafted(&hook, &ArchiveDraft::older_than(before))?.archived_count;
         }
         Ok(drained)

@@ -6,6 +6,7 @@
 
 pub mod agents;
 mod answer;
+pub mod archive;
 mod binding;
 pub mod blackboard;
 mod caller;
@@ -13,6 +14,7 @@ mod committing;
 pub mod context;
 pub mod decisions;
 mod engine;
+pub mod export;
 mod failure;
 pub mod governance;
 pub mod graph;
@@ -21,9 +23,10 @@ pub mod import;
 pub mod knowledge;
 mod learned;
 pub mod learning;
-pub mod lifecycle;
 mod prompting;
+pub mod queues;
 pub mod search;
+pub mod status;
 #[cfg(test)]
 mod testing;
 mod together;
@@ -35,6 +38,7 @@ pub use agents::{
     AcknowledgeInput, AgentFound, AgentShown, AgentsInput, AgentsOutcome, ClaimInput, ClaimOutcome, DelegateInput, Delegated,
     DiscoverInput, DiscoverOutcome, HandedOver, HandoffInput, HandoffShown, Liveness, OfferFound, RegisterInput, Registered,
 };
+pub use archive::{ArchiveInput, ArchiveOutcome};
 pub use blackboard::{
     DismissInput, DismissOutcome, EntryHit, PostInput, Posted, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome,
 };
@@ -50,6 +54,7 @@ pub use decisions::{
     TraceLink, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
 };
 pub use engine::Engine;
+pub use export::{ExportFile, ExportInput, ExportOutcome, Extent};
 pub use failure::{Candidate, Failure};
 pub use governance::{
     CheckGatesInput, Evidence, GateProfile, GateResult, GatesChecked, GatesInput, GatesOutcome, Mistake, ModeAdvice, ModeSuggested, Policy,
@@ -68,11 +73,10 @@ pub use learning::{
     Backtest, CreateGuardInput, GuardCreated, GuardPromoted, GuardShown, GuardsOutcome, Pattern, PatternsInput, PatternsOutcome, Proposal,
     ProposalKind, QueryTracesInput, QueryTracesOutcome, StoreTraceInput, TraceHit, TraceStored,
 };
-pub use lifecycle::{
-    ArchiveInput, ArchiveOutcome, Check, CheckItem, CheckStatus, Drained, ExportFile, ExportInput, ExportOutcome, Extent, History,
-    StatusReport, StatusWarning, UnreadableFile, VerifyInput, VerifyOutcome,
-};
+pub use queues::Drained;
 pub use search::{Embedder, Embedding, LoadModel, ModelState, SearchMode, Study, Why};
+pub use status::{StatusReport, StatusWarning, UnreadableFile};
+pub use verify::{Check, CheckItem, CheckStatus, History, VerifyInput, VerifyOutcome};
 pub use workflow::{
     Action, EvidenceInput, Feature, FeaturesInput, FeaturesOutcome, NextBrief, NextInput, NextOutcome, Proofs, ReportContext, ReportInput,
     ReportOutcome, VerifiedBy, file_states,

@@ -21,7 +21,7 @@ use super::update::{self, KnowledgeUpdateInput, KnowledgeUpdated};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::hygiene::clean;
-use crate::lifecycle::StatusWarning;
+use crate::status::StatusWarning;
 use crate::words;
 
 /// What became of a request for a first graph.

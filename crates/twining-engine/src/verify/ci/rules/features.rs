@@ -7,9 +7,9 @@ use twining_model::text::excerpt;
 use twining_store::feature_list_paths;
 
 use crate::governance::reports::{TestCase, test_cases};
-use crate::verify::ci::{CiEvidence, CiOptions};
-use crate::verify::finding::{CiFinding, Severity};
-use crate::verify::pull_request::{ChangedFile, PullRequest};
+use crate::verify::ci::finding::{CiFinding, Severity};
+use crate::verify::ci::pull_request::{ChangedFile, PullRequest};
+use crate::verify::ci::report::{CiEvidence, CiOptions};
 use crate::workflow::{Feature, FeatureList, Status};
 
 const RULE: &str = "features";

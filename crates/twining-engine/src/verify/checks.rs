@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use twining_model::{Decision, Entry, EntryType, RelationType, Scope, Time, limits};
 use twining_store::{EntryFilter, Standing, StoreError, View};
 
-use super::{Check, CheckItem, CheckStatus, History};
+use super::scope::{Check, CheckItem, CheckStatus, History};
 use crate::decisions::same_domain;
 use crate::graph;
 use crate::words::count;

@@ -1,10 +1,13 @@
 //! Exporting: the memory as one document for people, or for another program.
 
 mod html;
+mod madr;
 mod markdown;
 mod picture;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use markdown::record as madr_record;
+pub(crate) use madr::decision_in;
 
 use std::collections::HashSet;
 

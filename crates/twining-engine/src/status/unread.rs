@@ -4,7 +4,7 @@
 use twining_model::{Handoff, limits, text};
 use twining_store::{AgentShelf, FeatureShelf, PolicyFile, Shelf};
 
-use super::status::{StatusReport, StatusWarning, UNREADABLE, UNREADABLE_LISTED, UnreadableFile};
+use super::report::{StatusReport, StatusWarning, UNREADABLE, UNREADABLE_LISTED, UnreadableFile};
 use crate::governance::turns;
 use crate::words;
 use crate::workflow;

@@ -1,9 +1,7 @@
-//! Verifying: whether the work in a scope matches what the memory says of it.
+//! A scope of the project, against what the memory says of it.
 //!
 //! Every check reads; none runs anything. A constraint in a shared file is text
 //! for a person to check, whatever it says.
-
-mod checks;
 
 use std::collections::BTreeMap;
 
@@ -12,7 +10,8 @@ use serde::Serialize;
 use twining_model::{Entry, EntryType, Refused, Root, Scope, Time, limits};
 use twining_store::View;
 
-use crate::blackboard::note;
+use super::checks;
+use crate::blackboard::{VERIFIED, VERIFIED_TAG, note};
 use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::hygiene::{Redaction, redact_fields};
@@ -125,10 +124,6 @@ const KINDS: [(&str, Kind); 5] = [
     ("constraints", Kind::Constraints),
 ];
 
-/// The tag of a report, and how it begins.
-const REPORT: &str = "verification";
-const OPENING: &str = "Verified ";
-
 /// A verification, every rule checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VerifyDraft {
@@ -165,17 +160,14 @@ pub fn verify(view: &View<'_>, draft: &VerifyDraft, history: &dyn History, stamp
     }
     let summary = summary(&draft.scope, &checks);
     let told: Vec<String> = checks.iter().map(|(name, check)| format!("{name}: {}: {}", word(check.status), check.message)).collect();
-    let finding =
-        Entry { detail: told.join("\n"), tags: vec![REPORT.to_owned()], ..note(stamp, EntryType::Finding, draft.scope.as_str(), &summary) };
+    let finding = Entry {
+        detail: told.join("\n"),
+        tags: vec![VERIFIED_TAG.to_owned()],
+        ..note(stamp, EntryType::Finding, draft.scope.as_str(), &summary)
+    };
     let outcome =
         VerifyOutcome { scope: draft.scope.to_string(), verified_at: stamp.at.to_string(), checks, summary, redacted: Vec::new() };
     Ok((finding, outcome))
-}
-
-/// Whether an entry only says that a scope was verified. It is there to be looked
-/// up; an agent with a task has nothing from it.
-pub(crate) fn is_report(entry: &Entry) -> bool {
-    entry.tags.iter().any(|tag| tag == REPORT) && entry.summary.starts_with(OPENING)
 }
 
 fn summary(scope: &Scope, checks: &BTreeMap<String, Check>) -> String {
@@ -185,7 +177,7 @@ fn summary(scope: &Scope, checks: &BTreeMap<String, Check>) -> String {
     };
     let parts: Vec<String> =
         [CheckStatus::Fail, CheckStatus::Warn, CheckStatus::Pass, CheckStatus::Skip].into_iter().filter_map(named).collect();
-    words::summary(&format!("{OPENING}{scope}: {}", parts.join("; ")))
+    words::summary(&format!("{VERIFIED}{scope}: {}", parts.join("; ")))
 }
 
 fn word(status: CheckStatus) -> &'static str {

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::hygiene::secrets_in;
-use crate::verify::finding::{CiFinding, Severity};
-use crate::verify::pull_request::{ChangedFile, PullRequest};
+use crate::verify::ci::finding::{CiFinding, Severity};
+use crate::verify::ci::pull_request::{ChangedFile, PullRequest};
 
 const RULE: &str = "secrets";
 

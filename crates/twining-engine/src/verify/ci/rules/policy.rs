@@ -6,8 +6,8 @@ use twining_guard::checks::wiring::unwired;
 use twining_guard::policy::policy_weakened;
 use twining_guard::policy::yaml::{self, Node, Value};
 
-use crate::verify::finding::{CiFinding, Severity};
-use crate::verify::pull_request::{ChangedFile, PullRequest};
+use crate::verify::ci::finding::{CiFinding, Severity};
+use crate::verify::ci::pull_request::{ChangedFile, PullRequest};
 
 const RULE: &str = "policy";
 const POLICY: &str = ".twining/policy.yml";

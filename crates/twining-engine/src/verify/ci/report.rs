@@ -83,7 +83,7 @@ impl CiReport {
 }
 
 /// Verifies a pull request. Fails on a pattern of authors that cannot be read.
-pub fn verify(request: &PullRequest<'_>, options: &CiOptions) -> Result<CiReport, String> {
+pub fn verify_pull_request(request: &PullRequest<'_>, options: &CiOptions) -> Result<CiReport, String> {
     let agents = patterns(&options.agent_authors)?;
     let mut skipped = Vec::new();
     let mut findings = clauses::check(request);

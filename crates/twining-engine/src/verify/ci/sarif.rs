@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::ci::CiReport;
+use super::report::CiReport;
 
 /// The rules with what each demands.
 const RULES: [(&str, &str); 6] = [

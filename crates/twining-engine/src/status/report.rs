@@ -1,4 +1,4 @@
-//! Status: what is there, what needs attention, and what to do about it.
+//! The report: what is there, what needs attention, and what to do about it.
 
 use schemars::JsonSchema;
 use serde::Serialize;

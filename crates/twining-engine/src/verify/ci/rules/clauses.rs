@@ -8,8 +8,8 @@ use twining_model::{Decision, text};
 
 use crate::binding::{clause_of_bond, clause_of_decision};
 use crate::knowledge::{Knowledge, KnowledgeFacts};
-use crate::verify::finding::{CiFinding, Severity};
-use crate::verify::pull_request::{ChangedFile, PullRequest};
+use crate::verify::ci::finding::{CiFinding, Severity};
+use crate::verify::ci::pull_request::{ChangedFile, PullRequest};
 
 const RULE: &str = "clauses";
 /// Characters of a reason that a finding repeats.

@@ -11,7 +11,7 @@ use twining_store::Config;
 use crate::blackboard::{PostDraft, PostInput, plan_post};
 use crate::caller::{Caller, Stamp};
 use crate::hygiene;
-use crate::lifecycle::History;
+use crate::verify::History;
 
 /// What came out of the queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -143,3 +143,6 @@ pub(crate) fn pending_action(line: &str) -> Result<PendingAction, String> {
     let before = queued.before.as_deref().map(|before| Time::parse("before", before)).transpose();
     Ok(PendingAction { occasion, before: before.map_err(|refused| refused.to_string())? })
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,8 +4,8 @@ use twining_guard::policy::yaml;
 use twining_store::integrity::{Change, Difference, RecordKind, TreeFile, compare_changed};
 
 use crate::knowledge::{Knowledge, KnowledgeFacts};
-use crate::verify::finding::{CiFinding, Severity};
-use crate::verify::pull_request::{MEMORY, PullRequest};
+use crate::verify::ci::finding::{CiFinding, Severity};
+use crate::verify::ci::pull_request::{MEMORY, PullRequest};
 
 const RULE: &str = "records";
 /// Mistakes of one file that are told.

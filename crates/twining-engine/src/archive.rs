@@ -129,3 +129,6 @@ fn summary(entries: &[Entry]) -> String {
     cut.push('…');
     cut
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,8 +7,8 @@ use std::fmt::Write;
 
 use twining_model::{Decision, Entity, Entry, text};
 
+use super::madr::comment;
 use super::{ExportFile, ExportOutcome, Holdings};
-use crate::import::comment;
 use crate::words;
 
 /// Room for what is written around the records.

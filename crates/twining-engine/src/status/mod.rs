@@ -1,0 +1,8 @@
+//! Status: what is there, what needs attention, and what to do about it.
+
+mod report;
+#[cfg(test)]
+mod tests;
+pub(crate) mod unread;
+
+pub use report::{StatusReport, StatusWarning, UnreadableFile, status};
