@@ -9,7 +9,8 @@ use twining_model::{Entry, EntryType, Refused, Time, scope};
 use twining_store::{Archival, Archived, EntryFilter, View};
 
 use crate::blackboard::note;
-use crate::caller::Stamp;
+use crate::caller::{Caller, Stamp};
+use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::words;
 
@@ -128,6 +129,25 @@ fn summary(entries: &[Entry]) -> String {
     let mut cut: String = text.chars().take(SUMMARY_CHARS - 1).collect();
     cut.push('…');
     cut
+}
+
+impl Engine {
+    /// Moves what is settled off the board.
+    pub fn archive(&self, caller: &Caller, input: &ArchiveInput) -> Result<ArchiveOutcome, Failure> {
+        self.archive_drafted(caller, &ArchiveDraft::parse(input)?)
+    }
+
+    /// The same, every rule checked.
+    pub(crate) fn archive_drafted(&self, caller: &Caller, draft: &ArchiveDraft) -> Result<ArchiveOutcome, Failure> {
+        let (mut kept_open, mut summary) = (0, None);
+        let archived: Archived = self.store().archive(|view| {
+            let (archival, open) = choose(view, draft, &self.stamp(caller))?;
+            kept_open = open;
+            summary = archival.summary.as_ref().map(|entry| entry.detail.clone());
+            Ok::<_, Failure>(archival)
+        })?;
+        Ok(draft.outcome(archived, summary, kept_open))
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What Twining does: one room per concept.
+//! What Twining does: one module per concept.
 //!
 //! Words come in, are parsed into a draft in which every rule is checked, and a
 //! pure function plans the change on a view of what is there; one transaction
@@ -7,10 +7,8 @@
 pub mod agents;
 mod answer;
 pub mod archive;
-mod binding;
 pub mod blackboard;
 mod caller;
-mod committing;
 pub mod context;
 pub mod decisions;
 mod engine;
@@ -21,15 +19,15 @@ pub mod graph;
 pub mod hygiene;
 pub mod import;
 pub mod knowledge;
-mod learned;
 pub mod learning;
-mod prompting;
+mod open;
 pub mod queues;
 pub mod search;
+mod secret_scan;
+mod states;
 pub mod status;
 #[cfg(test)]
 mod testing;
-mod together;
 pub mod verify;
 mod words;
 pub mod workflow;
@@ -64,7 +62,7 @@ pub use graph::{
     AddEntityInput, AddRelationInput, Direction, EntityAdded, GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput,
     NeighborsOutcome, PathInput, PathOutcome, PruneInput, PruneOutcome, PrunedEntity, RelationAdded, Step,
 };
-pub use hygiene::{Redaction, SecretFound, SecretsScan};
+pub use hygiene::Redaction;
 pub use knowledge::{
     Changes, Finding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgeCreated, KnowledgeMetrics, KnowledgePack, KnowledgePackInput,
     KnowledgeRetrieveInput, KnowledgeUpdateInput, KnowledgeUpdated, Operation, Retrieved, ReviewContext, ReviewContextInput,
@@ -75,6 +73,7 @@ pub use learning::{
 };
 pub use queues::Drained;
 pub use search::{Embedder, Embedding, LoadModel, ModelState, SearchMode, Study, Why};
+pub use secret_scan::{SecretFound, SecretsScan};
 pub use status::{StatusReport, StatusWarning, UnreadableFile};
 pub use verify::{Check, CheckItem, CheckStatus, History, VerifyInput, VerifyOutcome};
 pub use workflow::{

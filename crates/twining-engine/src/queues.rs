@@ -8,10 +8,13 @@ use serde::{Deserialize, Serialize};
 use twining_model::{Channel, Entry, Origin, Refused, Root, Time, Trust, text};
 use twining_store::Config;
 
+use crate::archive::ArchiveDraft;
 use crate::blackboard::{PostDraft, PostInput, plan_post};
 use crate::caller::{Caller, Stamp};
+use crate::engine::Engine;
+use crate::failure::Failure;
 use crate::hygiene;
-use crate::verify::History;
+use crate::verify::{History, NoHistory};
 
 /// What came out of the queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -142,6 +145,30 @@ pub(crate) fn pending_action(line: &str) -> Result<PendingAction, String> {
     };
     let before = queued.before.as_deref().map(|before| Time::parse("before", before)).transpose();
     Ok(PendingAction { occasion, before: before.map_err(|refused| refused.to_string())? })
+}
+
+impl Engine {
+    /// Takes in what hooks left, where no history is at hand: a commit then archives nothing.
+    pub fn drain_queues(&self, caller: &Caller) -> Result<Drained, Failure> {
+        self.drain_queues_with(caller, &NoHistory)
+    }
+
+    /// Takes in what hooks left. Cheap when there is nothing.
+    pub fn drain_queues_with(&self, caller: &Caller, history: &dyn History) -> Result<Drained, Failure> {
+        let hook = hook(caller);
+        let posts = self.store().drain_posts(&mut |line| pending_post(line, self.store().root(), &self.stamp(&hook)))?;
+        let mut wanted: Vec<PendingAction> = Vec::new();
+        let actions = self.store().drain_actions(&mut |line| pending_action(line).map(|action| wanted.push(action)))?;
+        let mut drained = Drained { posted: posts.taken, archived: 0, rejected: posts.rejected + actions.rejected };
+        if wanted.is_empty() {
+            return Ok(drained);
+        }
+        let config = self.store().config().unwrap_or_default();
+        if let Some(before) = cutoff(&wanted, &config, history, self.store().ids().now()) {
+            drained.archived = self.archive_drafted(&hook, &ArchiveDraft::older_than(before))?.archived_count;
+        }
+        Ok(drained)
+    }
 }
 
 #[cfg(test)]

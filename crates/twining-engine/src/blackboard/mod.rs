@@ -4,10 +4,12 @@
 //! answer or a status relates to it; nothing is ever deleted, so who closed what,
 //! when and why stays on the board.
 
+mod api;
 mod dismiss;
 mod note;
 mod post;
 mod read;
+mod repeats;
 mod report;
 
 pub use dismiss::{DismissDraft, DismissInput, DismissOutcome, plan_dismiss};

@@ -5,8 +5,9 @@ use serde::Serialize;
 use twining_model::{Entry, EntryType, Refused, Root, Scope, limits, text};
 
 use crate::blackboard::note;
+use crate::blackboard::repeats::Saying;
 use crate::caller::Stamp;
-use crate::hygiene::{Redaction, Saying, redact_fields};
+use crate::hygiene::{Redaction, redact_fields};
 use crate::words;
 
 /// What to post, in the caller's words.

@@ -17,6 +17,7 @@ use serde_json::json;
 use twining_model::{Decision, Entity, Entry, Relation, Root, Scope, limits};
 use twining_store::{DecisionFilter, EntryFilter, StoreError, View};
 
+use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::{graph, words};
 
@@ -270,5 +271,12 @@ impl Holdings {
             entities: entities as u64,
             truncated: self.left_out(decisions, entries, entities) > 0,
         }
+    }
+}
+
+impl Engine {
+    /// Exports a scope.
+    pub fn export(&self, input: &ExportInput) -> Result<ExportOutcome, Failure> {
+        self.store().view(|view| export(view, input, self.store().root()))
     }
 }

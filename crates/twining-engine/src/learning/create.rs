@@ -9,8 +9,8 @@ use serde_json::json;
 use twining_model::{Refused, limits, text};
 use twining_store::PolicyFile;
 
-use crate::UserPolicy;
 use crate::failure::Failure;
+use crate::governance::UserPolicy;
 use crate::hygiene::{Redaction, redact_fields};
 use crate::learning::backtest::Backtest;
 use crate::learning::patterns::{Pattern, ProposalKind};

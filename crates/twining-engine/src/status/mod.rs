@@ -1,5 +1,6 @@
 //! Status: what is there, what needs attention, and what to do about it.
 
+mod api;
 mod report;
 #[cfg(test)]
 mod tests;

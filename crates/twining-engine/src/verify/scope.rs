@@ -12,9 +12,10 @@ use twining_store::View;
 
 use super::checks;
 use crate::blackboard::{VERIFIED, VERIFIED_TAG, note};
-use crate::caller::Stamp;
+use crate::caller::{Caller, Stamp};
+use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::hygiene::{Redaction, redact_fields};
+use crate::hygiene::{Redaction, clean, redact_fields};
 use crate::words;
 
 /// What the repository's history can tell. The rim asks git; the engine does not.
@@ -186,5 +187,16 @@ fn word(status: CheckStatus) -> &'static str {
         CheckStatus::Pass => "pass",
         CheckStatus::Warn => "warn",
         CheckStatus::Fail => "fail",
+    }
+}
+
+impl Engine {
+    /// Verifies a scope, and posts what it found.
+    pub fn verify(&self, caller: &Caller, input: &VerifyInput, history: &dyn History) -> Result<VerifyOutcome, Failure> {
+        let (input, redacted) = clean(input);
+        let draft = VerifyDraft::parse(&input, self.store().root())?;
+        let (finding, outcome) = self.store().view(|view| verify(view, &draft, history, &self.stamp(caller)))?;
+        self.store().post(&[finding])?;
+        Ok(VerifyOutcome { redacted, ..outcome })
     }
 }

@@ -6,7 +6,7 @@ use twining_guard::checks::forbidden_use::contains_half;
 use twining_guard::{Clause, ForbiddenUse, Guards, Level};
 use twining_model::{Decision, text};
 
-use crate::binding::{clause_of_bond, clause_of_decision};
+use crate::decisions::{clause_of_bond, clause_of_decision};
 use crate::knowledge::{Knowledge, KnowledgeFacts};
 use crate::verify::ci::finding::{CiFinding, Severity};
 use crate::verify::ci::pull_request::{ChangedFile, PullRequest};

@@ -8,7 +8,7 @@ use twining_model::{Decision, Entity, Entry, Handoff};
 
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::hygiene::secrets::secrets_in;
+use crate::hygiene::secrets_in;
 use crate::words;
 
 /// Records read at a time.

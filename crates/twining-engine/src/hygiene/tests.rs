@@ -4,8 +4,8 @@ use crate::hygiene::{redact, secrets_in};
 use crate::testing::{Project, caller, choice};
 use crate::{AddEntityInput, DecideInput, HandoffInput, PostInput, RecordTurnInput};
 
-const FORMATS: &str = include_str!("../../../../../fixtures/secrets/formats.txt");
-const HONEST: &str = include_str!("../../../../../fixtures/secrets/honest.txt");
+const FORMATS: &str = include_str!("../../../../fixtures/secrets/formats.txt");
+const HONEST: &str = include_str!("../../../../fixtures/secrets/honest.txt");
 
 /// Chance that is the same every time.
 struct Chance(u64);

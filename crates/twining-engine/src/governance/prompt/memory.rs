@@ -1,5 +1,5 @@
-//! Where a prompt meets the rest of the memory: governance writes what policy and
-//! turns have to say, and the context and the knowledge fill what is left.
+//! What the memory tells in a prompt: decisions, warnings and rules fill what policy
+//! and turns leave.
 
 use std::collections::HashSet;
 

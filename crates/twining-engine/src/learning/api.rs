@@ -1,4 +1,4 @@
-//! The engine's doors to learning: traces in, patterns out, guards proposed.
+//! The verbs of learning: traces in, patterns out, guards proposed.
 
 use std::collections::HashSet;
 

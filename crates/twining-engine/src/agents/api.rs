@@ -1,22 +1,29 @@
-//! Where agents meet the store, the feature list and the context: the room
-//! plans, this reads what it plans on.
+//! The verbs of agents.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use twining_model::{Id, Snapshot, Time};
 use twining_store::disk;
 
 use crate::agents::{self, *};
 use crate::caller::Caller;
-use crate::context::{AssembleInput, AssembledContext, ContextEntry};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::hygiene::clean;
 
-/// Tokens of the context that goes with a handoff.
-const SNAPSHOT_TOKENS: usize = 1500;
-/// Lines of it.
-const SNAPSHOT_LINES: usize = 12;
 /// How often a process says that its agents are there.
 const BEAT_MS: i64 = 60_000;
+
+/// When this process last said that an agent is there.
+#[derive(Default)]
+struct Heartbeats(Mutex<HashMap<String, Time>>);
+
+impl Heartbeats {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Time>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Engine {
     /// Registers an agent, or what is newly known of it.
@@ -56,13 +63,7 @@ impl Engine {
         let caller = caller.called(input.source_agent.as_deref())?;
         let draft = HandoffDraft::parse(&input, self.store().root())?;
         let held = if input.auto_snapshot.unwrap_or(true) {
-            let asked = AssembleInput {
-                task: draft.task(),
-                scope: draft.scope.to_string(),
-                max_tokens: Some(input.max_tokens.unwrap_or(SNAPSHOT_TOKENS)),
-                ..AssembleInput::default()
-            };
-            snapshot(&self.gather_for(&caller, &asked)?)
+            self.snapshot(&caller, draft.task(), draft.scope.to_string(), input.max_tokens)?
         } else {
             Snapshot::default()
         };
@@ -112,33 +113,16 @@ impl Engine {
     }
 
     fn is_due(&self, agent: &str, now: Time) -> bool {
-        self.last_beats().get(agent).is_none_or(|last| now.as_ms() - last.as_ms() >= BEAT_MS)
+        self.state::<Heartbeats>().lock().get(agent).is_none_or(|last| now.as_ms() - last.as_ms() >= BEAT_MS)
     }
 
     fn has_beaten(&self, agent: &str, now: Time) {
-        let mut beats = self.last_beats();
+        let heartbeats = self.state::<Heartbeats>();
+        let mut beats = heartbeats.lock();
         // A caller that invents a new name for every call must not fill our memory.
         if beats.len() >= twining_model::limits::PRESENCE {
             beats.clear();
         }
         beats.insert(agent.to_owned(), now);
-    }
-}
-
-/// What of an assembled context goes with a handoff: ids to look up, and the
-/// lines that matter most.
-fn snapshot(context: &AssembledContext) -> Snapshot {
-    let entries = |list: &[ContextEntry]| list.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>();
-    let decisions = context.active_decisions.iter().map(|decision| format!("decision: {}", decision.summary));
-    let warnings = context.active_warnings.iter().map(|entry| format!("warning: {}", entry.summary));
-    let open = context.open_needs.iter().map(|entry| format!("need: {}", entry.summary));
-    let asked = context.recent_questions.iter().map(|entry| format!("question: {}", entry.summary));
-    let found = context.recent_findings.iter().map(|entry| format!("finding: {}", entry.summary));
-    Snapshot {
-        decision_ids: context.active_decisions.iter().map(|decision| decision.id.to_string()).collect(),
-        warning_ids: entries(&context.active_warnings),
-        finding_ids: entries(&context.recent_findings),
-        open_ids: [entries(&context.open_needs), entries(&context.recent_questions)].concat(),
-        summaries: warnings.chain(decisions).chain(open).chain(asked).chain(found).take(SNAPSHOT_LINES).collect(),
     }
 }

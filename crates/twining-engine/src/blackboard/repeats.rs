@@ -165,3 +165,6 @@ fn adds_nothing(detail: &[String], known: &BTreeSet<String>) -> bool {
     let new_number = told.iter().filter(is_new).any(|word| word.contains(|c: char| c.is_ascii_digit()));
     told.is_empty() || (!new_number && (told.len() - new) as f64 >= KNOWN * told.len() as f64)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,15 @@
-//! The knowledge verbs of the engine: the file comes from the store, a room does
-//! the work, and what is written goes back through the store.
+//! The verbs of knowledge: the file comes from the store, and what is written goes
+//! back through it.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_model::knowledge::DEFAULT_GRAPH;
 use twining_model::{Scope, text};
-use twining_store::KnowledgeFile;
+use twining_store::{KnowledgeFile, StoreError};
 
 use super::check::{self, Finding, KnowledgeCheckInput, KnowledgeCheckOutcome};
 use super::facts::KnowledgeFacts;
@@ -17,12 +18,11 @@ use super::pack::{KnowledgePack, KnowledgePackInput, Story, UNUSED_DAYS};
 use super::picture::{self, Picture, PictureInput};
 use super::retrieve::{self, KnowledgeRetrieveInput, Retrieved, Search};
 use super::review::{self, Changes, Kind, Present, ReviewContext, ReviewContextInput};
+use super::shelf::{Shelf, Shelved};
 use super::update::{self, KnowledgeUpdateInput, KnowledgeUpdated};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::hygiene::clean;
-use crate::status::StatusWarning;
-use crate::words;
 
 /// What became of a request for a first graph.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -81,7 +81,7 @@ impl Engine {
     /// Finds nodes by words, and those around them.
     pub fn knowledge_retrieve(&self, input: &KnowledgeRetrieveInput) -> Result<Retrieved, Failure> {
         let search = Search::parse(input)?;
-        let graph = self.knowledge.current(self.store())?;
+        let graph = self.graph()?;
         Ok(retrieve::retrieve(&graph.known, &search, || graph.index())?)
     }
 
@@ -120,12 +120,12 @@ impl Engine {
 
     /// What the graph demands, for guards.
     pub fn knowledge_facts(&self) -> Result<KnowledgeFacts, Failure> {
-        Ok(KnowledgeFacts::of(&self.knowledge.current(self.store())?.known))
+        Ok(KnowledgeFacts::of(&self.graph()?.known))
     }
 
     /// Draws the graph, or a part of it.
     pub fn knowledge_picture(&self, input: &PictureInput) -> Result<Picture, Failure> {
-        picture::draw(&self.knowledge.current(self.store())?.known, input)
+        picture::draw(&self.graph()?.known, input)
     }
 
     /// Gathers what a reviewer should hold a plan or a change against. The graph is
@@ -156,20 +156,14 @@ impl Engine {
         story.map(|story| self.pack_story(&story)).transpose()
     }
 
-    /// What is the matter with the graph, for `status`.
-    pub(crate) fn knowledge_warning(&self) -> Option<StatusWarning> {
-        let (message, hint) = match self.knowledge.current(self.store()) {
-            Ok(graph) if graph.known.errors.is_empty() => return None,
-            Ok(graph) => {
-                let errors = words::count(graph.known.errors.len() as u64, "error", "errors");
-                (
-                    format!("the knowledge graph has {errors}; what is right in it is served"),
-                    "twining_knowledge_check lists them".to_owned(),
-                )
-            }
-            Err(error) => (format!("the knowledge graph cannot be read: {error}"), error.hint().unwrap_or_default()),
-        };
-        Some(StatusWarning { code: "knowledge_errors".to_owned(), message, hint })
+    /// How many errors are in the graph.
+    pub(crate) fn knowledge_errors(&self) -> Result<usize, StoreError> {
+        Ok(self.graph()?.known.errors.len())
+    }
+
+    /// The graph as its file has it now.
+    fn graph(&self) -> Result<Arc<Shelved>, StoreError> {
+        self.state::<Shelf>().current(self.store())
     }
 
     /// Counts a merge that git asked for.
@@ -199,7 +193,7 @@ impl Engine {
         let found = match kept {
             Some(found) => found,
             None => {
-                let graph = self.knowledge.of(&file);
+                let graph = self.state::<Shelf>().of(&file);
                 let mut found = retrieve::retrieve(&graph.known, &search, || graph.index())?;
                 found.search_terms.clone_from(&story.terms);
                 found
