@@ -6,7 +6,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Claim, Claims, Entry, EntryType, Folding, Refused, Root, Scope, Time, Trust, limits, scope, text};
+use twining_model::{Claim, Claims, Entry, EntryType, Folding, Refused, Root, Scope, Time, Trust, agent, limits, scope, text};
 use twining_store::{AgentChange, AgentShelf, Config};
 
 use crate::agents::Presence;
@@ -154,7 +154,7 @@ fn seconds(given: &str) -> Result<u64, Refused> {
 /// not one of ours: a folder may have come with a clone.
 pub(crate) fn claims_on(shelf: &AgentShelf, now: Time) -> Vec<Claim> {
     let read: Option<Claims> = shelf.claims.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
-    let longest = limits::longest_claim(now).as_ms();
+    let longest = agent::longest_claim(now).as_ms();
     let holds = |claim: &Claim| Time::read(&claim.until).is_some_and(|until| until > now && until.as_ms() <= longest);
     let mut claims = read.unwrap_or_default().claims;
     claims.retain(holds);
