@@ -71,7 +71,7 @@ impl ArchiveDraft {
     }
 
     /// What to tell of the archive that was made.
-    pub(crate) fn outcome(&self, archived: Archived, summary: Option<String>, kept_open: u64) -> ArchiveOutcome {
+    fn outcome(&self, archived: Archived, summary: Option<String>, kept_open: u64) -> ArchiveOutcome {
         let note = "decisions are never archived; `keep_decisions: false` changes nothing";
         ArchiveOutcome {
             archived_count: archived.moved as u64,

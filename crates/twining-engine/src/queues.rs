@@ -58,7 +58,7 @@ struct ActionLine {
 
 /// An archive that a hook asks for: on which occasion, and of what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PendingAction {
+struct PendingAction {
     occasion: Occasion,
     before: Option<Time>,
 }
@@ -86,7 +86,7 @@ impl PendingAction {
 /// if there is nothing to do. A commit settles what came before the previous
 /// one; if there is none, everything is still part of the work at hand. Commits may
 /// follow each other in seconds, as a merge does: what was said today stays.
-pub(crate) fn cutoff(actions: &[PendingAction], config: &Config, history: &dyn History, now: Time) -> Option<Time> {
+fn cutoff(actions: &[PendingAction], config: &Config, history: &dyn History, now: Time) -> Option<Time> {
     let wanted = || actions.iter().filter(|action| action.is_wanted(config));
     let asks_git = wanted().any(|action| action.occasion == Occasion::Commit && action.before.is_none());
     let previous_commit = if asks_git { history.previous_commit() } else { None };
@@ -101,12 +101,12 @@ pub(crate) fn cutoff(actions: &[PendingAction], config: &Config, history: &dyn H
 }
 
 /// The caller whose words come out of a queue.
-pub(crate) fn hook(caller: &Caller) -> Caller {
+fn hook(caller: &Caller) -> Caller {
     Caller { agent: caller.agent.clone(), origin: Origin { client: None, session: None, via: Channel::Hook, trust: Trust::Tool } }
 }
 
 /// Takes one queued post, or says why not.
-pub(crate) fn pending_post(line: &str, root: &Root, stamp: &Stamp<'_>) -> Result<Entry, String> {
+fn pending_post(line: &str, root: &Root, stamp: &Stamp<'_>) -> Result<Entry, String> {
     let post: PendingPost = serde_json::from_str(line).map_err(|error| format!("not a queued post: {error}"))?;
     if let Some(tool) = post.tool.filter(|tool| tool != "twining_post") {
         return Err(format!("`tool` must be twining_post; `{}` cannot be queued", text::excerpt(&tool, 40)));
@@ -132,7 +132,7 @@ pub(crate) fn pending_post(line: &str, root: &Root, stamp: &Stamp<'_>) -> Result
 }
 
 /// Takes one queued action, or says why not.
-pub(crate) fn pending_action(line: &str) -> Result<PendingAction, String> {
+fn pending_action(line: &str) -> Result<PendingAction, String> {
     let queued: ActionLine = serde_json::from_str(line).map_err(|error| format!("not a queued action: {error}"))?;
     if queued.action != "archive" {
         return Err("`action` must be archive; nothing else can be queued".to_owned());

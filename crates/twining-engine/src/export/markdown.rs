@@ -164,7 +164,7 @@ fn entity(entity: &Entity) -> String {
 
 /// A decision in the shape of a Markdown any decision record; what the shape has
 /// no place for stands in a comment at its end.
-pub(crate) fn record(decision: &Decision) -> String {
+pub(super) fn record(decision: &Decision) -> String {
     let mut text = format!("# {}\n\n", line(&decision.summary));
     let _ = writeln!(text, "* Status: {}", decision.status.as_str());
     let _ = writeln!(text, "* Date: {}", line(&decision.timestamp));

@@ -4,6 +4,6 @@ mod api;
 mod report;
 #[cfg(test)]
 mod tests;
-pub(crate) mod unread;
+mod unread;
 
 pub use report::{StatusReport, StatusWarning, UnreadableFile, status};

@@ -147,7 +147,7 @@ pub fn status(view: &View<'_>, project: String, config: &Config, rejected: u64, 
 
 impl StatusReport {
     /// Adds who is there and who holds what.
-    pub(crate) fn tell_of_agents(&mut self, shelf: &AgentShelf, config: &Config, now: Time) {
+    pub(super) fn tell_of_agents(&mut self, shelf: &AgentShelf, config: &Config, now: Time) {
         let everyone = agents::everyone(shelf, config, now);
         let count = |wanted: fn(&&AgentShown) -> bool| everyone.iter().filter(wanted).count() as u64;
         self.registered_agents = count(|agent| agent.registered_at.is_some());

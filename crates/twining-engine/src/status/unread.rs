@@ -15,7 +15,7 @@ use twining_guard::{Guards, UserPolicy};
 const TURNS: usize = 200;
 
 /// Turns that cannot be read, or lie where another belongs.
-pub(crate) fn turns(shelf: &Shelf) -> Vec<UnreadableFile> {
+pub(super) fn turns(shelf: &Shelf) -> Vec<UnreadableFile> {
     let listing = match shelf.all() {
         Ok(listing) => listing,
         Err(error) => return vec![unreadable("turns".to_owned(), &error.to_string())],
@@ -27,21 +27,21 @@ pub(crate) fn turns(shelf: &Shelf) -> Vec<UnreadableFile> {
 
 /// A policy whose guards cannot be read. Mistakes beside them are told where the
 /// policy is asked for: the rest of it holds.
-pub(crate) fn policy(file: &PolicyFile) -> Option<UnreadableFile> {
+pub(super) fn policy(file: &PolicyFile) -> Option<UnreadableFile> {
     let mistake = Guards::load(&UserPolicy::default(), file, Examples::Skip).unread?;
     let why = format!("{}; until it is mended its guards do not hold", text::excerpt(&mistake.message, 160));
     Some(UnreadableFile { file: "policy.yml".to_owned(), line: Some(mistake.line), why })
 }
 
 /// A feature list that cannot be read.
-pub(crate) fn features(shelf: &FeatureShelf) -> Option<UnreadableFile> {
+pub(super) fn features(shelf: &FeatureShelf) -> Option<UnreadableFile> {
     let failure = workflow::list_on(shelf).err()?;
     let file = shelf.path.strip_prefix(".twining/").unwrap_or(&shelf.path);
     Some(unreadable(file.to_owned(), &failure.to_string()))
 }
 
 /// Handoffs that cannot be read, among the newest.
-pub(crate) fn handoffs(shelf: &AgentShelf) -> Vec<UnreadableFile> {
+pub(super) fn handoffs(shelf: &AgentShelf) -> Vec<UnreadableFile> {
     let ids = match shelf.handoff_ids() {
         Ok(ids) => ids,
         Err(error) => return vec![unreadable("handoffs".to_owned(), &error.to_string())],
@@ -65,7 +65,7 @@ fn unreadable(file: String, why: &str) -> UnreadableFile {
 impl StatusReport {
     /// Adds files that cannot be read to those of the index, in the list, the
     /// warning that counts them and the summary.
-    pub(crate) fn tell_unreadable(&mut self, found: Vec<UnreadableFile>) {
+    pub(super) fn tell_unreadable(&mut self, found: Vec<UnreadableFile>) {
         if found.is_empty() {
             return;
         }
