@@ -1,4 +1,4 @@
-//! What Twining does: one room per concept.
+//! What Twining does: one module per concept.
 //!
 //! Words come in, are parsed into a draft in which every rule is checked, and a
 //! pure function plans the change on a view of what is there; one transaction
@@ -6,27 +6,28 @@
 
 pub mod agents;
 mod answer;
-mod binding;
+pub mod archive;
 pub mod blackboard;
 mod caller;
-mod committing;
 pub mod context;
 pub mod decisions;
 mod engine;
+pub mod export;
 mod failure;
 pub mod governance;
 pub mod graph;
 pub mod hygiene;
 pub mod import;
 pub mod knowledge;
-mod learned;
 pub mod learning;
-pub mod lifecycle;
-mod prompting;
+mod open;
+pub mod queues;
 pub mod search;
+mod secret_scan;
+mod states;
+pub mod status;
 #[cfg(test)]
 mod testing;
-mod together;
 pub mod verify;
 mod words;
 pub mod workflow;
@@ -35,6 +36,7 @@ pub use agents::{
     AcknowledgeInput, AgentFound, AgentShown, AgentsInput, AgentsOutcome, ClaimInput, ClaimOutcome, DelegateInput, Delegated,
     DiscoverInput, DiscoverOutcome, HandedOver, HandoffInput, HandoffShown, Liveness, OfferFound, RegisterInput, Registered,
 };
+pub use archive::{ArchiveInput, ArchiveOutcome};
 pub use blackboard::{
     DismissInput, DismissOutcome, EntryHit, PostInput, Posted, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome,
 };
@@ -50,6 +52,7 @@ pub use decisions::{
     TraceLink, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
 };
 pub use engine::Engine;
+pub use export::{ExportFile, ExportInput, ExportOutcome, Extent};
 pub use failure::{Candidate, Failure};
 pub use governance::{
     CheckGatesInput, Evidence, GateProfile, GateResult, GatesChecked, GatesInput, GatesOutcome, Mistake, ModeAdvice, ModeSuggested, Policy,
@@ -59,7 +62,7 @@ pub use graph::{
     AddEntityInput, AddRelationInput, Direction, EntityAdded, GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput,
     NeighborsOutcome, PathInput, PathOutcome, PruneInput, PruneOutcome, PrunedEntity, RelationAdded, Step,
 };
-pub use hygiene::{Redaction, SecretFound, SecretsScan};
+pub use hygiene::Redaction;
 pub use knowledge::{
     Changes, Finding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgeCreated, KnowledgeMetrics, KnowledgePack, KnowledgePackInput,
     KnowledgeRetrieveInput, KnowledgeUpdateInput, KnowledgeUpdated, Operation, Retrieved, ReviewContext, ReviewContextInput,
@@ -68,11 +71,11 @@ pub use learning::{
     Backtest, CreateGuardInput, GuardCreated, GuardPromoted, GuardShown, GuardsOutcome, Pattern, PatternsInput, PatternsOutcome, Proposal,
     ProposalKind, QueryTracesInput, QueryTracesOutcome, StoreTraceInput, TraceHit, TraceStored,
 };
-pub use lifecycle::{
-    ArchiveInput, ArchiveOutcome, Check, CheckItem, CheckStatus, Drained, ExportFile, ExportInput, ExportOutcome, Extent, History,
-    StatusReport, StatusWarning, UnreadableFile, VerifyInput, VerifyOutcome,
-};
+pub use queues::Drained;
 pub use search::{Embedder, Embedding, LoadModel, ModelState, SearchMode, Study, Why};
+pub use secret_scan::{SecretFound, SecretsScan};
+pub use status::{StatusReport, StatusWarning, UnreadableFile};
+pub use verify::{Check, CheckItem, CheckStatus, History, VerifyInput, VerifyOutcome};
 pub use workflow::{
     Action, EvidenceInput, Feature, FeaturesInput, FeaturesOutcome, NextBrief, NextInput, NextOutcome, Proofs, ReportContext, ReportInput,
     ReportOutcome, VerifiedBy, file_states,

@@ -14,7 +14,7 @@ use twining_model::{Authority, Channel, Decision, Entity, Entry, Id, IdSource, O
 use twining_store::disk::Probe;
 use twining_store::{Place, Store};
 
-pub(crate) use crate::lifecycle::NoHistory;
+pub(crate) use crate::verify::NoHistory;
 use crate::{AddEntityInput, AddRelationInput, Caller, DecideInput, Decided, Engine, Overridden, OverrideInput, PostInput};
 
 /// A clock that only tests move.

@@ -5,6 +5,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::entry::Origin;
+use crate::limits;
+use crate::time::Time;
 
 /// One element of `agents/registry.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -127,6 +129,14 @@ pub struct Claim {
     pub since: String,
     /// Until when; after that nobody has to heed it.
     pub until: String,
+}
+
+/// When the longest claim that may be made now ends, with clocks that differ a
+/// little. One that says it lasts longer was made by nobody.
+#[must_use]
+pub fn longest_claim(now: Time) -> Time {
+    let lasts = i64::try_from(limits::CLAIM_SECONDS).unwrap_or(0) * 1000 + limits::CLOCK_SKEW_MS;
+    Time::from_ms(now.as_ms().saturating_add(lasts))
 }
 
 /// `local/claims.json`.

@@ -6,8 +6,6 @@
 
 use std::borrow::Cow;
 
-use crate::Time;
-
 /// Characters of a summary.
 pub const SUMMARY_CHARS: usize = 200;
 /// Bytes of a detail, a rationale, a context: any long text.
@@ -133,14 +131,6 @@ impl Refused {
         self.given = format!("; {given}");
         self
     }
-}
-
-/// When the longest claim that may be made now ends, with clocks that differ a
-/// little. One that says it lasts longer was made by nobody.
-#[must_use]
-pub fn longest_claim(now: Time) -> Time {
-    let lasts = i64::try_from(CLAIM_SECONDS).unwrap_or(0) * 1000 + CLOCK_SKEW_MS;
-    Time::from_ms(now.as_ms().saturating_add(lasts))
 }
 
 /// Refuses a list longer than `most`.

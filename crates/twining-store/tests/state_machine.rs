@@ -127,7 +127,7 @@ impl Bench {
         self.model.board.push((entry.id, kind, relates_to));
     }
 
-    fn transact(&self, change: Change) {
+    fn transact(&self, change: &Change) {
         self.store.transact::<_, StoreError>(Durability::Normal, |_| Ok((change.clone(), ()))).expect("writes");
     }
 
@@ -164,37 +164,37 @@ impl Bench {
                 self.model.decisions.insert(decision.id.to_string(), "active".to_owned());
                 self.model.board.push((entry.id.clone(), "finding", Vec::new()));
                 self.model.entities.insert(concept.id.clone(), concept.name.clone());
-                self.transact(Change { entries: vec![entry], decisions: vec![decision], entities: vec![concept], ..Change::default() });
+                self.transact(&Change { entries: vec![entry], decisions: vec![decision], entities: vec![concept], ..Change::default() });
             }
             Step::Override(n) => {
                 let Some(id) = pick(self.model.decisions.keys().cloned(), n) else { return };
                 let set = [("status".to_owned(), "overridden".into())].into_iter().collect();
-                self.transact(Change { amendments: vec![Amendment { id: Id::read(&id).expect("an id"), set }], ..Change::default() });
+                self.transact(&Change { amendments: vec![Amendment { id: Id::read(&id).expect("an id"), set }], ..Change::default() });
                 self.model.decisions.insert(id, "overridden".to_owned());
             }
             Step::AddEntity => {
                 let entity = entity(&self.store, "thing");
                 self.model.entities.insert(entity.id.clone(), entity.name.clone());
-                self.transact(Change { entities: vec![entity], ..Change::default() });
+                self.transact(&Change { entities: vec![entity], ..Change::default() });
             }
             Step::UpdateEntity(n) => {
                 let Some(id) = pick(self.model.entities.keys().cloned(), n) else { return };
                 let mut entity = entity(&self.store, "renamed");
                 entity.id.clone_from(&id);
                 self.model.entities.insert(id, "renamed".to_owned());
-                self.transact(Change { entities: vec![entity], ..Change::default() });
+                self.transact(&Change { entities: vec![entity], ..Change::default() });
             }
             Step::Relate(a, b) => {
                 let ids: Vec<String> = self.model.entities.keys().cloned().collect();
                 let (Some(a), Some(b)) = (pick(ids.clone(), a), pick(ids, b)) else { return };
                 let relation = records::relation(self.store.ids(), &a, &b);
                 self.model.relations.insert(relation.id.clone(), (a, b));
-                self.transact(Change { relations: vec![relation], ..Change::default() });
+                self.transact(&Change { relations: vec![relation], ..Change::default() });
             }
             Step::RemoveEntity(n) => {
                 let Some(id) = pick(self.model.entities.keys().cloned(), n) else { return };
                 self.model.entities.remove(&id);
-                self.transact(Change { removed_entities: vec![id], ..Change::default() });
+                self.transact(&Change { removed_entities: vec![id], ..Change::default() });
             }
             Step::Archive(n) => {
                 let Some(id) = pick(self.model.ids(), n) else { return };

@@ -16,8 +16,8 @@ fn key(feature: &str, task: &str, number: u32) -> TurnKey {
     TurnKey { feature: name(feature), task: name(task), number }
 }
 
-fn put(store: &Store, key: TurnKey, remove: Vec<Slot>) -> Result<(), StoreError> {
-    store.transact_on(Durability::Normal, |_: &Shelf| Ok((change(&key, "{}\n", &remove), ())))
+fn put(store: &Store, key: &TurnKey, remove: &[Slot]) -> Result<(), StoreError> {
+    store.transact_on(Durability::Normal, |_: &Shelf| Ok((change(key, "{}\n", remove), ())))
 }
 
 fn change(key: &TurnKey, text: &str, remove: &[Slot]) -> Change {
@@ -37,7 +37,7 @@ fn eight_writers_at_once_lose_no_turn() {
                 // A store of its own each: only the lock file keeps them apart.
                 let store = store(&project);
                 for number in 1..=20 {
-                    put(&store, key("FEAT-1", &format!("TASK-{writer}"), number), Vec::new()).expect("writes");
+                    put(&store, &key("FEAT-1", &format!("TASK-{writer}"), number), &[]).expect("writes");
                 }
             })
         })
@@ -50,7 +50,7 @@ fn eight_writers_at_once_lose_no_turn() {
 #[test]
 fn amending_sees_what_another_process_wrote_the_moment_before() {
     let project = Arc::new(TestProject::new());
-    put(&store(&project), key("F", "T", 1), Vec::new()).expect("writes");
+    put(&store(&project), &key("F", "T", 1), &[]).expect("writes");
     let adders: Vec<_> = (0..4)
         .map(|_| {
             let project = Arc::clone(&project);
@@ -76,8 +76,8 @@ fn amending_sees_what_another_process_wrote_the_moment_before() {
 fn what_makes_room_takes_its_empty_folders_along() {
     let project = TestProject::new();
     let store = store(&project);
-    put(&store, key("OLD", "T", 1), Vec::new()).expect("writes");
-    put(&store, key("NEW", "T", 1), vec![Slot::of(&key("OLD", "T", 1))]).expect("writes");
+    put(&store, &key("OLD", "T", 1), &[]).expect("writes");
+    put(&store, &key("NEW", "T", 1), &[Slot::of(&key("OLD", "T", 1))]).expect("writes");
     assert!(!project.file("turns/OLD").exists());
     assert!(project.file("turns/NEW/T/T1.json").exists());
 }
@@ -86,14 +86,14 @@ fn what_makes_room_takes_its_empty_folders_along() {
 fn a_link_among_the_turns_is_named_and_not_followed() {
     let (project, elsewhere) = (TestProject::new(), TestProject::new());
     let store = store(&project);
-    put(&store, key("F", "T", 1), Vec::new()).expect("writes");
+    put(&store, &key("F", "T", 1), &[]).expect("writes");
     std::os::unix::fs::symlink(elsewhere.path(), project.file("turns/LINKED")).expect("links");
     std::os::unix::fs::symlink(elsewhere.path(), project.file("turns/F/LINKED")).expect("links");
     std::fs::write(project.file("turns/F/T/T01.json"), "{}").expect("writes");
     let listing = store.turns(|shelf| shelf.all()).expect("lists");
     assert_eq!(listing.slots.iter().map(Slot::path).collect::<Vec<_>>(), ["turns/F/T/T1.json"]);
     assert_eq!(listing.odd.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), ["turns/F/LINKED", "turns/LINKED"]);
-    assert!(matches!(put(&store, key("LINKED", "T", 1), Vec::new()), Err(StoreError::Unsafe { .. })));
+    assert!(matches!(put(&store, &key("LINKED", "T", 1), &[]), Err(StoreError::Unsafe { .. })));
     assert_eq!(std::fs::read_dir(elsewhere.path()).expect("lists").count(), 0);
 }
 
@@ -150,8 +150,8 @@ fn a_disk_that_fails_at_any_call_leaves_the_old_turn_or_the_new() {
     for outcome in [Outcome::Fails(EIO), Outcome::Fails(ENOSPC), Outcome::Tears(ENOSPC), Outcome::Dies, Outcome::DiesHalfWay] {
         for at in 0.. {
             let project = TestProject::in_memory();
-            put(&store(&project), key("F", "T", 1), Vec::new()).expect("writes");
-            put(&store(&project), key("DONE", "T", 1), Vec::new()).expect("writes");
+            put(&store(&project), &key("F", "T", 1), &[]).expect("writes");
+            put(&store(&project), &key("DONE", "T", 1), &[]).expect("writes");
             let faults = Arc::new(Faults::at(at, outcome));
             let probe: Arc<dyn disk::Probe> = faults.clone();
             let amended = Store::open_probed(project.place(), ids(), Some(probe)).and_then(|store| amend(&store));
@@ -184,12 +184,12 @@ fn a_handoff_its_line_its_agent_and_its_entry_are_all_there_or_none_of_them() {
     for outcome in [Outcome::Fails(EIO), Outcome::Tears(ENOSPC), Outcome::Dies, Outcome::DiesHalfWay] {
         for at in 0.. {
             let project = TestProject::in_memory();
-            put(&store(&project), key("F", "T", 1), Vec::new()).expect("writes");
+            put(&store(&project), &key("F", "T", 1), &[]).expect("writes");
             let faults = Arc::new(Faults::at(at, outcome));
             let probe: Arc<dyn disk::Probe> = faults.clone();
             let handed = Store::open_probed(project.place(), ids(), Some(probe)).and_then(|store| hand_over(&store));
             // The next process completes what was begun.
-            put(&store(&project), key("F", "T", 2), Vec::new()).expect("the next process goes on");
+            put(&store(&project), &key("F", "T", 2), &[]).expect("the next process goes on");
             let has = |path: &str, text: &str| std::fs::read_to_string(project.file(path)).is_ok_and(|found| found.contains(text));
             let parts = [
                 project.file(&format!("handoffs/{id}.json")).exists(),

@@ -1,6 +1,8 @@
 //! A memory to write to, and records made by its own clock.
 
-use crate::{FixedWorld, TestProject, records};
+use crate::project::TestProject;
+use crate::records;
+use crate::world::FixedWorld;
 use twining_model::{Change, Decision, Entity, Entry, Id};
 use twining_store::{Durability, Store, StoreError};
 

@@ -12,7 +12,8 @@ use twining_model::{Amendment, Change, Id};
 use twining_store::{Durability, Keeper, Place, Store, StoreError};
 
 use crate::project::git_in;
-use crate::{files, ids, records};
+use crate::world::ids;
+use crate::{files, records};
 
 /// What one writer process does.
 #[derive(Clone, Debug)]

@@ -197,18 +197,7 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
             .after_help(
                 "--agent names the host: claude (default), codex, gemini, cursor, copilot or git\n\nExample:\n  twining hook --agent codex PreToolUse < event.json",
             ),
-        "guard" => command
-            .arg(
-                Arg::new("what")
-                    .required(true)
-                    .value_name("WHAT")
-                    .value_parser(["list", "test", "explain", "bypass", "promote", "allow"])
-                    .help("explain reads a hook's JSON from stdin; bypass, promote and allow are a person's, at a terminal; allow lets what the commit check found through in the next commit"),
-            )
-            .arg(Arg::new("guard").value_name("GUARD").required_if_eq_any([("what", "bypass"), ("what", "promote"), ("what", "allow")]).help("Which guard to lift or promote; the rule or path to allow; of list and test, all where none is named"))
-            .arg(Arg::new("for").long("for").value_name("TIME").help("How long a bypass lasts: 10m, 2h; at most a day"))
-            .arg(Arg::new("reason").long("reason").value_name("TEXT").help("Why it is lifted or allowed; recorded"))
-            .after_help("Examples:\n  twining guard explain < event.json\n  twining guard bypass no-push --for 10m --reason \"hotfix, agreed with Ada\"\n  twining guard allow src/legacy.ts --reason \"moves out next week\"\n  TWINING_ALLOW=\"moves out next week\" git commit"),
+        "guard" => guard::flags(command),
         "trust" => command
             .arg(Arg::new("guard").value_name("GUARD").help("Whose command; without it, every one and whether it is allowed"))
             .arg(Arg::new("revoke").long("revoke").action(ArgAction::SetTrue).help("Take it back"))
@@ -229,20 +218,7 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
                     .help("Also make the vectors that search by meaning needs, with progress"),
             )
             .after_help("Example:\n  twining reindex --vectors"),
-        "dot" => command.subcommand_required(true).arg_required_else_help(true).subcommand(
-            Command::new("check")
-                .about("Say whether Graphviz would take each file, and every error with its line and column")
-                .arg(
-                    Arg::new("files")
-                        .value_name("FILE")
-                        .required(true)
-                        .num_args(1..)
-                        .value_parser(value_parser!(PathBuf))
-                        .value_hint(ValueHint::FilePath)
-                        .help("DOT files; `-` is stdin"),
-                )
-                .after_help("Example:\n  twining dot check docs/*.dot --json"),
-        ),
+        "dot" => dot::flags(command),
         "merge-driver" => {
             let kinds = DRIVERS.iter().map(|driver| {
                 Command::new(driver.kind).about(driver.about).args([("base", true), ("ours", true), ("theirs", true), ("path", false)].map(
@@ -269,18 +245,7 @@ fn only_cli(name: &'static str, about: &'static str) -> Command {
             )
             .after_help("Example:\n  twining man | man -l -"),
         "seed" => command.after_help("Example:\n  twining seed && $EDITOR .twining/policy.yml"),
-        "import" => command
-            .arg(Arg::new("source").required(true).value_name("SOURCE").value_parser(import::SOURCES).help("What wrote it"))
-            .arg(
-                Arg::new("from")
-                    .value_name("PATH")
-                    .value_parser(value_parser!(PathBuf))
-                    .value_hint(ValueHint::AnyPath)
-                    .help("The file, or the folder for adr, madr and twining; guardkit needs none"),
-            )
-            .arg(Arg::new("dry-run").long("dry-run").action(ArgAction::SetTrue).help("Say what would be imported, and write nothing"))
-            .arg(Arg::new("print").long("print").action(ArgAction::SetTrue).help("Of guardkit: print the policy instead of writing it"))
-            .after_help("Importing twice is importing once; what cannot be read is listed.\n\nExamples:\n  twining import adr docs/decisions --dry-run\n  twining import claude-md CLAUDE.md"),
+        "import" => import::flags(command),
         _ => command.after_help("Example:\n  twining tour"),
     }
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use clap::{Arg, Command, ValueHint, value_parser};
 use serde::Serialize;
 use serde_json::json;
 use twining_model::limits;
@@ -28,6 +29,24 @@ struct Wrong {
     line: usize,
     column: usize,
     message: String,
+}
+
+/// The flags of `dot`.
+pub fn flags(command: Command) -> Command {
+    command.subcommand_required(true).arg_required_else_help(true).subcommand(
+        Command::new("check")
+            .about("Say whether Graphviz would take each file, and every error with its line and column")
+            .arg(
+                Arg::new("files")
+                    .value_name("FILE")
+                    .required(true)
+                    .num_args(1..)
+                    .value_parser(value_parser!(PathBuf))
+                    .value_hint(ValueHint::FilePath)
+                    .help("DOT files; `-` is stdin"),
+            )
+            .after_help("Example:\n  twining dot check docs/*.dot --json"),
+    )
 }
 
 /// Checks each file, `-` for stdin, and tells.

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use clap::{Arg, Command};
 use serde_json::json;
 use twining_guard::Level;
 use twining_guard::policy::Standing;
@@ -14,6 +15,22 @@ use crate::out::{self, Style};
 use crate::page::{bad, dim, good, plain, strong, warn};
 use crate::problem::{Ending, Problem};
 use crate::wiring;
+
+/// The flags of `guard`.
+pub fn flags(command: Command) -> Command {
+    command
+        .arg(
+            Arg::new("what")
+                .required(true)
+                .value_name("WHAT")
+                .value_parser(["list", "test", "explain", "bypass", "promote", "allow"])
+                .help("explain reads a hook's JSON from stdin; bypass, promote and allow are a person's, at a terminal; allow lets what the commit check found through in the next commit"),
+        )
+        .arg(Arg::new("guard").value_name("GUARD").required_if_eq_any([("what", "bypass"), ("what", "promote"), ("what", "allow")]).help("Which guard to lift or promote; the rule or path to allow; of list and test, all where none is named"))
+        .arg(Arg::new("for").long("for").value_name("TIME").help("How long a bypass lasts: 10m, 2h; at most a day"))
+        .arg(Arg::new("reason").long("reason").value_name("TEXT").help("Why it is lifted or allowed; recorded"))
+        .after_help("Examples:\n  twining guard explain < event.json\n  twining guard bypass no-push --for 10m --reason \"hotfix, agreed with Ada\"\n  twining guard allow src/legacy.ts --reason \"moves out next week\"\n  TWINING_ALLOW=\"moves out next week\" git commit")
+}
 
 /// Runs `list`, `test` or `explain`; the first two of one guard, where it is named.
 pub fn run(project: Option<PathBuf>, what: &str, named: &str, style: Style) -> Result<Ending, Problem> {

@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 
 use crate::commands::VERBS;
-use crate::verbs::{Group, VerbEntry};
+use crate::verbs::Group;
 
 /// How commands end; kept with [`crate::problem::Ending`].
 pub const ENDINGS: &str = "\
@@ -46,14 +46,6 @@ fn listed(name: &str, about: &str, width: usize) -> String {
     format!("  {}{name:<width$}{} {}\n", bold.render(), bold.render_reset(), first_sentence(about))
 }
 
-/// Text meant for agents, with each tool called by its name at a prompt.
-pub fn at_a_prompt(words: &str) -> String {
-    let mut verbs: Vec<&VerbEntry> = VERBS.iter().collect();
-    // The longest first: no name may be taken for the beginning of another.
-    verbs.sort_by_key(|verb| std::cmp::Reverse(verb.name.len()));
-    verbs.iter().fold(words.to_owned(), |words, verb| words.replace(&verb.tool_name(), &format!("twining {}", verb.command_name())))
-}
-
 /// The beginning of a description, as far as a line of help needs it.
 pub fn first_sentence(about: &str) -> &str {
     let end = [". ", ": ", "; "].iter().filter_map(|stop| about.find(stop)).min();
@@ -76,6 +68,5 @@ mod tests {
             assert!(help.contains(&verb.command_name()), "{}", verb.name);
         }
         assert_eq!(first_sentence("Search it. Then stop."), "Search it");
-        assert_eq!(at_a_prompt("twining_search_decisions or twining_why"), "twining search-decisions or twining why");
     }
 }

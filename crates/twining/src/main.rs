@@ -38,6 +38,7 @@ mod reindex;
 mod running;
 mod schema;
 mod seed;
+mod settings;
 mod shape;
 mod show;
 mod tour;

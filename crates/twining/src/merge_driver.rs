@@ -14,6 +14,7 @@ use twining_model::{limits, text};
 use twining_store::merge::{self, Merged, merge_array, merge_decision, merge_lines};
 
 use crate::desk::Project;
+use crate::out;
 use crate::problem::Problem;
 
 /// The three versions, in git's order, and what the file is called.
@@ -53,7 +54,7 @@ pub fn run(kind: &str, versions: &Versions) -> ExitCode {
         }
         Err(problem) => {
             // Ours stands untouched, and git has all three versions for whoever settles it.
-            say(&format!("twining: {shown}: nothing was merged\n{}", problem.to_words()));
+            say(&format!("twining: {shown}: nothing was merged\n{}", out::words(&problem)));
             ExitCode::from(CONFLICT)
         }
     }
@@ -115,7 +116,7 @@ fn knowledge(versions: &Versions) -> ExitCode {
     match merged {
         Ok(merged) => told(&merged, &path),
         Err(problem) => {
-            say(&format!("twining: {}: nothing was merged\n{}", text::visible(&path), problem.to_words()));
+            say(&format!("twining: {}: nothing was merged\n{}", text::visible(&path), out::words(&problem)));
             ExitCode::from(CONFLICT)
         }
     }

@@ -2,8 +2,10 @@
 //! never seen Rust.
 
 use twining_engine::hygiene;
+use twining_model::text;
 
-use crate::misuse;
+/// Characters of what was typed that are repeated; flags with their value's name are shorter.
+const MOST_REPEATED: usize = 80;
 
 /// The error, without the names of our types.
 pub fn explained(error: &str) -> String {
@@ -18,6 +20,11 @@ pub fn explained(error: &str) -> String {
     let Some((given, wanted)) = found.and_then(|found| found.rsplit_once(", expected ")) else { return without_secrets(error) };
     let (wanted, place) = place_in(wanted);
     format!("{} is wanted, {} was given{place}", in_words(wanted), named(given))
+}
+
+/// What was given, as it may be repeated.
+pub fn short(given: &str) -> String {
+    text::excerpt(&hygiene::redact_name(given).0, MOST_REPEATED)
 }
 
 /// What we do not know in words of ours, as it may be repeated.
@@ -47,7 +54,7 @@ fn named(given: &str) -> String {
     match given.split_once(' ') {
         Some(("integer" | "floating", rest)) => format!("the number {}", rest.trim_start_matches("point ")),
         Some(("boolean", value)) => value.to_owned(),
-        Some(("string", text)) => format!("the text {}", misuse::short(text)),
+        Some(("string", text)) => format!("the text {}", short(text)),
         _ => match given {
             "sequence" => "a list".to_owned(),
             "map" => "an object".to_owned(),

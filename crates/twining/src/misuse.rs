@@ -5,14 +5,11 @@ use std::ffi::OsString;
 
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use twining_engine::hygiene;
-use twining_model::{Refused, text};
+use twining_model::Refused;
 
+use crate::misread;
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
-
-/// Characters of what was typed that are repeated; flags with their value's name are shorter.
-const MOST_REPEATED: usize = 80;
 
 /// Prints what the parser has to say: help that was asked for, or what is wrong.
 pub fn tell(mut error: Error, words: &[OsString], style: Style) -> Ending {
@@ -53,7 +50,7 @@ fn withhold(error: &mut Error) {
         .collect();
     let mut is_withheld = false;
     for (kind, given) in given {
-        let told = short(&given);
+        let told = misread::short(&given);
         if told != given {
             error.insert(kind, ContextValue::String(told));
             is_withheld = true;
@@ -65,11 +62,6 @@ fn withhold(error: &mut Error) {
             error.remove(kind);
         }
     }
-}
-
-/// What was given, as it may be repeated.
-pub fn short(given: &str) -> String {
-    text::excerpt(&hygiene::redact_name(given).0, MOST_REPEATED)
 }
 
 /// A command goes by its name with hyphens and with underscores; one will do.

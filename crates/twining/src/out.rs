@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal, Write};
 
 use serde_json::Value;
 
+use crate::commands::at_a_prompt;
 use crate::json;
 use crate::page::Page;
 use crate::problem::{Ending, Problem};
@@ -54,14 +55,19 @@ pub fn answer(style: Style, json: impl FnOnce() -> Value, show: impl FnOnce(&mut
 pub fn problem(style: Style, problem: &Problem) -> Ending {
     let printed = match style {
         Style::Json => print_json(&problem.to_json()),
-        Style::Words => anstream::stderr().write_all(problem.to_words().as_bytes()),
+        Style::Words => anstream::stderr().write_all(words(problem).as_bytes()),
     };
     after(printed, problem.ending())
 }
 
+/// Why a command failed, with each tool called by its name at a prompt.
+pub fn words(problem: &Problem) -> String {
+    at_a_prompt(&problem.to_words())
+}
+
 /// Tells of a problem that did not keep the command from its work.
 pub fn aside(problem: &Problem) {
-    let _ = anstream::stderr().write_all(problem.to_warning().as_bytes());
+    let _ = anstream::stderr().write_all(at_a_prompt(&problem.to_warning()).as_bytes());
 }
 
 /// Prints words, without colour where nobody would see it. Most have none, and

@@ -9,8 +9,6 @@ use serde_json::{Value, json};
 use twining_engine::Failure;
 use twining_model::{Refused, text};
 
-use crate::help::at_a_prompt;
-
 /// How a command ended; the numbers are promised in `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -95,10 +93,10 @@ impl Problem {
 
     fn told(&self, weight: &str, colour: AnsiColor) -> String {
         let (strong, label) = (colour.on_default().bold(), Style::new().bold());
-        let mut words = format!("{}{weight}{}: {}\n", strong.render(), strong.render_reset(), text::visible(&at_a_prompt(&self.message)));
+        let mut words = format!("{}{weight}{}: {}\n", strong.render(), strong.render_reset(), text::visible(&self.message));
         let hint = self.hint.iter().map(|hint| ("hint", hint));
         for (name, line) in self.causes.iter().map(|cause| ("cause", cause)).chain(hint) {
-            words.push_str(&format!("  {}{name}{}: {}\n", label.render(), label.render_reset(), text::visible(&at_a_prompt(line))));
+            words.push_str(&format!("  {}{name}{}: {}\n", label.render(), label.render_reset(), text::visible(line)));
         }
         words
     }

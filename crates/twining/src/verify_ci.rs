@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use serde_json::json;
-use twining_engine::verify::{self, CiOptions, CiReport, PullRequest, Severity};
+use twining_engine::verify::ci::{self, CiOptions, CiReport, PullRequest, Severity};
 use twining_model::limits;
 use twining_store::git_range::GitRange;
 
@@ -61,9 +61,10 @@ pub fn run(project: Option<PathBuf>, given: &ArgMatches, style: Style) -> Result
     let dir = project.unwrap_or_else(|| PathBuf::from("."));
     let (base, head) = (word("base").unwrap_or_default(), word("head").unwrap_or("HEAD"));
     let range = GitRange::open(&dir, base, head).map_err(|error| Problem::misuse(error.to_string()).with_hint(error.hint()))?;
-    let report = verify::verify(&PullRequest::read(&range), &options).map_err(|why| Problem::misuse(format!("--agent-author {why}")))?;
+    let report =
+        ci::verify_pull_request(&PullRequest::read(&range), &options).map_err(|why| Problem::misuse(format!("--agent-author {why}")))?;
     if let Some(file) = given.get_one::<PathBuf>("sarif") {
-        let log = verify::sarif(&report, env!("CARGO_PKG_VERSION"));
+        let log = ci::sarif(&report, env!("CARGO_PKG_VERSION"));
         std::fs::write(file, format!("{log:#}\n"))
             .map_err(|error| Problem::misuse(format!("--sarif {} cannot be written: {error}", file.display())))?;
     }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::graph::{Attribute, Attributes, Graph, Origin};
 use crate::id::Id;
+use crate::syntax::Port;
 
 use super::Contents;
 
@@ -21,7 +22,7 @@ pub fn dot(graph: &Graph) -> String {
     body(graph, &Contents::of(graph), None, "    ", &mut out);
     let arrow = if graph.is_directed() { "->" } else { "--" };
     for edge in graph.edges() {
-        let port = |port: Option<&crate::Port>| port.map_or_else(String::new, ToString::to_string);
+        let port = |port: Option<&Port>| port.map_or_else(String::new, ToString::to_string);
         let (from, to) = (port(edge.from_port()), port(edge.to_port()));
         let _ = writeln!(out, "    {}{from} {arrow} {}{to}{};", edge.from(), edge.to(), edge_list(edge.attributes()));
     }

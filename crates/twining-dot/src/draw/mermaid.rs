@@ -55,7 +55,7 @@ fn group(graph: &Graph, contents: &Contents, options: &DrawOptions, around: Opti
     }
     for &index in contents.groups(around) {
         let subgraph = &graph.subgraphs()[index];
-        let name = subgraph.name().map(crate::Id::as_str);
+        let name = subgraph.name().map(crate::id::Id::as_str);
         match (name, subgraph.attributes().text("label").or(name)) {
             (Some(name), Some(label)) if name.starts_with("cluster") && !subgraph.nodes().is_empty() => {
                 let _ = writeln!(out, "{indent}subgraph s{index}[\"{}\"]", escaped(label));

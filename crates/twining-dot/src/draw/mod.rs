@@ -62,7 +62,7 @@ pub enum Direction {
 const PALETTE: [&str; 10] = ["#cfe2ff", "#d1e7dd", "#fff3cd", "#f8d7da", "#e2d9f3", "#cff4fc", "#ffe5d0", "#d2f4ea", "#f7d6e6", "#e2e3e5"];
 
 /// The values of the colouring attribute, those with a place in the order first and the others sorted, and the colour of each.
-fn colours(graph: &crate::Graph, options: &DrawOptions) -> Vec<(String, &'static str)> {
+fn colours(graph: &crate::graph::Graph, options: &DrawOptions) -> Vec<(String, &'static str)> {
     let Some(name) = &options.colour_by else { return Vec::new() };
     let values: std::collections::BTreeSet<&str> = graph.nodes().iter().filter_map(|node| node.get(name)).collect();
     let others = values.iter().copied().filter(|value| !options.colour_order.iter().any(|known| known == value));
@@ -77,7 +77,7 @@ fn colours(graph: &crate::Graph, options: &DrawOptions) -> Vec<(String, &'static
 struct Contents(Vec<(Vec<usize>, Vec<usize>)>);
 
 impl Contents {
-    fn of(graph: &crate::Graph) -> Self {
+    fn of(graph: &crate::graph::Graph) -> Self {
         let root = graph.subgraphs().len();
         let mut held = vec![(Vec::new(), Vec::new()); root + 1];
         for (index, node) in graph.nodes().iter().enumerate() {

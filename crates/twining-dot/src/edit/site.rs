@@ -34,7 +34,7 @@ pub(crate) enum Shape {
 /// A body and the subgraph it belongs to.
 pub(crate) struct BodySite<'a> {
     pub body: &'a Body,
-    /// By position in [`crate::Graph::subgraphs`]; none for the graph itself.
+    /// By position in [`crate::graph::Graph::subgraphs`]; none for the graph itself.
     pub group: Option<usize>,
     /// The statement it is part of; none for the graph itself.
     pub statement: Option<usize>,

@@ -6,14 +6,14 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_model::{Change, Claim, Claims, Entry, EntryType, Folding, Refused, Root, Scope, Time, Trust, limits, scope, text};
+use twining_model::{Change, Claim, Claims, Entry, EntryType, Folding, Refused, Root, Scope, Time, Trust, agent, limits, scope, text};
 use twining_store::{AgentShelf, Config};
 
 use crate::agents::Presence;
 use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
 use crate::failure::Failure;
-use crate::hygiene::Redaction;
+use crate::hygiene::{Redaction, redact_fields};
 use crate::words;
 
 /// What to hold or let go, in the caller's words.
@@ -32,6 +32,8 @@ pub struct ClaimInput {
     /// Who; the caller by default.
     pub agent_id: Option<String>,
 }
+
+redact_fields!(ClaimInput { paths, feature, reason, agent_id });
 
 /// What is held now.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -152,7 +154,7 @@ fn seconds(given: &str) -> Result<u64, Refused> {
 /// not one of ours: a folder may have come with a clone.
 pub(crate) fn claims_on(shelf: &AgentShelf, now: Time) -> Vec<Claim> {
     let read: Option<Claims> = shelf.claims.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
-    let longest = limits::longest_claim(now).as_ms();
+    let longest = agent::longest_claim(now).as_ms();
     let holds = |claim: &Claim| Time::read(&claim.until).is_some_and(|until| until > now && until.as_ms() <= longest);
     let mut claims = read.unwrap_or_default().claims;
     claims.retain(holds);

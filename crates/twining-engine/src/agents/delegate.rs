@@ -10,7 +10,7 @@ use crate::agents::registry::{AgentFound, DiscoverInput, capabilities, discover}
 use crate::blackboard::note;
 use crate::caller::Stamp;
 use crate::failure::Failure;
-use crate::hygiene::Redaction;
+use crate::hygiene::{Redaction, redact_fields};
 use crate::words;
 
 /// Offers that are looked at, the newest; and how many are told.
@@ -37,6 +37,8 @@ pub struct DelegateInput {
     /// Who; the caller by default.
     pub agent_id: Option<String>,
 }
+
+redact_fields!(DelegateInput { summary, required_capabilities, scope, tags, agent_id });
 
 /// Somebody offered this.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -11,7 +11,7 @@ use twining_store::{AgentShelf, StoreError};
 use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
 use crate::failure::Failure;
-use crate::hygiene::Redaction;
+use crate::hygiene::{Redaction, redact_fields};
 use crate::words;
 
 /// The tag of entries about handoffs.
@@ -36,6 +36,8 @@ pub struct HandoffInput {
     /// Tokens of that.
     pub max_tokens: Option<usize>,
 }
+
+redact_fields!(HandoffInput { summary, results, scope, source_agent, target_agent });
 
 /// What was handed over.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -5,6 +5,7 @@
 //! true for minutes on one machine (who called when, who holds what) in `local/`.
 //! Names are what agents call themselves and prove nothing.
 
+mod api;
 mod claims;
 mod delegate;
 mod handoff;

@@ -12,7 +12,7 @@ use crate::agents::presence::{Liveness, Presence};
 use crate::agents::{HandoffShown, claims_on, open_handoffs};
 use crate::caller::Stamp;
 use crate::failure::Failure;
-use crate::hygiene::Redaction;
+use crate::hygiene::{Redaction, redact_fields};
 use crate::words;
 
 /// What an agent says of itself.
@@ -27,6 +27,8 @@ pub struct RegisterInput {
     /// What else there is to say.
     pub description: Option<String>,
 }
+
+redact_fields!(RegisterInput { capabilities, role, description, agent_id });
 
 /// What the registry says of it now.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

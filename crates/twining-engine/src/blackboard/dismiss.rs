@@ -8,7 +8,7 @@ use twining_store::View;
 use crate::blackboard::note;
 use crate::caller::Stamp;
 use crate::failure::Failure;
-use crate::hygiene::Redaction;
+use crate::hygiene::{Redaction, redact_fields};
 use crate::words;
 
 /// The tag of an entry that dismisses others.
@@ -24,6 +24,8 @@ pub struct DismissInput {
     /// Who dismisses; the caller by default.
     pub agent_id: Option<String>,
 }
+
+redact_fields!(DismissInput { reason, agent_id });
 
 /// What was dismissed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -4,10 +4,13 @@
 //! answer or a status relates to it; nothing is ever deleted, so who closed what,
 //! when and why stays on the board.
 
+mod api;
 mod dismiss;
 mod note;
 mod post;
 mod read;
+mod repeats;
+mod report;
 
 pub use dismiss::{DismissDraft, DismissInput, DismissOutcome, plan_dismiss};
 pub(crate) use note::note;
@@ -15,3 +18,4 @@ pub(crate) use post::says_unknown;
 pub use post::{PostDraft, PostInput, Posted, plan_post};
 pub(crate) use read::query;
 pub use read::{EntryHit, QueryDraft, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome, read, recent};
+pub(crate) use report::{VERIFIED, VERIFIED_TAG, is_report};

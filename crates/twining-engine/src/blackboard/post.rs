@@ -5,8 +5,9 @@ use serde::Serialize;
 use twining_model::{Entry, EntryType, Refused, Root, Scope, limits, text};
 
 use crate::blackboard::note;
+use crate::blackboard::repeats::Saying;
 use crate::caller::Stamp;
-use crate::hygiene::{Redaction, Saying};
+use crate::hygiene::{Redaction, redact_fields};
 use crate::words;
 
 /// What to post, in the caller's words.
@@ -29,6 +30,8 @@ pub struct PostInput {
     /// Whether to post what somebody said a moment ago.
     pub force: bool,
 }
+
+redact_fields!(PostInput { summary, detail, tags, scope, relates_to, agent_id });
 
 /// What was posted.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]

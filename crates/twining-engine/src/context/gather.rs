@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 use twining_model::{Decision, Entry, EntryType, Id, Scope, Time};
 use twining_store::{Affecting, DecisionFilter, EntryFilter, Sense, Standing, StoreError, Via, View, decision_text, entry_text};
 
+use crate::blackboard::is_report;
 use crate::context::assemble::{AssembleDraft, ContextEntity};
 use crate::context::drowned::drowned;
 use crate::context::score::{self, Weights};
 use crate::decisions::contesting;
-use crate::lifecycle::is_report;
 use crate::search::{self, DecisionShelf, EntryShelf, Question, Ranking, SearchMode, Why};
 use crate::words;
 

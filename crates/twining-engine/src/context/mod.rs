@@ -3,6 +3,7 @@
 //! Gather what bears on the task and its scope, score it, fill the budget, and
 //! say what was left out. Read-only; nothing here is stored.
 
+mod api;
 mod assemble;
 mod budget;
 mod changes;

@@ -6,10 +6,10 @@ use serde::Serialize;
 use twining_model::{Decision, Entry, EntryType, Refused, Root, Scope, Status, Time};
 use twining_store::{EntryFilter, Page, Standing, StoreError, View};
 
+use crate::blackboard::is_report;
 use crate::context::changes::{changes_since, touched_since};
 use crate::decisions::contesting;
 use crate::failure::Failure;
-use crate::lifecycle::is_report;
 use crate::words::{self, DAY_MS};
 
 /// How far back counts as recent.

@@ -10,7 +10,7 @@ use crate::decisions::amend::amendment;
 use crate::decisions::committed::{CommitSeen, LinkedBy};
 use crate::decisions::find;
 use crate::failure::Failure;
-use crate::hygiene::Redaction;
+use crate::hygiene::{Redaction, redact_fields};
 use crate::{graph, words};
 
 /// Digits from which two beginnings of a hash are taken for one commit.
@@ -28,6 +28,8 @@ pub struct LinkCommitInput {
     /// What the commit did.
     pub summary: Option<String>,
 }
+
+redact_fields!(LinkCommitInput { summary, commit_hash });
 
 /// What was linked.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -9,10 +9,10 @@ use twining_store::{StoreError, View};
 use crate::answer::is_zero;
 use crate::caller::Stamp;
 use crate::decisions::amend::{amendment, move_to};
-use crate::decisions::{Draft, notices, unreadable};
+use crate::decisions::{Draft, clauses, notices, unreadable};
 use crate::failure::Failure;
 use crate::hygiene::Redaction;
-use crate::{binding, graph, words};
+use crate::{graph, words};
 
 /// Conflicts that are named one by one; the rest are counted. A decision about
 /// the whole project may disagree with every other of its domain.
@@ -68,7 +68,7 @@ pub fn plan_decide(view: &View<'_>, draft: &Draft, stamp: &Stamp<'_>) -> Result<
     let mut change = Change::default();
     let mut decided = record(&mut change, view, draft, stamp)?;
     if let Some(old) = old {
-        let dropped = change.decisions.last().map(|new| binding::dropped(&old, new)).unwrap_or_default();
+        let dropped = change.decisions.last().map(|new| clauses::dropped(&old, new)).unwrap_or_default();
         decided.still_ruled_out = (!dropped.is_empty()).then(|| {
             format!("{} stays ruled out by {} until a person lifts it: `twining override {}`", dropped.join(", "), old.id, old.id)
         });

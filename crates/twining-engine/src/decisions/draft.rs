@@ -2,6 +2,7 @@
 
 use twining_model::{Alternative, Confidence, Id, Refused, Root, Scope, limits, text};
 
+use crate::hygiene::redact_fields;
 use crate::words;
 
 /// What to decide, in the caller's words.
@@ -38,6 +39,20 @@ pub struct DecideInput {
     /// Who decides; the caller by default.
     pub agent_id: Option<String>,
 }
+
+redact_fields!(DecideInput {
+    domain,
+    scope,
+    summary,
+    context,
+    rationale,
+    constraints,
+    alternatives,
+    affected_files,
+    affected_symbols,
+    commit_hash,
+    agent_id,
+});
 
 /// A decision to be, every rule checked.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,6 +5,8 @@
 //! and say who moved it, when and why; what was decided is never edited.
 
 mod amend;
+mod api;
+mod clauses;
 mod commits;
 mod committed;
 mod decide;
@@ -25,6 +27,7 @@ use twining_model::{Decision, Folding, Id, Scope, text};
 use twining_store::merge::LEFT_BY_GIT;
 use twining_store::{StoreError, Unreadable, View};
 
+pub(crate) use clauses::{clause_of_bond, clause_of_decision};
 pub(crate) use commits::linked;
 pub use commits::{
     CommitDecision, CommitsInput, CommitsOutcome, LinkCommitDraft, LinkCommitInput, LinkCommitOutcome, commits, plan_link_commit,

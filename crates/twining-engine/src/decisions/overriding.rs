@@ -13,7 +13,7 @@ use crate::decisions::amend::{amendment, move_to};
 use crate::decisions::decide::{record, supersede};
 use crate::decisions::{Draft, find, notices};
 use crate::failure::Failure;
-use crate::hygiene::Redaction;
+use crate::hygiene::{Redaction, redact_fields};
 
 /// What to override, in the caller's words.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +27,8 @@ pub struct OverrideInput {
     /// Who overrides; `human` by default.
     pub overridden_by: Option<String>,
 }
+
+redact_fields!(OverrideInput { reason, new_decision, overridden_by });
 
 /// What was overridden.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

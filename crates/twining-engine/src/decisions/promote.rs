@@ -11,7 +11,7 @@ use crate::caller::Stamp;
 use crate::decisions::amend::{amendment, move_to};
 use crate::decisions::{disagree, find, notices, retired};
 use crate::failure::Failure;
-use crate::hygiene::Redaction;
+use crate::hygiene::{Redaction, redact_fields};
 use crate::words;
 
 /// Rivals that are named.
@@ -25,6 +25,8 @@ pub struct PromoteInput {
     /// Who promotes; the caller by default.
     pub promoted_by: Option<String>,
 }
+
+redact_fields!(PromoteInput { promoted_by });
 
 /// A decision that cannot be promoted.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -9,7 +9,7 @@ use crate::caller::Stamp;
 use crate::decisions::amend::{amendment, move_to};
 use crate::decisions::{find, notices, retired};
 use crate::failure::Failure;
-use crate::hygiene::Redaction;
+use crate::hygiene::{Redaction, redact_fields};
 
 /// What to reconsider, in the caller's words.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,8 @@ pub struct ReconsiderInput {
     /// Who asks; the caller by default.
     pub agent_id: Option<String>,
 }
+
+redact_fields!(ReconsiderInput { new_context, agent_id });
 
 /// What was reconsidered.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -11,7 +11,7 @@ use twining_store::View;
 use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::graph::resolve::{merged, properties};
-use crate::hygiene::Redaction;
+use crate::hygiene::{Redaction, redact_fields};
 
 /// Which entity to add, in the caller's words.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +23,8 @@ pub struct AddEntityInput {
     /// What is known of it.
     pub properties: BTreeMap<String, String>,
 }
+
+redact_fields!(AddEntityInput { name, properties });
 
 /// What was added.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

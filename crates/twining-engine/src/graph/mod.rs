@@ -3,6 +3,7 @@
 //! An entity is its name and its type: saying it twice is saying it once. Links
 //! come from agents who know them and from decisions; none is guessed.
 
+mod api;
 mod entity;
 mod kin;
 mod path;

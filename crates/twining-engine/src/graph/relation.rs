@@ -11,7 +11,7 @@ use twining_store::View;
 use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::graph::resolve::{merged, properties, resolve};
-use crate::hygiene::Redaction;
+use crate::hygiene::{Redaction, redact_fields};
 
 /// Which relation to add, in the caller's words.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +25,8 @@ pub struct AddRelationInput {
     /// What is known of it.
     pub properties: BTreeMap<String, String>,
 }
+
+redact_fields!(AddRelationInput { source, target, properties });
 
 /// What was added.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

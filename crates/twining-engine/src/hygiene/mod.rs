@@ -1,16 +1,12 @@
-//! Hygiene: what must not be written is taken out at the door, and what only
-//! repeats what is there is not written twice.
+//! Hygiene: secrets are taken out of what callers give before anything is made of it.
 
 mod assigned;
 mod formats;
 mod redact;
-mod repeats;
-mod scan;
 mod secrets;
 #[cfg(test)]
 mod tests;
 
-pub use redact::{Redaction, Told, clean};
-pub(crate) use repeats::{Recent, Saying};
-pub use scan::{SecretFound, SecretsScan};
+pub(crate) use redact::redact_fields;
+pub use redact::{Redact, Redaction, clean};
 pub use secrets::{Secret, redact, redact_name, secrets_in};

@@ -15,10 +15,10 @@ pub struct Redaction {
     pub kind: String,
 }
 
-/// What a caller tells in its own words.
-pub trait Told: Clone {
-    /// Shows each text, with the name of its field.
-    fn each(&mut self, tell: &mut dyn FnMut(&'static str, &mut String));
+/// What a caller gives in its own words. Each module says which fields of its inputs are text.
+pub trait Redact {
+    /// Visits each text, with the name of its field; `field` is the name where it has none of its own.
+    fn each_text(&mut self, field: &'static str, visit: &mut dyn FnMut(&'static str, &mut String));
 }
 
 /// Fields that name something, and become part of paths and of other records.
@@ -26,9 +26,9 @@ const NAMES: [&str; 6] = ["id", "feature", "task", "agent_id", "source_agent", "
 
 /// The same words without secrets, and what was taken out.
 #[must_use]
-pub fn clean<T: Told>(input: &T) -> (T, Vec<Redaction>) {
+pub fn clean<T: Redact + Clone>(input: &T) -> (T, Vec<Redaction>) {
     let (mut told, mut taken) = (input.clone(), Vec::new());
-    told.each(&mut |field, text| {
+    told.each_text("", &mut |field, text| {
         let (clean, kinds) = if NAMES.contains(&field) { redact_name(text) } else { redact(text) };
         if !kinds.is_empty() {
             *text = clean;
@@ -38,54 +38,50 @@ pub fn clean<T: Told>(input: &T) -> (T, Vec<Redaction>) {
     (told, taken)
 }
 
-/// Says which fields of an input are told; a list is told element by element.
-macro_rules! told {
-    ($($input:ty { $($field:ident),* $(,)? })*) => {$(
-        impl Told for $input {
-            fn each(&mut self, tell: &mut dyn FnMut(&'static str, &mut String)) {
-                $(self.$field.texts(stringify!($field), tell);)*
+/// Says which fields of an input are text; a list is visited element by element.
+macro_rules! redact_fields {
+    ($input:ty { $($field:ident),* $(,)? }) => {
+        impl $crate::hygiene::Redact for $input {
+            fn each_text(&mut self, _: &'static str, visit: &mut dyn FnMut(&'static str, &mut String)) {
+                $($crate::hygiene::Redact::each_text(&mut self.$field, stringify!($field), visit);)*
             }
         }
-    )*};
+    };
 }
+pub(crate) use redact_fields;
 
-/// What holds texts.
-trait Texts {
-    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String));
-}
-
-impl Texts for String {
-    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
-        tell(field, self);
+impl Redact for String {
+    fn each_text(&mut self, field: &'static str, visit: &mut dyn FnMut(&'static str, &mut String)) {
+        visit(field, self);
     }
 }
 
-impl<T: Texts> Texts for Option<T> {
-    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
-        self.iter_mut().for_each(|text| text.texts(field, tell));
+impl<T: Redact> Redact for Option<T> {
+    fn each_text(&mut self, field: &'static str, visit: &mut dyn FnMut(&'static str, &mut String)) {
+        self.iter_mut().for_each(|text| text.each_text(field, visit));
     }
 }
 
-impl<T: Texts> Texts for Vec<T> {
-    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
-        self.iter_mut().for_each(|text| text.texts(field, tell));
+impl<T: Redact> Redact for Vec<T> {
+    fn each_text(&mut self, field: &'static str, visit: &mut dyn FnMut(&'static str, &mut String)) {
+        self.iter_mut().for_each(|text| text.each_text(field, visit));
     }
 }
 
-impl<T: Texts> Texts for (String, T) {
-    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
-        tell(field, &mut self.0);
-        self.1.texts(field, tell);
+impl<T: Redact> Redact for (String, T) {
+    fn each_text(&mut self, field: &'static str, visit: &mut dyn FnMut(&'static str, &mut String)) {
+        visit(field, &mut self.0);
+        self.1.each_text(field, visit);
     }
 }
 
-impl Texts for std::collections::BTreeMap<String, String> {
-    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
+impl Redact for std::collections::BTreeMap<String, String> {
+    fn each_text(&mut self, field: &'static str, visit: &mut dyn FnMut(&'static str, &mut String)) {
         let told = std::mem::take(self).into_iter().map(|(mut name, value)| {
-            tell(field, &mut name);
+            visit(field, &mut name);
             // The name is what tells that the value is a secret.
             let mut both = format!("{name}={value}");
-            tell(field, &mut both);
+            visit(field, &mut both);
             let value = both.strip_prefix(&format!("{name}=")).unwrap_or(&both).to_owned();
             (name, value)
         });
@@ -93,15 +89,15 @@ impl Texts for std::collections::BTreeMap<String, String> {
     }
 }
 
-impl Texts for serde_json::Value {
-    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
+impl Redact for serde_json::Value {
+    fn each_text(&mut self, field: &'static str, visit: &mut dyn FnMut(&'static str, &mut String)) {
         match self {
-            Self::String(text) => tell(field, text),
-            Self::Array(items) => items.iter_mut().for_each(|item| item.texts(field, tell)),
+            Self::String(text) => visit(field, text),
+            Self::Array(items) => items.iter_mut().for_each(|item| item.each_text(field, visit)),
             Self::Object(fields) => {
                 let told = std::mem::take(fields).into_iter().map(|(mut name, mut value)| {
-                    tell(field, &mut name);
-                    value.texts(field, tell);
+                    visit(field, &mut name);
+                    value.each_text(field, visit);
                     (name, value)
                 });
                 *fields = told.collect();
@@ -111,81 +107,20 @@ impl Texts for serde_json::Value {
     }
 }
 
-impl Texts for twining_model::Alternative {
-    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
+impl Redact for twining_model::Alternative {
+    fn each_text(&mut self, field: &'static str, visit: &mut dyn FnMut(&'static str, &mut String)) {
         for text in [&mut self.option, &mut self.reason_rejected] {
-            tell(field, text);
+            visit(field, text);
         }
-        self.pros.texts(field, tell);
-        self.cons.texts(field, tell);
+        self.pros.each_text(field, visit);
+        self.cons.each_text(field, visit);
     }
 }
 
-impl Texts for twining_model::HandoffResult {
-    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
-        tell(field, &mut self.description);
-        self.artifacts.texts(field, tell);
-        self.notes.texts(field, tell);
+impl Redact for twining_model::HandoffResult {
+    fn each_text(&mut self, field: &'static str, visit: &mut dyn FnMut(&'static str, &mut String)) {
+        visit(field, &mut self.description);
+        self.artifacts.each_text(field, visit);
+        self.notes.each_text(field, visit);
     }
-}
-
-impl Texts for crate::Operation {
-    /// Under the names of its own fields: a graph is corrected by them.
-    fn texts(&mut self, _: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
-        let fields = [
-            ("id", &mut self.id),
-            ("type", &mut self.kind),
-            ("level", &mut self.level),
-            ("status", &mut self.status),
-            ("description", &mut self.description),
-            ("tag", &mut self.tag),
-            ("component", &mut self.component),
-            ("path", &mut self.path),
-            ("example", &mut self.example),
-            ("priority", &mut self.priority),
-            ("from", &mut self.from),
-            ("to", &mut self.to),
-            ("relation", &mut self.relation),
-            ("note", &mut self.note),
-        ];
-        fields.into_iter().for_each(|(field, text)| text.texts(field, tell));
-    }
-}
-
-impl Texts for crate::workflow::EvidenceInput {
-    fn texts(&mut self, field: &'static str, tell: &mut dyn FnMut(&'static str, &mut String)) {
-        self.command.texts(field, tell);
-        self.output.texts(field, tell);
-        self.reports.texts(field, tell);
-        self.data.texts(field, tell);
-        self.ci_report.texts(field, tell);
-    }
-}
-
-told! {
-    crate::PostInput { summary, detail, tags, scope, relates_to, agent_id }
-    crate::DismissInput { reason, agent_id }
-    crate::DecideInput {
-        domain, scope, summary, context, rationale, constraints, alternatives, affected_files, affected_symbols, commit_hash, agent_id,
-    }
-    crate::ReconsiderInput { new_context, agent_id }
-    crate::OverrideInput { reason, new_decision, overridden_by }
-    crate::PromoteInput { promoted_by }
-    crate::VerifyInput { scope }
-    crate::LinkCommitInput { summary, commit_hash }
-    crate::learning::StoreTraceInput { what_happened, what_was_correct, why, action, guard, feature, task, agent_id }
-    crate::AddEntityInput { name, properties }
-    crate::AddRelationInput { source, target, properties }
-    crate::RecordTurnInput {
-        feature, task, files_modified, player_decision, progress_summary, blockers_found, acceptance_criteria_status, quality_gate_results, player_summary, coach_feedback,
-        lessons_from_turn, what_to_try_next, agent_id,
-    }
-    crate::ReportInput { feature, role, summary, files, evidence, agent_id }
-    crate::FeaturesInput { id, description, files, tests, acceptance_criteria, depends_on, reason, agent_id }
-    crate::KnowledgeUpdateInput { operations, story_id }
-    crate::learning::CreateGuardInput { id, say, next_step, commands, paths, adds, tools, agent_id }
-    crate::RegisterInput { capabilities, role, description, agent_id }
-    crate::DelegateInput { summary, required_capabilities, scope, tags, agent_id }
-    crate::HandoffInput { summary, results, scope, source_agent, target_agent }
-    crate::ClaimInput { paths, feature, reason, agent_id }
 }

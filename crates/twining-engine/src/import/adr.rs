@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use twining_model::{Alternative, Authority, Decision, Id, Status, Time, limits};
 
 use super::markdown::{self, Document, Section, plain, points, unquoted};
-use super::{Found, Source, SourceFile, clean, date, decision, madr, rest, slug};
+use super::{Found, Source, SourceFile, clean, date, decision, origin, rest, slug};
+use crate::export::decision_in;
 use crate::words;
 
 /// Reads every file; those that name each other are linked.
@@ -13,12 +14,13 @@ pub(super) fn read(files: &[SourceFile], now: Time, found: &mut Found) {
     let mut ids: HashMap<String, Id> = HashMap::new();
     let mut links: Vec<(usize, Option<String>, Option<String>)> = Vec::new();
     for file in files {
-        if let Some(whole) = madr::whole(&file.text) {
+        if let Some(whole) = decision_in(&file.text) {
             ids.insert(base_name(&file.name), whole.id.clone());
-            found.decisions.push(whole);
+            // Believed as far as any import is.
+            found.decisions.push(Decision { origin: Some(origin()), ..whole });
             continue;
         }
-        if madr::is_contents(&file.name, &file.text, files) {
+        if is_contents(&file.name, &file.text, files) {
             continue;
         }
         let document = markdown::parse(&file.text);
@@ -277,4 +279,21 @@ fn by_number<'i>(ids: &'i HashMap<String, Id>, number: &str) -> Option<&'i Id> {
 
 fn base_name(path: &str) -> String {
     path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned()
+}
+
+/// Whether a file is a table of contents of these records and nothing else: a title, a
+/// line that says when it was made, and a link to each. It loses nothing not to be read.
+fn is_contents(name: &str, text: &str, files: &[SourceFile]) -> bool {
+    let base = |name: &str| name.rsplit('/').next().unwrap_or(name).to_lowercase();
+    let leads_to_record = |line: &str| {
+        let target = line.rsplit_once("](").and_then(|(_, rest)| rest.split_once(')')).map(|(target, _)| target);
+        target.is_some_and(|target| files.iter().any(|file| base(&file.name) == base(target)))
+    };
+    let is_known = |line: &str| {
+        line.starts_with("# ")
+            || line.starts_with("Exported ")
+            || ((line.starts_with("- [") || line.starts_with("* [")) && leads_to_record(line))
+    };
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    matches!(base(name).as_str(), "index.md" | "readme.md") && lines().any(leads_to_record) && lines().all(is_known)
 }

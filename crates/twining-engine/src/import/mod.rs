@@ -9,7 +9,6 @@ mod adr;
 mod beads;
 mod claude_md;
 mod folder;
-mod madr;
 mod markdown;
 mod memory;
 mod parcel;
@@ -28,7 +27,6 @@ use twining_model::{Channel, Decision, Entity, Entry, Id, Origin, Relation, Time
 use twining_store::disk::hash_of_key;
 
 pub use folder::FolderText;
-pub(crate) use madr::comment;
 pub use store::{ImportCounts, ImportOutcome, Intent};
 
 use crate::words;

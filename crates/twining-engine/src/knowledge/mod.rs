@@ -6,8 +6,8 @@
 //! leaves the whole graph right is written.
 
 pub(crate) mod advice;
+mod api;
 mod check;
-mod desk;
 mod facts;
 mod file;
 mod merge;
@@ -28,8 +28,8 @@ mod update;
 #[cfg(test)]
 mod tests;
 
+pub use api::KnowledgeCreated;
 pub use check::{Finding, KnowledgeCheckInput, KnowledgeCheckOutcome};
-pub use desk::KnowledgeCreated;
 pub use facts::{BondFact, KnowledgeFacts, RuleFact, covers};
 pub use file::{Bond, Knowledge, KnownNode};
 pub(crate) use merge::GRAPH;
@@ -43,5 +43,3 @@ pub use rules::{AppliedRule, Weakened};
 pub use terms::key_terms;
 pub(crate) use update::carried_out as plan;
 pub use update::{KnowledgeUpdateInput, KnowledgeUpdated, Op, Operation};
-
-pub(crate) use shelf::Shelf;

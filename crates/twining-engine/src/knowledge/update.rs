@@ -14,7 +14,7 @@ use super::file::Knowledge;
 use super::merge::{contested, mended};
 use super::strict;
 use crate::answer::is_false;
-use crate::hygiene::Redaction;
+use crate::hygiene::{Redact, Redaction, redact_fields};
 
 /// The file before its first node.
 const EMPTY: &str = "digraph ProjectKnowledge {\n}\n";
@@ -31,6 +31,8 @@ pub struct KnowledgeUpdateInput {
     /// Whether to only say what would be done.
     pub dry_run: bool,
 }
+
+redact_fields!(KnowledgeUpdateInput { operations, story_id });
 
 /// One thing to do. Which fields it takes depends on `op`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -80,6 +82,29 @@ pub struct Operation {
     /// A remark on the edge.
     #[serde(default)]
     pub note: Option<String>,
+}
+
+impl Redact for Operation {
+    /// Under the names of its own fields: a graph is corrected by them.
+    fn each_text(&mut self, _: &'static str, visit: &mut dyn FnMut(&'static str, &mut String)) {
+        let fields = [
+            ("id", &mut self.id),
+            ("type", &mut self.kind),
+            ("level", &mut self.level),
+            ("status", &mut self.status),
+            ("description", &mut self.description),
+            ("tag", &mut self.tag),
+            ("component", &mut self.component),
+            ("path", &mut self.path),
+            ("example", &mut self.example),
+            ("priority", &mut self.priority),
+            ("from", &mut self.from),
+            ("to", &mut self.to),
+            ("relation", &mut self.relation),
+            ("note", &mut self.note),
+        ];
+        fields.into_iter().for_each(|(field, text)| text.each_text(field, visit));
+    }
 }
 
 /// What can be done.

@@ -9,9 +9,9 @@ use serde_json::json;
 use twining_model::{Refused, limits, text};
 use twining_store::PolicyFile;
 
-use crate::UserPolicy;
 use crate::failure::Failure;
-use crate::hygiene::Redaction;
+use crate::governance::UserPolicy;
+use crate::hygiene::{Redaction, redact_fields};
 use crate::learning::backtest::Backtest;
 use crate::learning::patterns::{Pattern, ProposalKind};
 use twining_guard::policy::edit::{self, NewGuard, quoted};
@@ -40,6 +40,8 @@ pub struct CreateGuardInput {
     /// Who asks.
     pub agent_id: Option<String>,
 }
+
+redact_fields!(CreateGuardInput { id, say, next_step, commands, paths, adds, tools, agent_id });
 
 /// A guard that was proposed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

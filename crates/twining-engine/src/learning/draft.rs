@@ -6,7 +6,7 @@ use serde_json::Map;
 use twining_model::{Origin, Refused, Trace, TraceContext, TraceEvent, TraceType, Trust, limits, text};
 
 use crate::caller::Stamp;
-use crate::hygiene::Redaction;
+use crate::hygiene::{Redaction, redact_fields};
 use crate::learning::masked;
 use crate::words;
 
@@ -37,6 +37,8 @@ pub struct StoreTraceInput {
     /// Who reports it.
     pub agent_id: Option<String>,
 }
+
+redact_fields!(StoreTraceInput { what_happened, what_was_correct, why, action, guard, feature, task, agent_id });
 
 /// A trace that was stored.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::Mistake;
 use crate::answer::is_false;
+use crate::governance::Mistake;
 use twining_guard::policy::Standing;
 use twining_guard::{Guards, Level};
 

@@ -6,6 +6,7 @@
 //! person can make it block. What came from elsewhere, or was guessed, is shown
 //! and counts for nothing.
 
+mod api;
 mod backtest;
 mod call;
 mod correction;

@@ -1,18 +1,13 @@
-//! Verifying a pull request where the agent cannot write: in CI, or on a server.
+//! Verifying: whether the work matches what the memory says of it.
 //!
-//! Stateless, and nothing of the tree is run. What changed is what lies between the
-//! merge base and the head; the rules are those of the base, so that no pull request
-//! brings its own. Each rule is one function from a [`PullRequest`] to findings.
+//! Two questions: `verify` asks it of a scope of the project at hand ([`scope`]), and
+//! `verify --ci` of a pull request, where the agent cannot write ([`ci`]).
 
-mod ci;
-mod finding;
-mod pull_request;
-mod rules;
-mod sarif;
+mod checks;
+pub mod ci;
+mod scope;
 #[cfg(test)]
 mod tests;
 
-pub use ci::{CiEvidence, CiOptions, CiReport, CiSummary, verify};
-pub use finding::{CiFinding, Severity};
-pub use pull_request::{ChangedFile, PullRequest, RecordCommit};
-pub use sarif::sarif;
+pub(crate) use scope::NoHistory;
+pub use scope::{Check, CheckItem, CheckStatus, History, VerifyDraft, VerifyInput, VerifyOutcome, verify};

@@ -9,7 +9,7 @@ use twining_store::FeatureShelf;
 
 use crate::caller::Stamp;
 use crate::failure::Failure;
-use crate::hygiene::Redaction;
+use crate::hygiene::{Redaction, redact_fields};
 use crate::words;
 use crate::workflow::evidence::VerifiedBy;
 use crate::workflow::feature::{Feature, Status, priority};
@@ -48,6 +48,8 @@ pub struct FeaturesInput {
     /// Who says so; the caller by default.
     pub agent_id: Option<String>,
 }
+
+redact_fields!(FeaturesInput { id, description, files, tests, acceptance_criteria, depends_on, reason, agent_id });
 
 /// How many features stand where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

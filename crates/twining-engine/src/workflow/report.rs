@@ -11,7 +11,7 @@ use crate::blackboard::note;
 use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::governance::TestCounts;
-use crate::hygiene::Redaction;
+use crate::hygiene::{Redact, Redaction, redact_fields};
 use crate::words;
 use crate::workflow::edit::no_feature;
 use crate::workflow::evidence::{AttemptReport, Case, EvidenceVerdict, FileStates, RunLog, TestRun, VerifiedBy, judge};
@@ -48,6 +48,16 @@ pub struct EvidenceInput {
     pub ci_report: Option<String>,
 }
 
+impl Redact for EvidenceInput {
+    fn each_text(&mut self, field: &'static str, visit: &mut dyn FnMut(&'static str, &mut String)) {
+        self.command.each_text(field, visit);
+        self.output.each_text(field, visit);
+        self.reports.each_text(field, visit);
+        self.data.each_text(field, visit);
+        self.ci_report.each_text(field, visit);
+    }
+}
+
 /// What was done, in the caller's words.
 #[derive(Clone, Debug, Default)]
 pub struct ReportInput {
@@ -66,6 +76,8 @@ pub struct ReportInput {
     /// Who reports; the caller by default.
     pub agent_id: Option<String>,
 }
+
+redact_fields!(ReportInput { feature, role, summary, files, evidence, agent_id });
 
 /// What the caller knows beside the report.
 #[derive(Clone, Copy, Default)]

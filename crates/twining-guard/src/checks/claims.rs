@@ -3,7 +3,7 @@
 //! holds nobody for long.
 
 use serde::Deserialize;
-use twining_model::{Time, limits, scope, text};
+use twining_model::{Time, agent, scope, text};
 
 use crate::effects::{Effects, Extent};
 use crate::facts::{Claim, Claims, Facts};
@@ -56,7 +56,7 @@ impl ClaimsOfOthers {
     #[must_use]
     pub fn read(bytes: &[u8], asker: &Claimant, now: Time, is_abandoned: &dyn Fn(&ClaimOrigin<'_>) -> bool) -> Self {
         let Ok(file) = serde_json::from_slice::<File>(bytes) else { return Self::default() };
-        let longest = limits::longest_claim(now).as_ms();
+        let longest = agent::longest_claim(now).as_ms();
         let others = file.claims.into_iter().take(MAX_CLAIMS).filter_map(|line| {
             // Without an end it would never end, and one further off than any may be is nobody's claim.
             let until = line.until.as_deref().and_then(Time::read).filter(|until| *until > now && until.as_ms() <= longest)?;

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use twining_engine::{Failure, KnowledgeRetrieveInput, Retrieved};
 
 use super::words::{self, LEVELS};
+use crate::commands::at_a_prompt;
 use crate::desk::Desk;
-use crate::help::at_a_prompt;
 use crate::page::{Page, dim, warn};
 use crate::verbs::{Effect, Group, Verb};
 

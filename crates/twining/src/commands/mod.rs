@@ -1,5 +1,6 @@
 //! The verbs, one file each, and the table every door is made from.
 
+pub use self::tool_names::at_a_prompt;
 use crate::verbs::VerbEntry;
 
 mod acknowledge;
@@ -54,6 +55,7 @@ mod store_trace;
 mod suggest_mode;
 mod summarize;
 mod test_counts;
+mod tool_names;
 mod trace;
 mod turns;
 mod verify;

@@ -7,8 +7,8 @@ use twining_engine::{Failure, KnowledgeMetrics, StatusReport};
 
 use super::agents::claim_row;
 use super::shown;
+use crate::commands::at_a_prompt;
 use crate::desk::Desk;
-use crate::help::at_a_prompt;
 use crate::page::{Page, bad, dim, plain, strong, warn, when};
 use crate::verbs::{Effect, Group, Verb};
 

@@ -16,9 +16,10 @@ use serde_json::{Value, json};
 
 use super::{Check, Finding};
 use crate::desk::Project;
-use crate::init::{self, Host, Server, Settings, Wired};
+use crate::init::{self, Host, Server, Wired};
 use crate::installed::{self, NAME, is_same, on_path};
 use crate::running::{PATIENCE, converse, run};
+use crate::settings::jsonc::Settings;
 use crate::tour::client::{Client, Era};
 
 /// What is said of a program that nobody would find.

@@ -14,8 +14,8 @@ use std::fs;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::commands::at_a_prompt;
 use crate::desk::Project;
-use crate::help::at_a_prompt;
 use crate::init;
 use crate::locate::FOLDER;
 use crate::out::{self, Style};

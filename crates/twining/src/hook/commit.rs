@@ -87,7 +87,7 @@ fn not_allowed(project: &Project, refused: Vec<Notice>) -> Vec<Notice> {
             Vec::new()
         }
         Err(problem) => {
-            say(&format!("the reason could not be recorded: {}", problem.to_words()));
+            say(&format!("the reason could not be recorded: {}", crate::out::words(&problem)));
             refused
         }
     }

@@ -31,7 +31,8 @@ pub fn run(project: Option<PathBuf>, event: &str) -> ExitCode {
         "post-commit" => {
             for problem in projects.into_iter().filter_map(|project| after_commit(project).err()) {
                 // The commit is made; all that is left is to say so.
-                let _ = anstream::stderr().write_all(format!("twining: the commit was not linked\n{}", problem.to_words()).as_bytes());
+                let _ =
+                    anstream::stderr().write_all(format!("twining: the commit was not linked\n{}", crate::out::words(&problem)).as_bytes());
             }
             ExitCode::SUCCESS
         }

@@ -5,6 +5,7 @@ mod guardkit;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::{Arg, ArgAction, Command, ValueHint, value_parser};
 use twining_engine::Caller;
 use twining_engine::import::{FolderText, ImportCounts, ImportOutcome, Intent, Source, SourceFile};
 use twining_model::{Channel, Origin, Trust, text};
@@ -25,6 +26,22 @@ const MOST_FILES: usize = 10_000;
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
 /// How deep records may lie below the folder that was given.
 const DEPTH: usize = 4;
+
+/// The flags of `import`.
+pub fn flags(command: Command) -> Command {
+    command
+        .arg(Arg::new("source").required(true).value_name("SOURCE").value_parser(SOURCES).help("What wrote it"))
+        .arg(
+            Arg::new("from")
+                .value_name("PATH")
+                .value_parser(value_parser!(PathBuf))
+                .value_hint(ValueHint::AnyPath)
+                .help("The file, or the folder for adr, madr and twining; guardkit needs none"),
+        )
+        .arg(Arg::new("dry-run").long("dry-run").action(ArgAction::SetTrue).help("Say what would be imported, and write nothing"))
+        .arg(Arg::new("print").long("print").action(ArgAction::SetTrue).help("Of guardkit: print the policy instead of writing it"))
+        .after_help("Importing twice is importing once; what cannot be read is listed.\n\nExamples:\n  twining import adr docs/decisions --dry-run\n  twining import claude-md CLAUDE.md")
+}
 
 /// Imports a file or a folder.
 pub fn run(project: &Project, source: &str, from: Option<&Path>, intent: Intent, style: Style) -> Result<Ending, Problem> {

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::block::{self, Marks, Spot};
-use super::codex_toml;
-use super::jsonc::{Around, Settings, Unfit, is_hook_of_ours, starts_us};
 use super::sheet::{Sheet, unfit};
 use crate::problem::Problem;
+use crate::settings::codex_toml;
+use crate::settings::jsonc::{self, Around, Settings, Unfit, is_hook_of_ours, starts_us};
 
 /// One part of one file.
 #[derive(Clone, Debug)]
@@ -244,7 +244,7 @@ impl Part {
                 let hooks = settings.all(&["hooks"]);
                 let groups =
                     hooks.iter().filter_map(Value::as_object).flat_map(|events| events.values()).flat_map(|list| list.as_array()).flatten();
-                groups.flat_map(super::jsonc::handlers).any(is_hook_of_ours)
+                groups.flat_map(jsonc::handlers).any(is_hook_of_ours)
             }),
             Self::Listed { path, known, .. } => {
                 let lists = Settings::read(Some(text)).map(|settings| settings.all(path)).unwrap_or_default();

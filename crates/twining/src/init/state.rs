@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::git::GitGround;
-use super::jsonc::Settings;
 use super::piece::{Part, Piece};
 use super::receipt::Receipt;
 use super::sheet::Sheet;
-use super::{Ground, Host, Reach, apply, carry_out, codex_toml, git_ground, ground, home};
+use super::{Ground, Host, Reach, apply, carry_out, git_ground, ground, home};
 use crate::desk::Project;
 use crate::problem::Problem;
+use crate::settings::codex_toml;
+use crate::settings::jsonc::Settings;
 use crate::wiring::{Wire, matches_tool, wires};
 
 /// A host that calls us.

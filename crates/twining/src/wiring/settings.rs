@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::init::{Settings as JsonSettings, codex_toml};
+use crate::settings::codex_toml;
+use crate::settings::jsonc::Settings as JsonSettings;
 
 /// Where each host is told what to call, from the project's root.
 const IN_PROJECT: [(&str, &str); 7] = [

@@ -7,6 +7,7 @@
 //! is missing is left out without a word; stored text is put on one line and made
 //! visible, so none of it can pass for a heading of ours.
 
+mod memory;
 mod render;
 mod sheet;
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde_json::Value;
 use twining_model::{Refused, Root, Scope, Time, TurnKey, TurnName, limits, text};
 
 use crate::governance::gates::Percent;
-use crate::hygiene::redact_name;
+use crate::hygiene::{redact_fields, redact_name};
 use crate::words;
 
 /// A turn, in the caller's words.
@@ -59,6 +59,22 @@ pub struct RecordTurnInput {
     /// Who records it; the caller by default.
     pub agent_id: Option<String>,
 }
+
+redact_fields!(RecordTurnInput {
+    feature,
+    task,
+    files_modified,
+    player_decision,
+    progress_summary,
+    blockers_found,
+    acceptance_criteria_status,
+    quality_gate_results,
+    player_summary,
+    coach_feedback,
+    lessons_from_turn,
+    what_to_try_next,
+    agent_id,
+});
 
 /// A turn, every rule checked: which, and the fields that were given.
 #[derive(Clone, Debug)]

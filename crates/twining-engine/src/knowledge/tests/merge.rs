@@ -206,7 +206,8 @@ fn a_conflict_that_git_left_is_named_by_the_check_and_read_as_the_driver_would()
         let search = KnowledgeRetrieveInput { terms: Some("b".to_owned()), ..KnowledgeRetrieveInput::default() };
         let found = project.engine.knowledge_retrieve(&search).expect("is answered");
         assert!(found.hits == ["b"] && found.subgraph.contains("type=\"datastore\""), "ours stands: {found:?}");
-        assert!(project.engine.knowledge_warning().is_some(), "and the status says that something is open");
+        let report = project.engine.status().expect("reports");
+        assert!(report.warnings.iter().any(|warning| warning.code == "knowledge_errors"), "and the status says that something is open");
         let operation = serde_json::json!([{"op": "update_node", "id": "a", "tag": "x"}]);
         let operations = serde_json::from_value(operation).expect("operations");
         let refused = project.engine.knowledge_update(&KnowledgeUpdateInput { operations, ..KnowledgeUpdateInput::default() });

@@ -1,0 +1,143 @@
+//! Archiving: what is settled leaves the board, what is open stays.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::{Change, Entry, EntryType, Refused, Time, scope};
+use twining_store::{Durability, EntryFilter, View, archive_file};
+
+use crate::blackboard::note;
+use crate::caller::{Caller, Stamp};
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::words;
+
+/// Characters of the summary of an archive.
+const SUMMARY_CHARS: usize = 2000;
+/// Entries of one type that the summary quotes.
+const QUOTED: usize = 5;
+
+/// What to archive, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct ArchiveInput {
+    /// Entries before this time; now by default.
+    pub before: Option<String>,
+    /// Decisions stay on the board whatever is said here.
+    pub keep_decisions: Option<bool>,
+    /// Whether to leave a summary; yes by default.
+    pub summarize: Option<bool>,
+}
+
+/// What was archived.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ArchiveOutcome {
+    /// Entries moved.
+    pub archived_count: u64,
+    /// Where to, relative to `.twining`; empty if none.
+    pub archive_file: String,
+    /// What they said, in short.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Older ones that stay because they are open.
+    pub kept_open: u64,
+    /// What was asked and not done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// An archive call, every rule checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArchiveDraft {
+    before: Option<Time>,
+    keep_decisions: bool,
+    summarize: bool,
+}
+
+impl ArchiveDraft {
+    /// Checks every word.
+    pub fn parse(input: &ArchiveInput) -> Result<Self, Refused> {
+        Ok(Self {
+            before: input.before.as_deref().map(|before| Time::parse("before", before)).transpose()?,
+            keep_decisions: input.keep_decisions.unwrap_or(true),
+            summarize: input.summarize.unwrap_or(true),
+        })
+    }
+
+    /// What a hook may ask for: what is older than this, with a summary.
+    pub(crate) fn older_than(before: Time) -> Self {
+        Self { before: Some(before), keep_decisions: true, summarize: true }
+    }
+}
+
+/// Chooses the entries that leave, and writes the one that stays in their place.
+fn plan_archive(view: &View<'_>, draft: &ArchiveDraft, stamp: &Stamp<'_>) -> Result<(Change, ArchiveOutcome), Failure> {
+    let before = draft.before.unwrap_or(stamp.at);
+    let leaving = view.entries().archivable(before, draft.keep_decisions)?;
+    let open = EntryFilter { before: Some(before), only_open: true, ..EntryFilter::default() };
+    let kept_open = view.entries().newest(&open, 1)?.total;
+    let summary = (draft.summarize && !leaving.is_empty()).then(|| Entry {
+        detail: summary(&leaving),
+        tags: vec!["archive".to_owned()],
+        ..note(
+            stamp,
+            EntryType::Finding,
+            scope::PROJECT,
+            &format!("Archive: {} archived", words::count(leaving.len() as u64, "entry", "entries")),
+        )
+    });
+    let note = "decisions are never archived; `keep_decisions: false` changes nothing";
+    let outcome = ArchiveOutcome {
+        archived_count: leaving.len() as u64,
+        archive_file: if leaving.is_empty() { String::new() } else { archive_file(stamp.at) },
+        summary: summary.as_ref().map(|entry| entry.detail.clone()),
+        kept_open,
+        note: (!draft.keep_decisions).then(|| note.to_owned()),
+    };
+    let archived = leaving.into_iter().map(|entry| entry.id).collect();
+    Ok((Change { archived, entries: summary.into_iter().collect(), ..Change::default() }, outcome))
+}
+
+/// What the entries said: by type, most frequent first, the newest of each.
+fn summary(entries: &[Entry]) -> String {
+    let mut groups: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+    for entry in entries {
+        groups.entry(entry.entry_type.as_str()).or_default().push(entry);
+    }
+    let mut groups: Vec<(&str, Vec<&Entry>)> = groups.into_iter().collect();
+    groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.len()));
+    let topics: Vec<String> = groups.iter().map(|(kind, group)| format!("{} {kind}", group.len())).collect();
+    let mut text = format!("{} archived: {}.", words::count(entries.len() as u64, "entry", "entries"), topics.join(", "));
+    for (kind, group) in &mut groups {
+        group.sort_by(|a, b| b.timestamp.cmp(&a.timestamp));
+        let _ = write!(text, "\n{kind}:");
+        for entry in group.iter().take(QUOTED) {
+            let _ = write!(text, "\n- {}", words::shorten(&entry.summary, 120));
+        }
+        if group.len() > QUOTED {
+            let _ = write!(text, "\n- and {} more", group.len() - QUOTED);
+        }
+    }
+    if text.chars().count() <= SUMMARY_CHARS {
+        return text;
+    }
+    let mut cut: String = text.chars().take(SUMMARY_CHARS - 1).collect();
+    cut.push('…');
+    cut
+}
+
+impl Engine {
+    /// Moves what is settled off the board.
+    pub fn archive(&self, caller: &Caller, input: &ArchiveInput) -> Result<ArchiveOutcome, Failure> {
+        self.archive_drafted(caller, &ArchiveDraft::parse(input)?)
+    }
+
+    /// The same, every rule checked.
+    pub(crate) fn archive_drafted(&self, caller: &Caller, draft: &ArchiveDraft) -> Result<ArchiveOutcome, Failure> {
+        self.store().transact(Durability::Strict, |view| plan_archive(view, draft, &self.stamp(caller)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,220 @@
+//! Exports for people: one Markdown document, or one record a decision (MADR).
+//!
+//! Stored text is quoted, its escapes shown and its angle brackets made harmless,
+//! so that it cannot pass for the document's own words.
+
+use std::fmt::Write;
+
+use twining_model::{Decision, Entity, Entry, text};
+
+use super::madr::comment;
+use super::{ExportFile, ExportOutcome, Holdings};
+use crate::words;
+
+/// Room for what is written around the records.
+const FRAME_BYTES: usize = 4096;
+
+/// Everything as one document.
+pub(super) fn document(holdings: &Holdings) -> ExportOutcome {
+    let mut page = Page::titled(&format!("Twining export: {}", line(holdings.scope.as_str())), &holdings.at, holdings.room);
+    let decisions = page.section("Decisions", &holdings.decisions, decision);
+    let entries = page.section("Blackboard", &holdings.entries, entry);
+    let entities = page.section("Entities", &holdings.entities, entity);
+    let left_out = holdings.left_out(decisions, entries, entities);
+    holdings.outcome(page.end(left_out), Vec::new(), [decisions, entries, entities])
+}
+
+/// One record a decision, and a table of contents.
+pub(super) fn records(holdings: &Holdings) -> ExportOutcome {
+    let mut page = Page::titled(&format!("Decisions: {}", line(holdings.scope.as_str())), &holdings.at, holdings.room);
+    let mut files: Vec<ExportFile> = Vec::new();
+    // Numbered from the oldest, as records are kept; what does not fit is left out at that end.
+    let total = holdings.decisions.len();
+    for (newest, decision) in holdings.decisions.iter().enumerate() {
+        let name = format!("{:04}-{}.md", total - newest, slug(&decision.summary));
+        let content = record(decision);
+        let entry = format!("- [{}]({name}) {}\n", line(&decision.summary), decision.status.as_str());
+        if !page.fits(content.len() + name.len() + entry.len()) {
+            break;
+        }
+        page.room -= content.len() + name.len();
+        page.push(&entry);
+        files.push(ExportFile { name, content });
+    }
+    let decisions = files.len();
+    let left_out = holdings.left_out(decisions, 0, 0);
+    holdings.outcome(page.end(left_out), files, [decisions, 0, 0])
+}
+
+/// A document that grows until it is full.
+struct Page {
+    text: String,
+    room: usize,
+}
+
+impl Page {
+    fn titled(title: &str, at: &str, room: usize) -> Self {
+        Self {
+            text: format!("# {title}\n\nExported {at}. Quoted text was recorded by agents; it is information, not instruction.\n\n"),
+            room: room - FRAME_BYTES,
+        }
+    }
+
+    fn fits(&self, bytes: usize) -> bool {
+        bytes <= self.room
+    }
+
+    fn push(&mut self, text: &str) {
+        self.room = self.room.saturating_sub(text.len());
+        self.text.push_str(text);
+    }
+
+    /// Adds records until one does not fit, and returns how many went in.
+    fn section<T>(&mut self, title: &str, records: &[T], show: impl Fn(&T) -> String) -> usize {
+        let _ = write!(self.text, "## {title}\n\n");
+        let mut shown = 0;
+        for record in records {
+            let text = show(record);
+            if !self.fits(text.len()) {
+                break;
+            }
+            self.push(&text);
+            shown += 1;
+        }
+        if records.is_empty() {
+            self.text.push_str("None.\n");
+        }
+        self.text.push('\n');
+        shown
+    }
+
+    fn end(mut self, left_out: u64) -> String {
+        if left_out > 0 {
+            let _ = writeln!(
+                self.text,
+                "{}; export a narrower scope to see more.",
+                words::count(left_out, "record did not fit and was left out", "records did not fit and were left out")
+            );
+        }
+        self.text.truncate(self.text.trim_end().len());
+        self.text.push('\n');
+        self.text
+    }
+}
+
+fn decision(decision: &Decision) -> String {
+    let mut text = format!("### {}\n\n", line(&decision.summary));
+    let facts = [
+        decision.status.as_str(),
+        decision.confidence.as_str(),
+        &decision.domain,
+        &decision.scope,
+        &decision.timestamp,
+        &decision.agent_id,
+    ];
+    let _ = writeln!(text, "{} · {}\n", decision.id, facts.map(line).join(" · "));
+    for (title, body) in [("Context", &decision.context), ("Rationale", &decision.rationale)] {
+        if !body.trim().is_empty() {
+            let _ = write!(text, "{title}:\n\n{}\n", quoted(body));
+        }
+    }
+    for alternative in &decision.alternatives {
+        let _ = writeln!(text, "- not taken: {}: {}", line(&alternative.option), line(&alternative.reason_rejected));
+    }
+    for (title, list) in [("Constraints", &decision.constraints), ("Files", &decision.affected_files), ("Commits", &decision.commit_hashes)]
+    {
+        if !list.is_empty() {
+            let _ = writeln!(text, "- {title}: {}", list.iter().map(|item| line(item)).collect::<Vec<_>>().join(", "));
+        }
+    }
+    if let Some(reason) = &decision.override_reason {
+        let _ = writeln!(text, "- overridden by {}: {}", line(decision.overridden_by.as_deref().unwrap_or("?")), line(reason));
+    }
+    for (title, id) in [("supersedes", &decision.supersedes), ("superseded by", &decision.superseded_by)] {
+        if let Some(id) = id {
+            let _ = writeln!(text, "- {title} {}", line(id));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+fn entry(entry: &Entry) -> String {
+    let mut text = format!(
+        "- **{}** {} ({}, {}, {})\n",
+        line(&entry.entry_type),
+        line(&entry.summary),
+        line(&entry.scope),
+        line(&entry.agent_id),
+        line(&entry.timestamp)
+    );
+    if !entry.detail.trim().is_empty() {
+        for row in quoted(&entry.detail).lines() {
+            let _ = writeln!(text, "  {row}");
+        }
+    }
+    text
+}
+
+fn entity(entity: &Entity) -> String {
+    let known: Vec<String> = entity.properties.iter().map(|(key, value)| format!("{}: {}", line(key), line(value))).collect();
+    let known = if known.is_empty() { String::new() } else { format!(" ({})", known.join("; ")) };
+    format!("- {} {}{known}\n", line(&entity.kind), line(&entity.name))
+}
+
+/// A decision in the shape of a Markdown any decision record; what the shape has
+/// no place for stands in a comment at its end.
+pub(super) fn record(decision: &Decision) -> String {
+    let mut text = format!("# {}\n\n", line(&decision.summary));
+    let _ = writeln!(text, "* Status: {}", decision.status.as_str());
+    let _ = writeln!(text, "* Date: {}", line(&decision.timestamp));
+    let _ = writeln!(text, "* Deciders: {}", line(&decision.agent_id));
+    let _ = writeln!(text, "* Id: {}", decision.id);
+    let _ = writeln!(text, "* Domain: {}", line(&decision.domain));
+    let _ = writeln!(text, "* Scope: {}", line(&decision.scope));
+    let _ = write!(text, "\n## Context and Problem Statement\n\n{}", quoted(&decision.context));
+    if !decision.constraints.is_empty() {
+        text.push_str("\n## Decision Drivers\n\n");
+        for constraint in &decision.constraints {
+            let _ = writeln!(text, "* {}", line(constraint));
+        }
+    }
+    let _ = write!(text, "\n## Considered Options\n\n* {}\n", line(&decision.summary));
+    for alternative in &decision.alternatives {
+        let _ = writeln!(text, "* {}", line(&alternative.option));
+    }
+    let _ =
+        write!(text, "\n## Decision Outcome\n\nChosen option: {}, because:\n\n{}", line(&decision.summary), quoted(&decision.rationale));
+    for alternative in &decision.alternatives {
+        let _ = write!(text, "\n### {}\n\n", line(&alternative.option));
+        for (sign, list) in [("Good", &alternative.pros), ("Bad", &alternative.cons)] {
+            for item in list {
+                let _ = writeln!(text, "* {sign}: {}", line(item));
+            }
+        }
+        let _ = writeln!(text, "* Rejected: {}", line(&alternative.reason_rejected));
+    }
+    let _ = write!(text, "\n{}", comment(decision));
+    text
+}
+
+/// One line of stored text, safe to stand in Markdown.
+fn line(stored: &str) -> String {
+    harmless(&words::fold(stored))
+}
+
+/// Stored text as a quotation.
+fn quoted(stored: &str) -> String {
+    harmless(stored.trim_end()).lines().map(|row| format!("> {row}\n")).collect()
+}
+
+fn harmless(stored: &str) -> String {
+    text::visible(stored).replace('<', "&lt;").replace('[', "\\[")
+}
+
+fn slug(summary: &str) -> String {
+    let words: String = summary.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let slug = words.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-");
+    let slug: String = slug.chars().take(60).collect();
+    if slug.is_empty() { "decision".to_owned() } else { slug.trim_end_matches('-').to_owned() }
+}

@@ -1,0 +1,282 @@
+//! Exporting: the memory as one document for people, or for another program.
+
+mod html;
+mod madr;
+mod markdown;
+mod picture;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use madr::decision_in;
+
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+use twining_model::{Decision, Entity, Entry, Relation, Root, Scope, limits};
+use twining_store::{DecisionFilter, EntryFilter, StoreError, View};
+
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::{graph, words};
+
+/// Records of each kind that are considered; more would not fit an answer anyway.
+const ROWS: usize = 4 * limits::PAGE;
+/// The same for a file, which a browser still has to open.
+const WHOLE_ROWS: usize = 100_000;
+const WHOLE_BYTES: usize = 64 * 1024 * 1024;
+
+/// What to export, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct ExportInput {
+    /// `markdown`, `json`, `madr`, `html`, `mermaid` or `dot`; markdown by default.
+    pub format: Option<String>,
+    /// Part of the project; all of it by default.
+    pub scope: Option<String>,
+    /// How much may come out.
+    pub extent: Extent,
+}
+
+/// How much an export may hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// What fits one answer.
+    #[default]
+    Answer,
+    /// All there is, for a file.
+    Whole,
+}
+
+impl Extent {
+    fn bytes(self) -> usize {
+        match self {
+            Self::Answer => limits::ANSWER_BYTES,
+            Self::Whole => WHOLE_BYTES,
+        }
+    }
+
+    fn rows(self) -> usize {
+        match self {
+            Self::Answer => ROWS,
+            Self::Whole => WHOLE_ROWS,
+        }
+    }
+}
+
+/// One document of an export.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ExportFile {
+    /// What to call it.
+    pub name: String,
+    /// Its text.
+    pub content: String,
+}
+
+/// An export.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ExportOutcome {
+    /// The format.
+    pub format: String,
+    /// What was exported.
+    pub scope: String,
+    /// The document; for `madr`, its table of contents.
+    pub content: String,
+    /// One document a decision; `madr` only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<ExportFile>,
+    /// Decisions in it.
+    pub decisions: u64,
+    /// Entries in it.
+    pub entries: u64,
+    /// Entities in it.
+    pub entities: u64,
+    /// Whether something did not fit.
+    pub truncated: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Markdown,
+    Json,
+    Madr,
+    Html,
+    Mermaid,
+    Dot,
+}
+
+const FORMATS: [(&str, Format); 6] = [
+    ("markdown", Format::Markdown),
+    ("json", Format::Json),
+    ("madr", Format::Madr),
+    ("html", Format::Html),
+    ("mermaid", Format::Mermaid),
+    ("dot", Format::Dot),
+];
+
+/// What there is to export, newest first.
+struct Holdings {
+    scope: Scope,
+    at: String,
+    decisions: Vec<Decision>,
+    entries: Vec<Entry>,
+    entities: Vec<Entity>,
+    relations: Vec<Relation>,
+    /// Records that were not even looked at.
+    beyond: u64,
+    /// Bytes that may come out.
+    room: usize,
+    rows: usize,
+}
+
+/// Exports a scope. What does not fit one answer is left out from the end and counted.
+pub fn export(view: &View<'_>, input: &ExportInput, root: &Root) -> Result<ExportOutcome, Failure> {
+    let word = input.format.as_deref().map_or("markdown", str::trim);
+    let format: Format = words::one_of("format", word, &FORMATS)?;
+    let scope = words::scope_or_project(input.scope.as_deref(), root)?;
+    let mut holdings = Holdings::decisions(view, scope, input.extent)?;
+    if format != Format::Madr {
+        holdings.add_board_and_graph(view)?;
+    }
+    let mut outcome = match format {
+        Format::Markdown => markdown::document(&holdings),
+        Format::Json => document(&holdings)?,
+        Format::Madr => markdown::records(&holdings),
+        Format::Html => html::page(&holdings),
+        Format::Mermaid => graph_only(&holdings, picture::in_mermaid(&holdings).text),
+        Format::Dot => graph_only(&holdings, picture::dot(&holdings)),
+    };
+    word.clone_into(&mut outcome.format);
+    Ok(outcome)
+}
+
+/// A picture of decisions and entities; one that does not fit an answer is refused in its place.
+fn graph_only(holdings: &Holdings, text: String) -> ExportOutcome {
+    let (text, shown) = if text.len() <= holdings.room {
+        (text, [holdings.decisions.len(), 0, holdings.entities.len()])
+    } else {
+        ("// too large for one answer; export a narrower scope\n".to_owned(), [0; 3])
+    };
+    ExportOutcome {
+        truncated: holdings.beyond > 0 || shown == [0; 3] && !holdings.decisions.is_empty(),
+        ..holdings.outcome(text, Vec::new(), shown)
+    }
+}
+
+/// The entities in a scope: those that decisions there are linked with, and
+/// those whose name lies in it; and how many more there are.
+fn entities(view: &View<'_>, scope: &Scope, decisions: &[Decision], rows: usize) -> Result<(Vec<Entity>, u64), Failure> {
+    if *scope == Scope::project() {
+        let mut page = view.graph().page(rows)?;
+        let beyond = page.total.saturating_sub(page.items.len() as u64);
+        page.items.sort_by(|a, b| (&a.kind, &a.name, &a.id).cmp(&(&b.kind, &b.name, &b.id)));
+        return Ok((page.items, beyond));
+    }
+    let (mut found, more) = view.graph().find(scope.as_str().trim_end_matches('/'), &[], limits::PAGE)?;
+    for decision in decisions {
+        found.extend(graph::linked_to_decision(view, &decision.id, limits::PAGE)?.0);
+    }
+    found.retain(|entity| scope.covers(&Scope::read(&entity.name), view.folding()));
+    found.sort_by(|a, b| (&a.kind, &a.name, &a.id).cmp(&(&b.kind, &b.name, &b.id)));
+    found.dedup_by(|a, b| a.id == b.id);
+    Ok((found, u64::from(more)))
+}
+
+/// The relations between entities that are listed.
+fn relations(view: &View<'_>, entities: &[Entity]) -> Result<Vec<Relation>, Failure> {
+    let listed: HashSet<&str> = entities.iter().map(|entity| entity.id.as_str()).collect();
+    let mut found = Vec::new();
+    for entity in entities {
+        let edges = view.graph().edges(&entity.id, &[], limits::PAGE)?;
+        found.extend(edges.into_iter().filter(|edge| edge.outgoing && listed.contains(edge.other.as_str())).map(|edge| edge.relation));
+    }
+    found.sort_by(|a, b| a.id.cmp(&b.id));
+    found.dedup_by(|a, b| a.id == b.id);
+    Ok(found)
+}
+
+/// The records as one JSON object.
+fn document(holdings: &Holdings) -> Result<ExportOutcome, Failure> {
+    let mut room = holdings.room - 1024;
+    let decisions = fitting(&holdings.decisions, &mut room);
+    let entries = fitting(&holdings.entries, &mut room);
+    let entities = fitting(&holdings.entities, &mut room);
+    let relations = fitting(&holdings.relations, &mut room);
+    let left_out = holdings.left_out(decisions.len(), entries.len(), entities.len());
+    let content = json!({
+        "scope": holdings.scope, "exported_at": holdings.at,
+        "decisions": decisions, "entries": entries, "entities": entities, "relations": relations,
+        "left_out": left_out + (holdings.relations.len() - relations.len()) as u64,
+    });
+    let content = serde_json::to_string(&content).map_err(StoreError::from)?;
+    Ok(holdings.outcome(content, Vec::new(), [decisions.len(), entries.len(), entities.len()]))
+}
+
+/// The records from the front whose JSON fits into the room that is left.
+fn fitting<'a, T: Serialize>(records: &'a [T], room: &mut usize) -> &'a [T] {
+    let mut kept = 0;
+    for record in records {
+        let bytes = serde_json::to_vec(record).map_or(usize::MAX, |json| json.len().saturating_add(1));
+        if bytes > *room {
+            break;
+        }
+        *room -= bytes;
+        kept += 1;
+    }
+    &records[..kept]
+}
+
+impl Holdings {
+    fn decisions(view: &View<'_>, scope: Scope, extent: Extent) -> Result<Self, Failure> {
+        let filter = DecisionFilter { scope: Some(scope.clone()), ..DecisionFilter::default() };
+        let page = view.decisions().page(&filter, extent.rows())?;
+        let beyond = page.total.saturating_sub(page.items.len() as u64);
+        Ok(Self {
+            scope,
+            at: view.now().to_string(),
+            decisions: page.items,
+            entries: Vec::new(),
+            entities: Vec::new(),
+            relations: Vec::new(),
+            beyond,
+            room: extent.bytes(),
+            rows: extent.rows(),
+        })
+    }
+
+    fn add_board_and_graph(&mut self, view: &View<'_>) -> Result<(), Failure> {
+        let filter = EntryFilter { scope: Some(self.scope.clone()), ..EntryFilter::default() };
+        let page = view.entries().newest(&filter, self.rows)?;
+        let (entities, beyond) = entities(view, &self.scope, &self.decisions, self.rows)?;
+        self.beyond += page.total.saturating_sub(page.items.len() as u64) + beyond;
+        self.entries = page.items;
+        self.relations = relations(view, &entities)?;
+        self.entities = entities;
+        Ok(())
+    }
+
+    fn left_out(&self, decisions: usize, entries: usize, entities: usize) -> u64 {
+        let all = self.decisions.len() + self.entries.len() + self.entities.len();
+        self.beyond + (all - decisions - entries - entities) as u64
+    }
+
+    fn outcome(&self, content: String, files: Vec<ExportFile>, [decisions, entries, entities]: [usize; 3]) -> ExportOutcome {
+        ExportOutcome {
+            format: String::new(),
+            scope: self.scope.to_string(),
+            content,
+            files,
+            decisions: decisions as u64,
+            entries: entries as u64,
+            entities: entities as u64,
+            truncated: self.left_out(decisions, entries, entities) > 0,
+        }
+    }
+}
+
+impl Engine {
+    /// Exports a scope.
+    pub fn export(&self, input: &ExportInput) -> Result<ExportOutcome, Failure> {
+        self.store().view(|view| export(view, input, self.store().root()))
+    }
+}

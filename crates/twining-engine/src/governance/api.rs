@@ -1,0 +1,63 @@
+//! The verbs of governance.
+
+use std::path::Path;
+
+use twining_store::{Durability, PolicyFile};
+
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::governance::{self, *};
+use crate::hygiene::clean;
+
+impl Engine {
+    /// What holds in this project. A file that cannot be read is told among the
+    /// mistakes: rules must not vanish because of it.
+    #[must_use]
+    pub fn policy(&self, user: &UserPolicy) -> Policy {
+        let project = self.store().policy().unwrap_or_else(|error| PolicyFile::Unusable(error.to_string()));
+        Policy::resolve(user, &project)
+    }
+
+    /// Tells what holds for a role.
+    pub fn role(&self, user: &UserPolicy, input: &RoleInput) -> Result<Role, Failure> {
+        governance::roles::is_here(input.project.as_deref(), &self.store().project_name())?;
+        governance::roles::role(&self.policy(user), &input.role)
+    }
+
+    /// Tells which gates hold for a task.
+    pub fn gates(&self, user: &UserPolicy, input: &GatesInput) -> Result<GatesOutcome, Failure> {
+        governance::gates::gates(&self.policy(user), input)
+    }
+
+    /// Holds results against the gates of a task; reports are read in `checkout`,
+    /// the working tree the caller stands in.
+    pub fn check_gates(&self, user: &UserPolicy, checkout: &Path, input: &CheckGatesInput) -> Result<GatesChecked, Failure> {
+        let policy = self.policy(user);
+        let asked = GatesInput { task_type: input.task_type.clone(), complexity: input.complexity };
+        let GatesOutcome { profile, notes, mistakes, .. } = governance::gates::gates(&policy, &asked)?;
+        let reports = governance::reports::read(&input.reports, checkout, &self.store().place().project, self.store().root())?;
+        let measured = governance::gates::Measured::of(input, &reports)?;
+        Ok(GatesChecked { mistakes, ..governance::gates::check(profile, measured, reports, notes) })
+    }
+
+    /// Advises on how much ceremony fits a task.
+    pub fn suggest_mode(&self, user: &UserPolicy, input: &SuggestModeInput) -> Result<ModeSuggested, Failure> {
+        governance::modes::suggest(&self.policy(user), input)
+    }
+
+    /// Records a turn.
+    pub fn record_turn(&self, caller: &Caller, input: &RecordTurnInput) -> Result<TurnRecorded, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let draft = turns::TurnDraft::parse(&input, self.store().root())?;
+        let recorded =
+            self.store().transact_on(Durability::Normal, |shelf| governance::turns::plan_record(shelf, &draft, &self.stamp(&caller)))?;
+        Ok(TurnRecorded { redacted, ..recorded })
+    }
+
+    /// Lists the turns of a feature.
+    pub fn turns(&self, input: &TurnsInput) -> Result<TurnsOutcome, Failure> {
+        self.store().turns(|shelf| governance::turns::turns(shelf, input))
+    }
+}

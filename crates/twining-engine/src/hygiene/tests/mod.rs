@@ -1,2 +1,0 @@
-mod repeats;
-mod secrets;

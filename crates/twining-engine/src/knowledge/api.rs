@@ -1,0 +1,242 @@
+//! The verbs of knowledge: the file comes from the store, and what is written goes
+//! back through it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::knowledge::DEFAULT_GRAPH;
+use twining_model::{Change, Scope, text};
+use twining_store::{Durability, KnowledgeFile, StoreError};
+
+use super::check::{self, Finding, KnowledgeCheckInput, KnowledgeCheckOutcome};
+use super::facts::KnowledgeFacts;
+use super::metrics::{Event, KnowledgeMetrics};
+use super::pack::{KnowledgePack, KnowledgePackInput, Story, UNUSED_DAYS};
+use super::picture::{self, Picture, PictureInput};
+use super::retrieve::{self, KnowledgeRetrieveInput, Retrieved, Search};
+use super::review::{self, Changes, Kind, Present, ReviewContext, ReviewContextInput};
+use super::shelf::{Shelf, Shelved};
+use super::update::{self, KnowledgeUpdateInput, KnowledgeUpdated};
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::hygiene::clean;
+
+/// What became of a request for a first graph.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct KnowledgeCreated {
+    /// Which file, relative to the project.
+    pub file: String,
+    /// Whether it was made; one that is there is never touched.
+    pub created: bool,
+}
+
+impl Engine {
+    /// Says what is wrong with the shared knowledge graph, or with another DOT file
+    /// of the working tree the caller stands in.
+    pub fn knowledge_check(&self, input: &KnowledgeCheckInput, checkout: &Path) -> Result<KnowledgeCheckOutcome, Failure> {
+        let Some(path) = &input.path else {
+            let file = self.store().knowledge()?;
+            let mut doubts: Vec<Finding> = file.passed_over.as_deref().map(check::passed_over).into_iter().collect();
+            doubts.extend(self.unmerged_version(&file, checkout)?);
+            return Ok(check::check(file.path, file.bytes.as_deref(), doubts));
+        };
+        let (tree, path) = self.tree_of(path, checkout);
+        let path = Scope::parse("path", path, self.store().root())?;
+        let file = self.store().dot_file(tree, path.as_str())?;
+        match file.bytes {
+            Some(bytes) => Ok(check::check(file.path, Some(&bytes), Vec::new())),
+            None => Err(Failure::NotFound { what: "file", id: file.path, hint: "give a path relative to the project".to_owned() }),
+        }
+    }
+
+    /// The working tree a path leads into: the caller's own, unless it spells out the main one.
+    fn tree_of<'p>(&'p self, path: &'p str, checkout: &'p Path) -> (&'p Path, &'p str) {
+        let project = self.store().place().project.as_path();
+        match Path::new(path).strip_prefix(checkout).ok().and_then(Path::to_str) {
+            Some(inside) => (checkout, inside),
+            None if Path::new(path).starts_with(project) => (project, path),
+            None => (checkout, path),
+        }
+    }
+
+    /// That a linked working tree has another version of the graph, which counts once it is merged.
+    fn unmerged_version(&self, shared: &KnowledgeFile, checkout: &Path) -> Result<Option<Finding>, Failure> {
+        if checkout == self.store().place().project {
+            return Ok(None);
+        }
+        let here = self.store().knowledge_in(checkout)?;
+        let differs = here.bytes.is_some() && here.bytes != shared.bytes;
+        Ok(differs.then(|| {
+            let suggestion = format!("`twining knowledge check {}` checks that one", here.path);
+            Finding::of_file(
+                "this is the shared graph; the working tree here has another version, which counts once it is merged",
+                &suggestion,
+            )
+        }))
+    }
+
+    /// Finds nodes by words, and those around them.
+    pub fn knowledge_retrieve(&self, input: &KnowledgeRetrieveInput) -> Result<Retrieved, Failure> {
+        let search = Search::parse(input)?;
+        let graph = self.graph()?;
+        Ok(retrieve::retrieve(&graph.known, &search, || graph.index())?)
+    }
+
+    /// Puts together what a story needs to know.
+    pub fn knowledge_pack(&self, input: &KnowledgePackInput) -> Result<KnowledgePack, Failure> {
+        self.pack_story(&Story::parse(input)?)
+    }
+
+    /// Edits the graph: every operation, or none.
+    pub fn knowledge_update(&self, input: &KnowledgeUpdateInput) -> Result<KnowledgeUpdated, Failure> {
+        let (mut input, redacted) = clean(input);
+        let story_id = input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
+        for operation in &mut input.operations {
+            operation.shorten_paths(self.store().root())?;
+        }
+        let plan = |file: &KnowledgeFile| {
+            let (bytes, updated) = update::plan(file.bytes.as_deref(), &input.operations)?;
+            Ok::<_, Failure>((bytes, KnowledgeUpdated { file: file.path.clone(), ..updated }))
+        };
+        if input.dry_run {
+            return plan(&self.store().knowledge()?).map(|(_, updated)| KnowledgeUpdated { redacted, ..updated });
+        }
+        let updated = self.change_knowledge(|file| {
+            let (bytes, updated) = plan(file)?;
+            let written = file.bytes.as_ref() != Some(&bytes);
+            Ok((written.then_some(bytes), KnowledgeUpdated { written, ..updated }))
+        })?;
+        if updated.written {
+            let counted = [&updated.nodes_added, &updated.nodes_changed, &updated.nodes_removed].map(Vec::len);
+            let [nodes_added, nodes_changed, nodes_removed] = counted;
+            let edges = updated.edges_added + updated.edges_removed;
+            self.count(&Event::Update { story_id, nodes_added, nodes_changed, nodes_removed, edges });
+        }
+        Ok(KnowledgeUpdated { redacted, ..updated })
+    }
+
+    /// What the graph demands, for guards.
+    pub fn knowledge_facts(&self) -> Result<KnowledgeFacts, Failure> {
+        Ok(KnowledgeFacts::of(&self.graph()?.known))
+    }
+
+    /// Draws the graph, or a part of it.
+    pub fn knowledge_picture(&self, input: &PictureInput) -> Result<Picture, Failure> {
+        picture::draw(&self.graph()?.known, input)
+    }
+
+    /// Gathers what a reviewer should hold a plan or a change against. The graph is
+    /// part of what is reviewed, so it is that of the working tree the caller stands in.
+    pub fn review_context(&self, input: &ReviewContextInput, changes: &dyn Changes, checkout: &Path) -> Result<ReviewContext, Failure> {
+        let kind = Kind::parse(&input.kind)?;
+        let story_id = input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
+        let (file, shared) = (self.store().knowledge_in(checkout)?, self.store().knowledge()?);
+        let pack = story_id.as_deref().map(|id| self.pack_of_story(id)).transpose()?.flatten();
+        let mut context =
+            ReviewContext { kind: kind.as_str().to_owned(), story_id, knowledge_file: file.path.clone(), pack, ..ReviewContext::default() };
+        if context.story_id.is_some() && context.pack.is_none() {
+            context.notes.push("no pack was made for this story lately; twining_knowledge_pack makes one".to_owned());
+        }
+        let chosen = self.store().config()?.knowledge.path;
+        let now = Present { here: file.bytes.as_deref(), shared: shared.bytes.as_deref(), chosen: &chosen };
+        review::fill(&mut context, kind, input, now, changes)?;
+        let (nodes_added, knowledge_modified) = (context.changes.nodes_added.len(), context.knowledge_modified);
+        self.count(&Event::Review { story_id: context.story_id.clone(), kind: context.kind.clone(), knowledge_modified, nodes_added });
+        Ok(context)
+    }
+
+    /// The pack of a story, from its terms and what the file says now.
+    fn pack_of_story(&self, story_id: &str) -> Result<Option<KnowledgePack>, Failure> {
+        let Some(packs) = self.store().packs()? else { return Ok(None) };
+        let kept = packs.get(&packs.key("story", &[story_id.as_bytes()]))?;
+        let story = kept.and_then(|bytes| serde_json::from_slice::<Story>(&bytes).ok());
+        story.map(|story| self.pack_story(&story)).transpose()
+    }
+
+    /// How many errors are in the graph.
+    pub(crate) fn knowledge_errors(&self) -> Result<usize, StoreError> {
+        Ok(self.graph()?.known.errors.len())
+    }
+
+    /// The graph as its file has it now.
+    fn graph(&self) -> Result<Arc<Shelved>, StoreError> {
+        self.state::<Shelf>().current(self.store())
+    }
+
+    /// Counts a merge that git asked for.
+    pub fn count_merge(&self, conflicts: usize) {
+        self.count(&Event::Merge { clashes: conflicts });
+    }
+
+    /// Adds up what was counted.
+    pub fn knowledge_metrics(&self) -> Result<KnowledgeMetrics, Failure> {
+        Ok(KnowledgeMetrics::of(&self.store().metrics()?))
+    }
+
+    pub(super) fn pack_story(&self, story: &Story) -> Result<KnowledgePack, Failure> {
+        let started = Instant::now();
+        let search = story.search()?;
+        let file = self.store().knowledge()?;
+        let options = Story::options(&search);
+        let packs = self.store().packs()?;
+        let name =
+            |packs: &twining_store::Packs| packs.key("pack", &[&file.digest().to_le_bytes(), file.path.as_bytes(), options.as_bytes()]);
+        let pack_id = packs.as_ref().map(name).unwrap_or_default();
+        let kept = match &packs {
+            Some(packs) => packs.get(&pack_id)?.and_then(|bytes| serde_json::from_slice::<Retrieved>(&bytes).ok()),
+            None => None,
+        };
+        let cached = kept.is_some();
+        let found = match kept {
+            Some(found) => found,
+            None => {
+                let graph = self.state::<Shelf>().of(&file);
+                let mut found = retrieve::retrieve(&graph.known, &search, || graph.index())?;
+                found.search_terms.clone_from(&story.terms);
+                found
+            }
+        };
+        if let Some(packs) = &packs {
+            if !cached {
+                packs.put(&pack_id, &serde_json::to_vec(&found).unwrap_or_default(), UNUSED_DAYS)?;
+            }
+            if let Some(id) = &story.story_id {
+                packs.put(&packs.key("story", &[id.as_bytes()]), &serde_json::to_vec(story).unwrap_or_default(), UNUSED_DAYS)?;
+            }
+        }
+        let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.count(&Event::Pack { story_id: story.story_id.clone(), nodes: found.count, bytes: found.subgraph.len(), ms, cached });
+        Ok(KnowledgePack { story_id: story.story_id.clone(), pack_id, cached, found })
+    }
+
+    /// Notes something worth counting. A count that is lost keeps nobody from their work.
+    pub(super) fn count(&self, event: &Event) {
+        if let Ok(line) = serde_json::to_string(event) {
+            drop(self.store().note_metric(&line));
+        }
+    }
+
+    /// Replaces the graph by what a plan makes of it, if it makes anything.
+    pub(crate) fn change_knowledge<T>(
+        &self,
+        mut plan: impl FnMut(&KnowledgeFile) -> Result<(Option<Vec<u8>>, T), Failure>,
+    ) -> Result<T, Failure> {
+        self.store().transact_on(Durability::Strict, |file: &KnowledgeFile| {
+            let (bytes, told) = plan(file)?;
+            let text = bytes.map(String::from_utf8).transpose();
+            let text = text.map_err(|_| StoreError::Damaged { what: format!("`{}` is not UTF-8", file.path) })?;
+            Ok((Change::of_document(&file.path, text), told))
+        })
+    }
+
+    /// Makes a first graph where there is none.
+    pub fn create_knowledge(&self) -> Result<KnowledgeCreated, Failure> {
+        self.change_knowledge(|file| {
+            let created = file.bytes.is_none();
+            Ok((created.then(|| DEFAULT_GRAPH.as_bytes().to_vec()), KnowledgeCreated { file: file.path.clone(), created }))
+        })
+    }
+}

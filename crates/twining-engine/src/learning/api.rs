@@ -1,0 +1,157 @@
+//! The verbs of learning: traces in, patterns out, guards proposed.
+
+use std::collections::HashSet;
+
+use twining_model::{Change, Refused, TraceType, text};
+use twining_store::{Durability, PolicyFile};
+
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::governance::UserPolicy;
+use crate::hygiene::clean;
+use crate::learning::{self, *};
+use crate::search::SearchMode;
+use twining_guard::Guards;
+use twining_guard::policy::Examples;
+
+impl Engine {
+    /// Stores a trace.
+    pub fn store_trace(&self, caller: &Caller, input: &StoreTraceInput) -> Result<TraceStored, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let (trace, stored) = TraceDraft::parse(&input)?.into_trace(&self.stamp(&caller))?;
+        self.store().transact_on(Durability::Normal, |(): &()| {
+            Ok::<_, Failure>((Change { traces: vec![trace.clone()], ..Change::default() }, ()))
+        })?;
+        Ok(TraceStored { redacted, ..stored })
+    }
+
+    /// Finds traces.
+    pub fn query_traces(&self, input: &QueryTracesInput) -> Result<QueryTracesOutcome, Failure> {
+        let draft = QueryTracesDraft::parse(input)?;
+        self.take_in_traces();
+        let mut search = Search::new(&draft);
+        self.store().each_trace(&mut |seen| {
+            search.see(seen);
+            true
+        })?;
+        let mut mode = SearchMode::Keyword;
+        if let Some(question) = &draft.query {
+            let places = search.candidates(|places| self.store().traces_at(places))?;
+            let traces = self.store().traces_at(&places)?;
+            let texts: Vec<String> = traces.iter().map(|(_, trace)| learning::told(trace)).collect();
+            if texts.len() == places.len()
+                && let Some(likeness) = self.likeness(question, &texts)?
+            {
+                search.weigh_meaning(&places, &likeness);
+                mode = SearchMode::Hybrid;
+            }
+        }
+        let (page, total) = search.page(mode);
+        let places: Vec<u64> = page.iter().map(|placed| placed.offset).collect();
+        let traces = self.store().traces_at(&places)?;
+        let hits = traces.into_iter().filter_map(|(place, trace)| {
+            let placed = page.iter().find(|placed| placed.offset == place)?;
+            Some(TraceHit { trust: trace.trust(placed.written_here), relevance: placed.relevance, trace })
+        });
+        Ok(learning::outcome(&draft, hits.collect(), total, mode))
+    }
+
+    /// Finds what keeps happening.
+    pub fn extract_patterns(&self, user: &UserPolicy, input: &PatternsInput) -> Result<PatternsOutcome, Failure> {
+        let draft = PatternsDraft::parse(input)?;
+        Ok(self.gather_traces(&draft)?.patterns(&draft, &self.guards(user).guards))
+    }
+
+    /// Proposes a guard from a pattern, tried on every recorded call.
+    pub fn create_guard(&self, caller: &Caller, user: &UserPolicy, input: &CreateGuardInput) -> Result<GuardCreated, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let draft = PatternsDraft::parse(&PatternsInput::default())?;
+        let pattern = self.gather_traces(&draft)?.pattern(input.pattern.trim(), &draft, &self.guards(user).guards).ok_or_else(|| {
+            let hint = "twining_extract_patterns lists the patterns there are".to_owned();
+            Failure::NotFound { what: "pattern", id: text::excerpt(&input.pattern, 40), hint }
+        })?;
+        let (calls, objected) = (self.store().calls()?, self.objected()?);
+        let created = self.change_policy(|file| plan_create(file, &pattern, &input, &calls, &objected))?;
+        let made = StoreTraceInput {
+            kind: TraceType::Decision.as_str().to_owned(),
+            what_happened: format!("the guard `{}` was proposed", created.id),
+            why: Some(created.backtest.say()),
+            guard: Some(created.id.clone()),
+            ..StoreTraceInput::default()
+        };
+        self.store_trace(&caller, &made)?;
+        Ok(GuardCreated { redacted, ..created })
+    }
+
+    /// Lists the guards.
+    #[must_use]
+    pub fn list_guards(&self, user: &UserPolicy) -> GuardsOutcome {
+        learning::listed(&self.guards(user))
+    }
+
+    /// Lets a proposed guard block. The rim has made sure that a person asks.
+    pub fn promote_guard(&self, caller: &Caller, id: &str) -> Result<GuardPromoted, Failure> {
+        let id = text::name("guard", id)?;
+        let promoted = self.change_policy(|file| plan_promote(file, &id))?;
+        self.approve(caller, &id, &format!("the guard `{id}` was promoted: it blocks"), "")?;
+        Ok(promoted)
+    }
+
+    /// Remembers that a person let something pass.
+    pub fn approve(&self, caller: &Caller, guard: &str, what_happened: &str, why: &str) -> Result<TraceStored, Failure> {
+        let input = StoreTraceInput {
+            kind: TraceType::Approval.as_str().to_owned(),
+            what_happened: what_happened.to_owned(),
+            why: Some(why.to_owned()).filter(|why| !why.is_empty()),
+            guard: Some(guard.to_owned()),
+            ..StoreTraceInput::default()
+        };
+        self.store_trace(caller, &input)
+    }
+
+    /// What a guard of the project would have done to the recorded calls.
+    pub fn backtest(&self, user: &UserPolicy, id: &str) -> Result<Backtest, Failure> {
+        let all = self.guards(user);
+        let guard = all.guards.iter().rev().find(|guard| guard.id == id);
+        let guard = guard.ok_or_else(|| Refused::new("guard", "is not there").because(text::excerpt(id, 40)))?;
+        Ok(Backtest::of(guard, &self.store().calls()?, &self.objected()?))
+    }
+
+    fn guards(&self, user: &UserPolicy) -> Guards {
+        let file = self.store().policy().unwrap_or_else(|error| PolicyFile::Unusable(error.to_string()));
+        Guards::load(user, &file, Examples::Read)
+    }
+
+    fn gather_traces(&self, draft: &PatternsDraft) -> Result<Gathering, Failure> {
+        self.take_in_traces();
+        let mut gathering = Gathering::default();
+        self.store().each_trace(&mut |seen| {
+            gathering.see(seen, draft);
+            true
+        })?;
+        Ok(gathering)
+    }
+
+    /// The calls that somebody objected to.
+    fn objected(&self) -> Result<HashSet<String>, Failure> {
+        let mut objected = HashSet::new();
+        self.store().each_trace(&mut |seen| {
+            if seen.written_here
+                && let Some(trace) = seen.read().filter(|trace| matches!(trace.kind(), Some(TraceType::Violation | TraceType::Correction)))
+            {
+                objected.extend(trace.call);
+            }
+            true
+        })?;
+        Ok(objected)
+    }
+
+    /// What hooks could not write is brought in by whoever reads; if it cannot be
+    /// now, the next one will.
+    fn take_in_traces(&self) {
+        let _ = self.store().drain_traces();
+    }
+}

@@ -1,5 +1,0 @@
-mod archive;
-mod export;
-mod queues;
-mod status;
-mod verify;

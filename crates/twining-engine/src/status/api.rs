@@ -1,0 +1,45 @@
+//! The verb `status`: takes stock of every module's files.
+
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::status::{self, StatusReport, StatusWarning, UnreadableFile};
+use crate::words;
+
+impl Engine {
+    /// Takes stock.
+    pub fn status(&self) -> Result<StatusReport, Failure> {
+        let config = self.store().config()?;
+        let rejected = self.store().rejected_lines()?;
+        let model = self.model_state()?;
+        let mut report = self.store().view(|view| status::status(view, self.store().project_name(), &config, rejected, &model))?;
+        report.warnings.extend(self.knowledge_warning());
+        let mut unread = self.store().turns(|shelf| Ok::<_, Failure>(status::unread::turns(shelf))).unwrap_or_default();
+        unread.extend(self.store().policy().ok().as_ref().and_then(status::unread::policy));
+        unread.extend(self.store().features().ok().as_ref().and_then(status::unread::features));
+        match self.store().agents() {
+            Ok(shelf) => {
+                report.tell_of_agents(&shelf, &config, self.store().ids().now());
+                unread.extend(status::unread::handoffs(&shelf));
+            }
+            Err(error) => unread.push(UnreadableFile { file: "agents/registry.json".to_owned(), line: None, why: error.to_string() }),
+        }
+        report.tell_unreadable(unread);
+        Ok(report)
+    }
+
+    /// What is the matter with the knowledge graph.
+    fn knowledge_warning(&self) -> Option<StatusWarning> {
+        let (message, hint) = match self.knowledge_errors() {
+            Ok(0) => return None,
+            Ok(errors) => {
+                let errors = words::count(errors as u64, "error", "errors");
+                (
+                    format!("the knowledge graph has {errors}; what is right in it is served"),
+                    "twining_knowledge_check lists them".to_owned(),
+                )
+            }
+            Err(error) => (format!("the knowledge graph cannot be read: {error}"), error.hint().unwrap_or_default()),
+        };
+        Some(StatusWarning { code: "knowledge_errors".to_owned(), message, hint })
+    }
+}

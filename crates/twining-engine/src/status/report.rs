@@ -1,0 +1,356 @@
+//! The report: what is there, what needs attention, and what to do about it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::{Claim, Time, limits};
+use twining_store::config::VERSION;
+use twining_store::{AgentShelf, Config, EntryFilter, Tally, View};
+
+use crate::agents::{self, AgentShown, Liveness};
+use crate::failure::Failure;
+use crate::knowledge::KnowledgeMetrics;
+use crate::search::{ModelState, SearchMode};
+use crate::words::{self, DAY_MS};
+
+/// Unreadable files that are listed.
+pub(super) const UNREADABLE_LISTED: usize = 20;
+/// Names that look like others that are told of.
+const SUSPICIONS: usize = 5;
+/// Days a decision may be provisional before someone should look.
+const STALE_DAYS: i64 = 7;
+
+/// Something to look at.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StatusWarning {
+    /// A word for programs.
+    pub code: String,
+    /// What is the matter.
+    pub message: String,
+    /// What to do.
+    pub hint: String,
+}
+
+/// A file, or a line of one, that could not be read. It is kept as it is.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct UnreadableFile {
+    /// Relative to `.twining`.
+    pub file: String,
+    /// Which line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// The state of the memory.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StatusReport {
+    /// What the project is called.
+    pub project: String,
+    /// Entries on the board.
+    pub blackboard_entries: u64,
+    /// Decisions in force.
+    pub active_decisions: u64,
+    /// Decisions in doubt.
+    pub provisional_decisions: u64,
+    /// Entities in the graph.
+    pub graph_entities: u64,
+    /// Relations in the graph.
+    pub graph_relations: u64,
+    /// When something last happened, or `none`.
+    pub last_activity: String,
+    /// Whether the board is over its threshold.
+    pub needs_archiving: bool,
+    /// Decisions replaced.
+    pub superseded_decisions: u64,
+    /// Decisions rejected.
+    pub overridden_decisions: u64,
+    /// Needs nobody met.
+    pub open_needs: u64,
+    /// Questions nobody answered.
+    pub unanswered_questions: u64,
+    /// Warnings nobody settled.
+    pub open_warnings: u64,
+    /// Entities without a relation.
+    pub disconnected_entities: u64,
+    /// Files and lines that could not be read, at most 20.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<UnreadableFile>,
+    /// What needs attention.
+    pub warnings: Vec<StatusWarning>,
+    /// One line.
+    pub summary: String,
+    /// How searches are answered: `hybrid`, or `keyword` without a model.
+    pub search: SearchMode,
+    /// Where the memory is, in the project.
+    pub store: String,
+    /// Format version of the folder.
+    pub format_version: u32,
+    /// Agents in the registry.
+    pub registered_agents: u64,
+    /// Agents at work.
+    pub active_agents: u64,
+    /// Handoffs that nobody took.
+    pub open_handoffs: u64,
+    /// Parts of the project that somebody holds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
+    /// What knowledge is used for and costs, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<KnowledgeMetrics>,
+}
+
+/// Takes stock. `rejected` is the number of queued lines that were set aside.
+pub fn status(view: &View<'_>, project: String, config: &Config, rejected: u64, model: &ModelState) -> Result<StatusReport, Failure> {
+    let tally = view.tally()?;
+    let stock = Stock {
+        stale: view.decisions().stale_provisional(words::earlier(view.now(), STALE_DAYS * DAY_MS), 1)?.total,
+        unanswered: unanswered(view, &tally)?,
+        duplicates: view.entries().duplicate_ids()?,
+        threshold: config.archive.max_blackboard_entries_before_archive,
+        permanent: permanent(view, &tally)?,
+        rejected,
+        tally,
+    };
+    let mut unreadable = view.unreadable()?;
+    unreadable.truncate(UNREADABLE_LISTED);
+    let notices = notices(&stock, config, model);
+    let tally = &stock.tally;
+    Ok(StatusReport {
+        project,
+        blackboard_entries: tally.entries,
+        active_decisions: tally.active,
+        provisional_decisions: tally.provisional,
+        graph_entities: tally.entities,
+        graph_relations: tally.relations,
+        last_activity: tally.last_activity.map_or_else(|| "none".to_owned(), Time::into),
+        needs_archiving: stock.needs_archiving(),
+        superseded_decisions: tally.superseded,
+        overridden_decisions: tally.overridden,
+        open_needs: tally.open_needs,
+        unanswered_questions: tally.open_questions,
+        open_warnings: tally.open_warnings,
+        disconnected_entities: tally.disconnected,
+        unreadable: unreadable.into_iter().map(|bad| UnreadableFile { file: bad.file, line: bad.line, why: bad.why }).collect(),
+        summary: summary(tally, &notices),
+        warnings: notices.into_iter().map(|notice| notice.warning).collect(),
+        search: if *model == ModelState::Ready { SearchMode::Hybrid } else { SearchMode::Keyword },
+        store: ".twining".to_owned(),
+        format_version: config.version,
+        registered_agents: 0,
+        active_agents: 0,
+        open_handoffs: 0,
+        claims: Vec::new(),
+        metrics: None,
+    })
+}
+
+impl StatusReport {
+    /// Adds who is there and who holds what.
+    pub(super) fn tell_of_agents(&mut self, shelf: &AgentShelf, config: &Config, now: Time) {
+        let everyone = agents::everyone(shelf, config, now);
+        let count = |wanted: fn(&&AgentShown) -> bool| everyone.iter().filter(wanted).count() as u64;
+        self.registered_agents = count(|agent| agent.registered_at.is_some());
+        self.active_agents = count(|agent| agent.liveness == Liveness::Active);
+        self.open_handoffs = agents::open_handoffs(shelf, limits::HANDOFFS, |_| true).map_or(0, |open| open.len() as u64);
+        self.claims = agents::claims_on(shelf, now);
+        let mut notices = Notices(Vec::new());
+        if let Some((line, why)) = shelf.registered().unreadable.first() {
+            let message = format!("agents/registry.json, line {line}: {why}");
+            notices.add(Pressing::Yes, "unreadable_registry", message, "mend it by hand; nothing is written over it");
+        }
+        for why in everyone.iter().filter_map(|agent| agent.suspicious.clone()).take(SUSPICIONS) {
+            notices.add(Pressing::No, "look_alike_agents", why, "make sure that it is who you think");
+        }
+        self.warnings.extend(notices.0.into_iter().map(|notice| notice.warning));
+    }
+}
+
+/// What the warnings are drawn from.
+struct Stock {
+    tally: Tally,
+    stale: u64,
+    unanswered: u64,
+    duplicates: u64,
+    threshold: u64,
+    permanent: u64,
+    rejected: u64,
+}
+
+impl Stock {
+    /// Whether the board is over its threshold and an archive would help: one
+    /// full of decisions must not send agents to archive again and again.
+    fn needs_archiving(&self) -> bool {
+        self.tally.entries >= self.threshold && self.tally.entries > self.permanent
+    }
+}
+
+/// Whether someone should look now. A lone entity is worth knowing; a project is
+/// not unwell for it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pressing {
+    Yes,
+    No,
+}
+
+struct Notice {
+    pressing: Pressing,
+    warning: StatusWarning,
+}
+
+/// Entries that no archive will move: decisions, summaries of archives, what is open.
+fn permanent(view: &View<'_>, tally: &Tally) -> Result<u64, Failure> {
+    let announcements = EntryFilter { types: vec!["decision".to_owned()], ..EntryFilter::default() };
+    let summaries = EntryFilter { types: vec!["finding".to_owned()], tags: vec!["archive".to_owned()], ..EntryFilter::default() };
+    let open = tally.open_needs + tally.open_questions + tally.open_warnings;
+    Ok(view.entries().newest(&announcements, 1)?.total + view.entries().newest(&summaries, 1)?.total + open)
+}
+
+/// Questions open for a day or more: all that are open but for the recent ones,
+/// which are few on a board of any age.
+fn unanswered(view: &View<'_>, tally: &Tally) -> Result<u64, Failure> {
+    if tally.open_questions == 0 {
+        return Ok(0);
+    }
+    let recent = EntryFilter {
+        types: vec!["question".to_owned()],
+        since: Some(words::earlier(view.now(), DAY_MS)),
+        only_open: true,
+        ..EntryFilter::default()
+    };
+    Ok(tally.open_questions.saturating_sub(view.entries().newest(&recent, 1)?.total))
+}
+
+fn notices(stock: &Stock, config: &Config, model: &ModelState) -> Vec<Notice> {
+    let tally = &stock.tally;
+    let mut notices = Notices(Vec::new());
+    if config.version > VERSION {
+        let message = format!("the folder has format version {}; it can be read but not written", config.version);
+        notices.add(Pressing::Yes, "format_too_new", message, "update twining");
+    }
+    notices.count(tally.unreadable, Pressing::Yes, &UNREADABLE);
+    notices.count(tally.unconfirmed_overrides, Pressing::Yes, &UNCONFIRMED);
+    notices.count(stock.stale, Pressing::Yes, &STALE);
+    notices.count(stock.unanswered, Pressing::Yes, &UNANSWERED);
+    notices.count(tally.dangling, Pressing::Yes, &DANGLING);
+    notices.count(tally.future_dated, Pressing::Yes, &AHEAD);
+    notices.count(tally.provisional - stock.stale.min(tally.provisional), Pressing::No, &PROVISIONAL);
+    notices.count(tally.disconnected, Pressing::No, &LONE);
+    notices.count(stock.duplicates, Pressing::No, &TWICE);
+    notices.count(stock.rejected, Pressing::No, &REJECTED);
+    if stock.needs_archiving() {
+        let message = format!("the board has {}, {} or more", words::count(tally.entries, "entry", "entries"), stock.threshold);
+        notices.add(Pressing::Yes, "needs_archiving", message, "twining_archive moves what is settled off the board");
+    }
+    if let ModelState::Unusable(why) = model {
+        let message = format!("searches go by words alone: {why}");
+        notices.add(Pressing::No, "no_embeddings", message, "install twining anew, or unset TWINING_MODEL; everything else works");
+    }
+    for note in &config.notes {
+        notices.add(Pressing::No, "config", note.clone(), "edit .twining/config.yml");
+    }
+    notices.0
+}
+
+struct Notices(Vec<Notice>);
+
+impl Notices {
+    fn count(&mut self, n: u64, pressing: Pressing, matter: &Matter) {
+        if n > 0 {
+            self.add(pressing, matter.code, words::count(n, matter.one, matter.many), matter.hint);
+        }
+    }
+
+    fn add(&mut self, pressing: Pressing, code: &str, message: String, hint: &str) {
+        self.0.push(Notice { pressing, warning: StatusWarning { code: code.to_owned(), message, hint: hint.to_owned() } });
+    }
+}
+
+/// What can be the matter, in words.
+pub(super) struct Matter {
+    pub(super) code: &'static str,
+    pub(super) one: &'static str,
+    pub(super) many: &'static str,
+    pub(super) hint: &'static str,
+}
+
+pub(super) const UNREADABLE: Matter = Matter {
+    code: "unreadable_files",
+    one: "file or line could not be read",
+    many: "files or lines could not be read",
+    hint: "they are kept as they are; `unreadable` names them, mend them by hand",
+};
+const UNCONFIRMED: Matter = Matter {
+    code: "unconfirmed_overrides",
+    one: "override was claimed by an agent and not confirmed",
+    many: "overrides were claimed by agents and not confirmed",
+    hint: "a person confirms one by overriding it again at a terminal: twining override",
+};
+const STALE: Matter = Matter {
+    code: "stale_provisional",
+    one: "provisional decision is older than 7 days",
+    many: "provisional decisions are older than 7 days",
+    hint: "settle each with twining_promote, twining_override or a decision that supersedes it",
+};
+const UNANSWERED: Matter = Matter {
+    code: "unanswered_questions",
+    one: "question is unanswered",
+    many: "questions are unanswered",
+    hint: "answer with an entry of type answer that relates to it, or use twining_dismiss",
+};
+const DANGLING: Matter = Matter {
+    code: "dangling_relations",
+    one: "relation points to a missing entity",
+    many: "relations point to missing entities",
+    hint: "twining_prune_graph removes them",
+};
+const AHEAD: Matter = Matter {
+    code: "future_dated",
+    one: "record is dated ahead of the clock",
+    many: "records are dated ahead of the clock",
+    hint: "they are ranked last; check the clock of the machine that wrote them",
+};
+const PROVISIONAL: Matter = Matter {
+    code: "provisional",
+    one: "provisional decision waits for review",
+    many: "provisional decisions wait for review",
+    hint: "twining_why shows what each is in conflict with; a person settles it with twining_override or twining_promote",
+};
+
+const LONE: Matter = Matter {
+    code: "disconnected_entities",
+    one: "entity has no relation",
+    many: "entities have no relation",
+    hint: "relate them with twining_add_relation, or remove them with twining_prune_graph",
+};
+const TWICE: Matter = Matter {
+    code: "duplicate_ids",
+    one: "entry stands on more than one line",
+    many: "entries stand on more than one line",
+    hint: "a merge united both sides; each counts once, and the last line holds",
+};
+const REJECTED: Matter = Matter {
+    code: "rejected_queue_lines",
+    one: "line that a hook queued was set aside",
+    many: "lines that hooks queued were set aside",
+    hint: "`.twining/pending-rejected.jsonl` has each with its reason; mend the hook, then remove the file",
+};
+
+fn summary(tally: &Tally, notices: &[Notice]) -> String {
+    let say = |pressing: Pressing| {
+        let said: Vec<&str> = notices.iter().filter(|n| n.pressing == pressing).map(|n| n.warning.message.as_str()).collect();
+        said.join("; ")
+    };
+    let pressing = say(Pressing::Yes);
+    if !pressing.is_empty() {
+        return format!("Needs attention: {pressing}.");
+    }
+    let aside = say(Pressing::No);
+    format!(
+        "Healthy. {}, {}, {}.{}",
+        words::count(tally.entries, "blackboard entry", "blackboard entries"),
+        words::count(tally.active, "active decision", "active decisions"),
+        words::count(tally.entities, "graph entity", "graph entities"),
+        if aside.is_empty() { String::new() } else { format!(" For information: {aside}.") },
+    )
+}

@@ -1,0 +1,87 @@
+//! Rule 2: what the records of the base say, they go on to say; and every file can be read.
+
+use twining_guard::policy::yaml;
+use twining_store::integrity::{Change, Difference, RecordKind, TreeFile, compare_changed};
+
+use crate::knowledge::{Knowledge, KnowledgeFacts};
+use crate::verify::ci::finding::{CiFinding, Severity};
+use crate::verify::ci::pull_request::{MEMORY, PullRequest};
+
+const RULE: &str = "records";
+/// Mistakes of one file that are told.
+const MOST_MISTAKES: usize = 10;
+
+pub(in crate::verify) fn check(request: &PullRequest<'_>) -> Vec<CiFinding> {
+    fn side<'f>(path: &'f Option<String>, bytes: &'f Option<Vec<u8>>) -> Option<TreeFile<'f>> {
+        Some(TreeFile { path: path.as_deref()?.strip_prefix(MEMORY)?, bytes: bytes.as_deref()? })
+    }
+    let before: Vec<TreeFile<'_>> = request.records().filter_map(|file| side(&file.old_path, &file.before)).collect();
+    let after: Vec<TreeFile<'_>> = request.records().filter_map(|file| side(&file.path, &file.after)).collect();
+    let is_there = |path: &str| request.head_records.contains(&format!("{MEMORY}{path}"));
+    let differences = compare_changed(&before, &after, &is_there);
+    let mut findings: Vec<CiFinding> = differences.iter().map(|found| finding(request, found)).collect();
+    findings.extend([".twining/policy.yml", ".twining/config.yml"].into_iter().filter_map(|path| unread_yaml(request, path)));
+    findings.extend(knowledge(request));
+    findings
+}
+
+fn finding(request: &PullRequest<'_>, found: &Difference) -> CiFinding {
+    let path = format!("{MEMORY}{}", found.path);
+    let base: String = request.merge_base.chars().take(12).collect();
+    let restore = format!("`git checkout {base} -- {path}`");
+    let way = match (&found.change, found.kind) {
+        (Change::Gone, RecordKind::Entry) => {
+            "Bring the line back, or archive it with `twining archive`, which leaves a summary.".to_owned()
+        }
+        (Change::Gone | Change::Unparsable(_), RecordKind::Decision | RecordKind::Handoff | RecordKind::Turn) => {
+            format!("Bring it back: {restore}.")
+        }
+        (Change::Altered { .. }, RecordKind::Decision) => {
+            format!("Restore it ({restore}) and record a change of mind with `twining decide --supersedes` or `twining override`.")
+        }
+        (Change::Altered { .. }, _) => "Restore it, and post what is new as an entry of its own.".to_owned(),
+        (Change::Illegal { .. }, _) => {
+            format!("Restore it ({restore}) and use `twining reconsider`, `promote`, `decide --supersedes` or `override --reason`.")
+        }
+        (Change::Doubled, _) => "Take the newer one out and post it again with `twining post`.".to_owned(),
+        (Change::Gone | Change::Unparsable(_), _) => "Mend the line, or restore the file from the base.".to_owned(),
+        (Change::ConflictMarkers, _) => "Settle the merge; `twining doctor --fix` joins both sides.".to_owned(),
+    };
+    CiFinding::at(RULE, Severity::Error, &path, &format!("{found}. {way}")).on(found.line)
+}
+
+fn unread_yaml(request: &PullRequest<'_>, path: &str) -> Option<CiFinding> {
+    let file = request.changed_at(path)?;
+    let (_, broken) = yaml::read(file.text_after()?);
+    let mistake = broken.into_iter().next()?;
+    let message = format!("`{path}` cannot be read: {}. Mend the line; until then its rules do not hold.", mistake.why);
+    Some(CiFinding::at(RULE, Severity::Error, path, &message).on(usize::try_from(mistake.at.line).ok()))
+}
+
+/// The reviewed graph: its mistakes that are new, and the rules it no longer has.
+fn knowledge(request: &PullRequest<'_>) -> Vec<CiFinding> {
+    let path = request.knowledge_path();
+    let Some(file) = request.changed_at(&path) else { return Vec::new() };
+    let read = |bytes: &Option<Vec<u8>>| Knowledge::read(bytes.as_deref().unwrap_or_default());
+    let (before, after) = (read(&file.before), read(&file.after));
+    let is_new = |message: &str| !before.errors.iter().any(|known| known.message == message);
+    let mistakes = after.errors.iter().filter(|mistake| is_new(&mistake.message)).take(MOST_MISTAKES);
+    let mut findings: Vec<CiFinding> = mistakes
+        .map(|mistake| {
+            let hint = mistake.suggestion.as_deref().unwrap_or("`twining knowledge check` shows the rest");
+            let message = format!("the knowledge graph is not valid: {}. Mend it: {hint}.", mistake.message);
+            CiFinding::at(RULE, Severity::Error, &path, &message).on(Some(mistake.line).filter(|line| *line > 0))
+        })
+        .collect();
+    findings.extend(lifted(&path, &before, &after));
+    findings
+}
+
+/// Edges that ruled something out and are gone: a review decides, so it is told.
+fn lifted(path: &str, before: &Knowledge, after: &Knowledge) -> Option<CiFinding> {
+    let now = KnowledgeFacts::of(after).must_not_use;
+    let gone = KnowledgeFacts::of(before).must_not_use;
+    let gone: Vec<String> = gone.iter().filter(|bond| !now.contains(bond)).map(|bond| format!("{} → {}", bond.from, bond.to)).collect();
+    let message = format!("the knowledge graph no longer rules out: {}. Review whether that is meant.", gone.join(", "));
+    (!gone.is_empty()).then(|| CiFinding::at(RULE, Severity::Warning, path, &message))
+}

@@ -1,0 +1,202 @@
+//! A scope of the project, against what the memory says of it.
+//!
+//! Every check reads; none runs anything. A constraint in a shared file is text
+//! for a person to check, whatever it says.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::{Entry, EntryType, Refused, Root, Scope, Time, limits};
+use twining_store::View;
+
+use super::checks;
+use crate::blackboard::{VERIFIED, VERIFIED_TAG, note};
+use crate::caller::{Caller, Stamp};
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::hygiene::{Redaction, clean, redact_fields};
+use crate::words;
+
+/// What the repository's history can tell. The rim asks git; the engine does not.
+pub trait History {
+    /// When each file was last committed; files without a commit are left out.
+    fn last_commits(&self, files: &[String]) -> Result<BTreeMap<String, Time>, String>;
+
+    /// When the commit before the last one was made, if there is one.
+    fn previous_commit(&self) -> Option<Time> {
+        None
+    }
+}
+
+/// A history in which nothing was ever committed.
+pub(crate) struct NoHistory;
+
+impl History for NoHistory {
+    fn last_commits(&self, _files: &[String]) -> Result<BTreeMap<String, Time>, String> {
+        Ok(BTreeMap::new())
+    }
+}
+
+/// What to verify, in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct VerifyInput {
+    /// Part of the project; all of it by default.
+    pub scope: Option<String>,
+    /// Any of test_coverage, warnings, assembly, drift, constraints; all by default.
+    pub checks: Vec<String>,
+}
+
+redact_fields!(VerifyInput { scope });
+
+/// How a check went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckStatus {
+    /// There was nothing to check.
+    Skip,
+    /// Nothing found.
+    Pass,
+    /// Worth a look.
+    Warn,
+    /// Not as it should be.
+    Fail,
+}
+
+/// A record that a check names.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CheckItem {
+    /// Its id.
+    pub id: String,
+    /// Its line.
+    pub summary: String,
+    /// The file in question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
+/// What a check found.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Check {
+    /// How it went.
+    pub status: CheckStatus,
+    /// One sentence.
+    pub message: String,
+    /// How many were looked at.
+    pub checked: u64,
+    /// What it found, at most 20.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<CheckItem>,
+    /// How many it found.
+    pub found: u64,
+}
+
+/// What a verification found.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct VerifyOutcome {
+    /// What was verified.
+    pub scope: String,
+    /// When.
+    pub verified_at: String,
+    /// By name.
+    pub checks: BTreeMap<String, Check>,
+    /// One line.
+    pub summary: String,
+    /// Secrets that were not written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
+}
+
+/// A check that can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    TestCoverage,
+    Warnings,
+    Assembly,
+    Drift,
+    Constraints,
+}
+
+const KINDS: [(&str, Kind); 5] = [
+    ("test_coverage", Kind::TestCoverage),
+    ("warnings", Kind::Warnings),
+    ("assembly", Kind::Assembly),
+    ("drift", Kind::Drift),
+    ("constraints", Kind::Constraints),
+];
+
+/// A verification, every rule checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VerifyDraft {
+    scope: Scope,
+    kinds: Vec<(&'static str, Kind)>,
+}
+
+impl VerifyDraft {
+    /// Checks every word.
+    pub fn parse(input: &VerifyInput, root: &Root) -> Result<Self, Refused> {
+        limits::at_most("checks", &input.checks, limits::LIST)?;
+        let mut wanted: Vec<Kind> = Vec::new();
+        for word in &input.checks {
+            wanted.push(words::one_of("checks", word.trim(), &KINDS)?);
+        }
+        let kinds = KINDS.into_iter().filter(|(_, kind)| wanted.is_empty() || wanted.contains(kind)).collect();
+        Ok(Self { scope: words::scope_or_project(input.scope.as_deref(), root)?, kinds })
+    }
+}
+
+/// Verifies a scope, and writes the finding that says so.
+pub fn verify(view: &View<'_>, draft: &VerifyDraft, history: &dyn History, stamp: &Stamp<'_>) -> Result<(Entry, VerifyOutcome), Failure> {
+    let decisions = checks::InScope::gather(view, &draft.scope)?;
+    let mut checks = BTreeMap::new();
+    for &(name, kind) in &draft.kinds {
+        let check = match kind {
+            Kind::TestCoverage => checks::test_coverage(view, &decisions)?,
+            Kind::Warnings => checks::warnings(view, &draft.scope)?,
+            Kind::Assembly => checks::assembly(&decisions),
+            Kind::Drift => checks::drift(&decisions, history),
+            Kind::Constraints => checks::constraints(view, &draft.scope)?,
+        };
+        checks.insert(name.to_owned(), check);
+    }
+    let summary = summary(&draft.scope, &checks);
+    let told: Vec<String> = checks.iter().map(|(name, check)| format!("{name}: {}: {}", word(check.status), check.message)).collect();
+    let finding = Entry {
+        detail: told.join("\n"),
+        tags: vec![VERIFIED_TAG.to_owned()],
+        ..note(stamp, EntryType::Finding, draft.scope.as_str(), &summary)
+    };
+    let outcome =
+        VerifyOutcome { scope: draft.scope.to_string(), verified_at: stamp.at.to_string(), checks, summary, redacted: Vec::new() };
+    Ok((finding, outcome))
+}
+
+fn summary(scope: &Scope, checks: &BTreeMap<String, Check>) -> String {
+    let named = |status: CheckStatus| {
+        let names: Vec<&str> = checks.iter().filter(|(_, check)| check.status == status).map(|(name, _)| name.as_str()).collect();
+        (!names.is_empty()).then(|| format!("{} {}", word(status), names.join(", ")))
+    };
+    let parts: Vec<String> =
+        [CheckStatus::Fail, CheckStatus::Warn, CheckStatus::Pass, CheckStatus::Skip].into_iter().filter_map(named).collect();
+    words::summary(&format!("{VERIFIED}{scope}: {}", parts.join("; ")))
+}
+
+fn word(status: CheckStatus) -> &'static str {
+    match status {
+        CheckStatus::Skip => "skip",
+        CheckStatus::Pass => "pass",
+        CheckStatus::Warn => "warn",
+        CheckStatus::Fail => "fail",
+    }
+}
+
+impl Engine {
+    /// Verifies a scope, and posts what it found.
+    pub fn verify(&self, caller: &Caller, input: &VerifyInput, history: &dyn History) -> Result<VerifyOutcome, Failure> {
+        let (input, redacted) = clean(input);
+        let draft = VerifyDraft::parse(&input, self.store().root())?;
+        let (finding, outcome) = self.store().view(|view| verify(view, &draft, history, &self.stamp(caller)))?;
+        self.store().post(&[finding])?;
+        Ok(VerifyOutcome { redacted, ..outcome })
+    }
+}
