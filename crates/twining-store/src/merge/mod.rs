@@ -5,7 +5,6 @@
 //! they truly disagree both words are kept and the record says so. Which side is
 //! called ours makes no difference to the bytes.
 
-mod array;
 mod conflict;
 mod decision;
 mod lines;
@@ -13,7 +12,6 @@ mod three_way;
 pub mod tree;
 mod untangle;
 
-pub use array::merge_array;
 pub(crate) use conflict::is_marker;
 pub use conflict::{DECISION, LEFT_BY_GIT, has_markers, one_decision};
 pub use decision::merge_decision;
