@@ -124,10 +124,10 @@ impl MergedVersions {
             }
         }
         let mut versions = self.versions.into_iter();
-        let first = versions.next().filter(|first| joining.is_whole(first))?;
-        let base = if joining.is_whole(&self.base) { self.base } else { Vec::new() };
+        let first = versions.next().filter(|first| (joining.is_whole)(first))?;
+        let base = if (joining.is_whole)(&self.base) { self.base } else { Vec::new() };
         versions.try_fold(first, |ours, theirs| {
-            if !joining.is_whole(&theirs) {
+            if !(joining.is_whole)(&theirs) {
                 return None;
             }
             (joining.join)(&Versions { base: &base, ours: &ours, theirs: &theirs })

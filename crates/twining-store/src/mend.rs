@@ -18,7 +18,7 @@ use crate::error::StoreError;
 use crate::features::{FeatureChange, FeatureFile};
 use crate::files::Array;
 use crate::layout::{BOARD, DECISIONS, FOLDER};
-use crate::merge::{DECISION, Joining, LEFT_BY_GIT, has_markers, is_marker, untangle};
+use crate::merge::{DECISION, Joining, LEFT_BY_GIT, has_markers, is_marker, join_sides};
 use crate::record::Record;
 use crate::room::Room;
 use crate::store::Store;
@@ -51,7 +51,7 @@ pub fn after_git(room: &Room, now: Time) -> Result<(), StoreError> {
         let known = commits::merged_versions(project, &file, &bytes).and_then(|versions| versions.joined(&bytes, &DECISION));
         match known.filter(is_it) {
             Some(whole) => room.put_decision(&format!("{id}.json"), &whole)?,
-            None => untangle(&bytes, &DECISION).filter(is_it).map_or(Ok(()), |whole| room.put_decision(&format!("{id}.json"), &whole))?,
+            None => join_sides(&bytes, &DECISION).filter(is_it).map_or(Ok(()), |whole| room.put_decision(&format!("{id}.json"), &whole))?,
         }
     }
     if files.iter().any(|file| file == BOARD) {
@@ -81,7 +81,7 @@ pub struct Joiners {
 /// nothing can be made out, or people must settle it.
 pub(crate) fn one(project: &Path, file: &str, text: &[u8], joining: &Joining) -> Option<Vec<u8>> {
     let by_history = commits::merged_versions(project, file, text).and_then(|versions| versions.joined(text, joining));
-    by_history.or_else(|| untangle(text, joining))
+    by_history.or_else(|| join_sides(text, joining))
 }
 
 impl Store {
