@@ -4,6 +4,10 @@
 //! valid JSON. Any layout is read, including what a merge without our driver
 //! leaves behind; ours is written. Elements that are not touched keep their bytes.
 
+mod merge;
+
+pub use merge::merge_array;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use twining_model::{Id, Time};
 
-use crate::commits;
 use crate::disk::{Dir, Fingerprint, Handle};
 use crate::error::StoreError;
+use crate::git::Git;
 use crate::layout::{BOARD, Layout};
 use crate::record::Record;
 use crate::tail;
@@ -131,7 +131,7 @@ impl Board {
     /// Which of these texts, of these decisions among others, are safe in a
     /// commit or a stash, and so not lost.
     pub fn in_history(&self, texts: &HashSet<String>, decisions: &BTreeSet<Id>) -> HashSet<String> {
-        if self.git.is_some() { commits::holding(&self.project, texts, decisions) } else { HashSet::new() }
+        if self.git.is_some() { Git::at(&self.project).holding(texts, decisions) } else { HashSet::new() }
     }
 
     /// The project it is of.

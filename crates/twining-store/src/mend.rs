@@ -13,13 +13,13 @@ use memchr::memmem;
 use twining_model::{Change, Id, Time};
 
 use crate::array;
-use crate::commits;
 use crate::error::StoreError;
 use crate::features::{FeatureFile, FeatureShelf};
 use crate::files::Array;
+use crate::git::Git;
 use crate::knowledge::KnowledgeFile;
 use crate::layout::{BOARD, DECISIONS, FOLDER};
-use crate::merge::{DECISION, Joining, LEFT_BY_GIT, has_markers, is_marker, untangle};
+use crate::merge::{DECISION, Joining, LEFT_BY_GIT, has_markers, is_marker, join_sides};
 use crate::record::Record;
 use crate::room::Room;
 use crate::store::{Durability, Store};
@@ -49,10 +49,9 @@ pub fn after_git(room: &Room, now: Time) -> Result<(), StoreError> {
         let (project, file) = (room.board.project(), format!("{FOLDER}/{DECISIONS}/{id}.json"));
         let is_it = |whole: &Vec<u8>| array::id_of(&String::from_utf8_lossy(whole)) == Some(id.to_string());
         // What git merged is known; lines that no commit has may be anybody's, between whatever markers.
-        let known = commits::merged_versions(project, &file, &bytes).and_then(|versions| versions.joined(&bytes, &DECISION));
-        match known.filter(is_it) {
-            Some(whole) => room.put_decision(&format!("{id}.json"), &whole)?,
-            None => untangle(&bytes, &DECISION).filter(is_it).map_or(Ok(()), |whole| room.put_decision(&format!("{id}.json"), &whole))?,
+        let known = Git::at(project).merged_versions(&file, &bytes).joined(&bytes, &DECISION);
+        if let Some(whole) = known.filter(is_it).or_else(|| join_sides(&bytes, &DECISION).filter(is_it)) {
+            room.put_decision(&format!("{id}.json"), &whole)?;
         }
     }
     if files.iter().any(|file| file == BOARD) {
@@ -81,8 +80,7 @@ pub struct Joiners {
 /// merged are asked for first, the text only where they are not to be had. None where
 /// nothing can be made out, or people must settle it.
 pub(crate) fn one(project: &Path, file: &str, text: &[u8], joining: &Joining) -> Option<Vec<u8>> {
-    let by_history = commits::merged_versions(project, file, text).and_then(|versions| versions.joined(text, joining));
-    by_history.or_else(|| untangle(text, joining))
+    Git::at(project).merged_versions(file, text).joined(text, joining).or_else(|| join_sides(text, joining))
 }
 
 impl Store {

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use twining_store::git_range::{GitRange, RangeError};
+use twining_store::git::{Git, GitRange, RangeError};
 use twining_store::integrity::Change;
 use twining_store::{Durability, Store, StoreError};
 use twining_testkit::TestProject;
@@ -52,7 +52,12 @@ impl Repository {
 
     fn changes(&self) -> Vec<Change> {
         let base = self.project.git(["merge-base", "HEAD", "origin/main"]);
-        self.store.changed_records(Some(base.trim())).expect("compares").into_iter().map(|found| found.change).collect()
+        self.store
+            .changed_records(&Git::at(&self.project.path()), Some(base.trim()))
+            .expect("compares")
+            .into_iter()
+            .map(|found| found.change)
+            .collect()
     }
 }
 
@@ -137,7 +142,7 @@ fn a_project_without_git_has_no_witness() {
     let project = TestProject::new();
     let store = Store::open(project.place(), twining_testkit::ids()).expect("opens");
     note(&store, "one");
-    assert_eq!(store.changed_records(None).expect("compares"), []);
+    assert_eq!(store.changed_records(&Git::at(&project.path()), None).expect("compares"), []);
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::time::Duration;
 use twining_engine::{Caller, Engine, UserPolicy};
 use twining_model::{Authority, Channel, IdSource, Origin, Refused, Trust};
 use twining_store::Store;
+use twining_store::git::Git;
 
-use crate::git::Git;
 use crate::locate::{self, Clues, Located};
 use crate::model;
 use crate::problem::Problem;
@@ -74,7 +74,7 @@ impl Project {
     fn at(located: Located) -> Result<Self, Problem> {
         let ids = Arc::new(IdSource::new(Box::new(Machine)));
         let store = Store::open(located.place.clone(), ids).map_err(|error| Problem::from(twining_engine::Failure::from(error)))?;
-        let history = Git::at(&located.checkout);
+        let history = Git::at(&located.checkout).committing_from(index_of_commit());
         Ok(Self { engine: Engine::with_model(store, Box::new(model::load)), history, located })
     }
 
@@ -107,6 +107,12 @@ impl Project {
     pub fn desk(&self, caller: Caller, authority: Authority) -> Desk<'_> {
         Desk { engine: &self.engine, caller, authority, history: &self.history, checkout: &self.located.checkout }
     }
+}
+
+/// The index git is committing from, as it told this process. It is named from the top
+/// of the working tree, and a project may lie below that.
+fn index_of_commit() -> Option<PathBuf> {
+    std::env::var_os("GIT_INDEX_FILE").and_then(|index| std::path::absolute(index).ok())
 }
 
 /// Finds the project these settings lead to, and opens nothing.

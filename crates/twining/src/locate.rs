@@ -8,12 +8,13 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use twining_model::limits;
-use twining_store::Place;
+use twining_store::git::GitFolders;
+use twining_store::{Place, disk};
 
 /// The folder's name in a project.
 pub const FOLDER: &str = ".twining";
@@ -96,7 +97,7 @@ pub fn locate(clues: &Clues) -> Result<Located, LocateError> {
         .and_then(|dir| if dir.is_dir() { Ok(dir) } else { Err(io::ErrorKind::NotADirectory.into()) })
         .map_err(|source| LocateError { path: spelled.clone(), source })?;
 
-    let git = Git::of(&checkout);
+    let git = GitFolders::of(&checkout);
     let shared = git.as_ref().and_then(|git| git.main.as_deref()).filter(|main| !is_separate(main));
     let project = shared.map_or_else(|| checkout.clone(), Path::to_path_buf);
     let mut aliases = vec![spelled, checkout.clone()];
@@ -127,77 +128,17 @@ fn search(here: &Path) -> PathBuf {
     }
 }
 
-/// The git directories of a working tree.
-struct Git {
-    own: PathBuf,
-    common: PathBuf,
-    /// The main working tree, if this is a linked one.
-    main: Option<PathBuf>,
-}
-
-impl Git {
-    /// Looks for `.git` in `dir` and above, without starting git: this is on the
-    /// way of every command.
-    fn of(dir: &Path) -> Option<Self> {
-        let top = dir.ancestors().find(|dir| dir.join(".git").exists())?;
-        let dot_git = top.join(".git");
-        if dot_git.is_dir() {
-            return Some(Self { own: dot_git.clone(), common: dot_git, main: None });
-        }
-        let own = fs::canonicalize(top.join(pointer(&dot_git, "gitdir:")?)).ok()?;
-        let Some(common) = pointer(&own.join("commondir"), "") else {
-            // A submodule: its `.git` is a file too, but nothing is shared.
-            return Some(Self { own: own.clone(), common: own, main: None });
-        };
-        let common = fs::canonicalize(own.join(common)).ok()?;
-        // A bare repository has worktrees and no main one.
-        let main = common.file_name().is_some_and(|name| name == ".git").then(|| common.parent()).flatten();
-        let inside = dir.strip_prefix(top).ok()?;
-        let main = main.map(|main| main.join(inside)).filter(|main| main.is_dir());
-        Some(Self { own, common, main })
-    }
-}
-
-/// The top of the working tree around a folder, and the folder that all working trees
-/// of its repository share.
-pub fn repository(here: &Path) -> Option<(PathBuf, PathBuf)> {
-    let top = here.ancestors().find(|dir| dir.join(".git").exists())?;
-    Some((top.to_path_buf(), Git::of(top)?.common))
-}
-
-/// Where git keeps what belongs to the working tree around a folder.
-pub fn git_dir(here: &Path) -> Option<PathBuf> {
-    Git::of(here).map(|git| git.own)
-}
-
-/// The path a one-line file of git's points to.
-fn pointer(file: &Path, label: &str) -> Option<PathBuf> {
-    let line = read_small(file)?;
-    let path = line.strip_prefix(label)?.trim();
-    (!path.is_empty()).then(|| PathBuf::from(path))
-}
-
 /// Whether the main worktree keeps its memory to itself.
 fn is_separate(main: &Path) -> bool {
     #[derive(Deserialize)]
     struct Settings {
         worktrees: Option<String>,
     }
-    read_small(&main.join(FOLDER).join("config.yml"))
-        .and_then(|text| serde_saphyr::from_str::<Settings>(&text).ok())
+    disk::read_inside(main, &format!("{FOLDER}/config.yml"), limits::CONFIG_BYTES)
+        .ok()
+        .flatten()
+        .and_then(|text| serde_saphyr::from_slice::<Settings>(&text).ok())
         .is_some_and(|settings| settings.worktrees.as_deref() == Some("separate"))
-}
-
-/// A regular file of at most a config's size. What is not a file is not opened:
-/// a pipe in its place would hang every command.
-fn read_small(file: &Path) -> Option<String> {
-    if !fs::metadata(file).ok()?.is_file() {
-        return None;
-    }
-    let mut text = String::new();
-    let limit = u64::try_from(limits::CONFIG_BYTES).ok()?;
-    fs::File::open(file).ok()?.take(limit).read_to_string(&mut text).ok()?;
-    Some(text)
 }
 
 #[cfg(test)]

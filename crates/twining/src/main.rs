@@ -12,7 +12,6 @@ mod desk;
 mod doctor;
 mod dot;
 mod drivers;
-mod git;
 mod guard;
 mod help;
 mod hook;

@@ -11,7 +11,8 @@ use std::process::ExitCode;
 use twining_engine::knowledge::{KnowledgeMerged, merge_knowledge};
 use twining_engine::workflow::merge_features;
 use twining_model::{limits, text};
-use twining_store::merge::{self, Merged, merge_array, merge_decision, merge_lines};
+use twining_store::array::merge_array;
+use twining_store::merge::{self, Merged, merge_decision, merge_lines};
 
 use crate::desk::Project;
 use crate::out;

@@ -10,8 +10,8 @@ use std::io::{BufRead, IsTerminal, Read, Write};
 
 use twining_engine::Caller;
 use twining_model::{Channel, Origin, Trust, text};
+use twining_store::git::Git;
 
-use crate::git::Git;
 use crate::problem::Problem;
 
 /// Variables that hosts set in the shells of their agents.

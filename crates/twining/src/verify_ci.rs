@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use serde_json::json;
 use twining_engine::verify::ci::{self, CiOptions, CiReport, PullRequest, Severity};
 use twining_model::limits;
-use twining_store::git_range::GitRange;
+use twining_store::git::GitRange;
 
 use crate::out::{self, Style};
 use crate::page::{Page, bad, dim, good, place, plain, warn};

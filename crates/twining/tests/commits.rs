@@ -186,3 +186,85 @@ fn why_asks_for_a_scope_or_a_commit() {
     assert_eq!(command(&project, &["why", "src/", "--commit", "abcd123"]).output().expect("starts").status.code(), Some(2));
     assert_eq!(twining(&project, &["why", "--commit", "abcd123"])["total_count"], 0);
 }
+
+/// A hook that writes down which commit each of these folders has checked out, by a
+/// question to git's objects and by one to the working tree.
+fn asking_hook(hooks: &std::path::Path, folders: &[&std::path::Path]) {
+    let ask = |folder: &&std::path::Path| {
+        let (twining, folder) = (env!("CARGO_BIN_EXE_twining"), folder.display());
+        let ask = |words: &str, file: &str| format!("'{twining}' {words} --base HEAD --json --project '{folder}' > '{folder}/{file}'\n");
+        ask("verify --ci", "verified") + &ask("review-context code", "reviewed")
+    };
+    std::fs::create_dir_all(hooks).expect("makes it");
+    let script = format!("#!/bin/sh\n[ -n \"$GIT_DIR$GIT_INDEX_FILE\" ] || exit 1\n{}", folders.iter().map(ask).collect::<String>());
+    let hook = hooks.join("post-commit");
+    std::fs::write(&hook, script).expect("writes");
+    make_executable(&hook);
+}
+
+/// Whether both answers were about the commit that this folder has checked out.
+fn asked_of_itself(folder: &std::path::Path) {
+    let head = String::from_utf8(git_in(folder, &["rev-parse", "HEAD"]).stdout).expect("is UTF-8").trim().to_owned();
+    let answer = |file: &str| -> Value {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}: {text}"))
+    };
+    assert_eq!(answer("verified")["head"], head, "{}", folder.display());
+    assert_eq!(answer("reviewed")["base"], head, "{}", folder.display());
+}
+
+fn commit_in(folder: &std::path::Path, message: &str) {
+    let made = git_in(folder, &["commit", "-q", "--allow-empty", "-m", message]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+}
+
+#[test]
+fn in_a_hook_of_git_each_repository_is_asked_about_itself() {
+    let (shop, other) = (TestProject::with_git(), TestProject::with_git());
+    commit_in(&other.path(), "other");
+    asking_hook(&shop.path().join(".git/hooks"), &[&shop.path(), &other.path()]);
+    // `--git-dir` is how git names its folder to the hook.
+    let (git_dir, tree) = (format!("--git-dir={}/.git", shop.path().display()), format!("--work-tree={}", shop.path().display()));
+    let made = git_in(&other.path(), &[&git_dir, &tree, "commit", "-q", "--allow-empty", "-m", "shop"]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    asked_of_itself(&shop.path());
+    asked_of_itself(&other.path());
+}
+
+#[test]
+fn in_a_hook_of_a_linked_worktree_each_working_tree_is_asked_about_itself() {
+    let shop = TestProject::with_git();
+    commit_in(&shop.path(), "one");
+    let fix = shop.path().join("fix");
+    shop.git(["worktree", "add", "-q", "-b", "fix", &fix.display().to_string()]);
+    asking_hook(&shop.path().join(".git/hooks"), &[&shop.path(), &fix]);
+    commit_in(&fix, "two");
+    asked_of_itself(&shop.path());
+    asked_of_itself(&fix);
+}
+
+#[test]
+fn in_a_hook_of_a_submodule_each_repository_is_asked_about_itself() {
+    let (shop, library) = (TestProject::with_git(), TestProject::with_git());
+    commit_in(&library.path(), "library");
+    shop.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &library.path().display().to_string(), "lib"]);
+    commit_in(&shop.path(), "one");
+    let lib = shop.path().join("lib");
+    asking_hook(&shop.path().join(".git/modules/lib/hooks"), &[&shop.path(), &lib]);
+    commit_in(&lib, "two");
+    asked_of_itself(&shop.path());
+    asked_of_itself(&lib);
+}
+
+#[test]
+fn what_another_repository_is_in_the_middle_of_keeps_no_commit_from_being_linked() {
+    let (shop, other) = (TestProject::with_git(), TestProject::with_git());
+    write(&shop, "src/a.rs", "a");
+    let id = decide(&shop, "Use JWT", "auth", "src/a.rs");
+    let hash = commit(&shop, "src", "carry it out");
+    std::fs::create_dir(other.path().join(".git/rebase-merge")).expect("makes it");
+    let ran =
+        command(&shop, &["hook", "--agent", "git", "post-commit"]).env("GIT_DIR", other.path().join(".git")).output().expect("starts");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(twining(&shop, &["commits", &hash])["decisions"][0]["id"], json!(id));
+}

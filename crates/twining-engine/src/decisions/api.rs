@@ -97,7 +97,7 @@ impl Engine {
         before: &dyn Fn() -> Option<Time>,
     ) -> Result<Vec<LinkCommitOutcome>, Failure> {
         // The memory is not even opened for a commit that can concern no decision.
-        if !commit.may_concern_decisions() {
+        if !decisions::may_concern_decisions(commit) {
             return Ok(Vec::new());
         }
         let found = self.store().view::<_, Failure>(|view| Ok(decisions::carried_out(view, commit, before)?))?;

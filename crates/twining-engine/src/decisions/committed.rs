@@ -5,6 +5,7 @@
 //! the link says what it rests on.
 
 use twining_model::{CommitLink, Decision, Id, Scope, Time, limits};
+pub use twining_store::git::CommitSeen;
 use twining_store::{StoreError, Via, View};
 
 use crate::decisions::why::{WhyDecision, tell};
@@ -20,29 +21,10 @@ const PREFIX: usize = 8;
 /// How long a decision waits for its first commit.
 const WAITS_MS: i64 = 14 * 24 * 60 * 60 * 1000;
 
-/// A commit, as git tells it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommitSeen {
-    /// Its whole hash.
-    pub hash: String,
-    /// What came before it; two or more for a merge.
-    pub parents: Vec<String>,
-    /// When it was made.
-    pub at: Time,
-    /// Its first line.
-    pub subject: String,
-    /// What its `Twining-Decision` trailers say.
-    pub trailers: Vec<String>,
-    /// The files it touches, relative to the project.
-    pub files: Vec<String>,
-}
-
-impl CommitSeen {
-    /// Whether it names a decision or touches a file that one may be about. A merge
-    /// touches what its branches did.
-    pub(crate) fn may_concern_decisions(&self) -> bool {
-        !self.trailers.is_empty() || (self.parents.len() < 2 && self.files.iter().any(|file| !file.starts_with(".twining/")))
-    }
+/// Whether a commit names a decision or touches a file that one may be about. A merge
+/// touches what its branches did.
+pub(crate) fn may_concern_decisions(commit: &CommitSeen) -> bool {
+    !commit.trailers.is_empty() || (commit.parents.len() < 2 && commit.files.iter().any(|file| !file.starts_with(".twining/")))
 }
 
 /// What a link between a commit and a decision rests on.

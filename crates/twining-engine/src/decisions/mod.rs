@@ -33,6 +33,7 @@ pub use commits::{
     CommitDecision, CommitsInput, CommitsOutcome, LinkCommitDraft, LinkCommitInput, LinkCommitOutcome, commits, plan_link_commit,
 };
 pub(crate) use committed::behind;
+pub(crate) use committed::may_concern_decisions;
 pub use committed::{CommitSeen, LinkedBy, carried_out};
 pub use decide::{Conflict, Decided, plan_decide};
 pub use draft::{DecideInput, Draft};

@@ -5,22 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 use twining_model::{Scope, Time};
+pub use twining_store::git::Move;
 
 /// Former names of one scope that are followed.
 const FORMER: usize = 200;
 /// Moves that are remembered; the oldest are forgotten first.
 const REMEMBERED: usize = 50_000;
-
-/// A file got another name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Move {
-    /// When.
-    pub at: Time,
-    /// What it was called.
-    pub from: String,
-    /// What it was called then.
-    pub to: String,
-}
 
 /// Every move up to a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use twining_dot::{Clash, ClashKind, Document, Id, MergeError, Policy, Settle, Subject, merge};
 use twining_model::knowledge::{Priority, Standing};
 use twining_model::{limits, text};
-use twining_store::merge::{Joining, sides, untangle};
+use twining_store::merge::{Joining, join_sides, sides};
 
 use super::check::{Finding, MERGED, conflict_markers};
 use super::file::Knowledge;
@@ -65,7 +65,7 @@ pub(super) fn mended(source: &[u8]) -> Option<Vec<u8>> {
     if conflict_markers(source).is_empty() {
         return None;
     }
-    untangle(source, &GRAPH)
+    join_sides(source, &GRAPH)
 }
 
 /// A file in which git left both sides of a merge, as it is read until people have
@@ -85,13 +85,7 @@ pub(super) fn contested(source: &[u8], path: &str) -> Option<Contested> {
     if markers.is_empty() || mended(source).is_some() {
         return None;
     }
-    let Some([base, ours, theirs]) = sides(source, &GRAPH) else {
-        let text = untangle(source, &OURS_STANDS)?;
-        let message = "merges were committed one upon the other, and their sides disagree; ours stands until that is settled".to_owned();
-        let suggestion = Some(guidance(path, std::slice::from_ref(&message)));
-        let clash = Finding { message, suggestion, line: line_of(source, &markers, None), column: 1, ..Finding::default() };
-        return Some(Contested { text, clashes: vec![clash] });
-    };
+    let [base, ours, theirs] = sides(source, &GRAPH)?;
     let merged = merge_knowledge(&base, &ours, &theirs, path);
     let told = |message: &String| Finding { message: message.clone(), ..Finding::default() };
     let others = merged.conflicts.iter().filter(|conflict| !merged.clashes.iter().any(|clash| clash.message == **conflict));
@@ -132,19 +126,12 @@ fn named(clash: &Clash) -> Finding {
 
 /// What a graph's file is made of.
 pub(crate) const GRAPH: Joining = Joining {
-    damage: |text| {
-        let errors = if text.trim_ascii().is_empty() { Vec::new() } else { twining_dot::check(text).errors };
-        errors.first().map(|error| error.line)
-    },
+    is_whole: |text| text.trim_ascii().is_empty() || twining_dot::check(text).errors.is_empty(),
     join: |versions| {
         let merged = merge_knowledge(versions.base, versions.ours, versions.theirs, "");
         merged.conflicts.is_empty().then_some(merged.text)
     },
 };
-
-/// The same, read on where people have not settled it yet.
-const OURS_STANDS: Joining =
-    Joining { damage: GRAPH.damage, join: |versions| Some(merge_knowledge(versions.base, versions.ours, versions.theirs, "").text) };
 
 /// How a conflict in the graph is settled by hand, for these matters.
 #[must_use]

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use twining_dot::Graph;
 use twining_model::{Refused, limits, text};
+pub use twining_store::git::Changes;
 use twining_store::{Config, knowledge_elsewhere, knowledge_place};
 
 use super::check::Finding;
@@ -22,18 +23,6 @@ use crate::words;
 const CONFIG: &str = ".twining/config.yml";
 /// So many errors of the file are listed; the check lists them all.
 const ERRORS: usize = 100;
-
-/// What git knows of a change. The rim implements it.
-pub trait Changes {
-    /// The full name of a revision.
-    fn revision(&self, name: &str) -> Result<String, String>;
-    /// Where this branch left the main one; none if there is none that it could have left.
-    fn fork_point(&self) -> Result<Option<String>, String>;
-    /// Files that differ between two revisions, or from one to the working tree.
-    fn changed_files(&self, base: &str, head: Option<&str>) -> Result<Vec<String>, String>;
-    /// A file as it was; none if it was not there.
-    fn file_at(&self, revision: &str, path: &str) -> Result<Option<Vec<u8>>, String>;
-}
 
 /// What is to be reviewed.
 #[derive(Clone, Debug, Default)]

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use twining_model::{Entry, EntryType, Refused, Root, Scope, Time, limits};
 use twining_store::View;
+pub use twining_store::git::History;
 
 use super::checks;
 use crate::blackboard::{VERIFIED, VERIFIED_TAG, note};
@@ -17,17 +18,6 @@ use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::hygiene::{Redaction, clean, redact_fields};
 use crate::words;
-
-/// What the repository's history can tell. The rim asks git; the engine does not.
-pub trait History {
-    /// When each file was last committed; files without a commit are left out.
-    fn last_commits(&self, files: &[String]) -> Result<BTreeMap<String, Time>, String>;
-
-    /// When the commit before the last one was made, if there is one.
-    fn previous_commit(&self) -> Option<Time> {
-        None
-    }
-}
 
 /// A history in which nothing was ever committed.
 pub(crate) struct NoHistory;

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use twining_model::{EvidenceSource, text};
-use twining_store::merge::tree::{Node, damage};
-use twining_store::merge::{CLASHES, Joining, Merged, ThreeWay, Unmerged, Versions, untangle};
+use twining_store::merge::tree::{Node, has_keys_once};
+use twining_store::merge::{CLASHES, Joining, Merged, ThreeWay, Unmerged, Versions, join_sides};
 
 use crate::workflow::feature::{Feature, PASSES, SPELLINGS, Status, TESTED};
 use crate::workflow::list::{FeatureList, bucket_status};
@@ -77,13 +77,13 @@ pub fn merge_features(versions: &Versions<'_>) -> Result<Merged, Unmerged> {
 /// What a feature list is made of.
 pub(crate) const LIST: Joining = Joining {
     // A reading that tells a member twice has mixed two versions.
-    damage: |text| damage(text).or_else(|| (!is_list(text)).then(|| text.split(|&byte| byte == b'\n').count())),
+    is_whole: |text| has_keys_once(text) && is_list(text),
     join: |versions| merge_features(versions).ok().map(|merged| merged.text),
 };
 
 /// A list's text as one list, whatever git left in it.
 pub(crate) fn one_list(text: &str) -> Option<String> {
-    String::from_utf8(untangle(text.as_bytes(), &LIST)?).ok()
+    String::from_utf8(join_sides(text.as_bytes(), &LIST)?).ok()
 }
 
 fn is_list(text: &[u8]) -> bool {

@@ -1,46 +1,93 @@
 //! What git leaves in a file where no driver was installed: both sides between markers.
+//!
+//! One merge is read from the text. Where people committed the markers and merged again,
+//! git took the old ones for text and nothing tells which belongs to which merge: such a
+//! text is not guessed at.
 
 use std::borrow::Cow;
 
 use memchr::memmem;
 use serde::de::IgnoredAny;
 
-use super::untangle::{Joining, untangle};
-use super::{merge_decision, tree};
+use super::{Versions, decision, merge_decision, tree};
 
 /// What a file with such a conflict is reported as until it is put right.
 pub const LEFT_BY_GIT: &str = "git left both sides of a merge in it; both are kept";
 
-/// A decision's file as one decision, whatever git left in it.
+/// What a kind of file is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Joining {
+    /// Whether a text is such a file.
+    pub is_whole: fn(&[u8]) -> bool,
+    /// Two of them as one; none where people must settle it.
+    pub join: fn(&Versions<'_>) -> Option<Vec<u8>>,
+}
+
+/// What a decision's file is made of.
+pub const DECISION: Joining = Joining {
+    is_whole: |text| tree::has_keys_once(text) && decision::is_one(text),
+    join: |versions| merge_decision(versions).ok().map(|merged| merged.text),
+};
+
+/// A decision's file as one decision, if git left one merge in it.
 #[must_use]
 pub fn one_decision(bytes: &[u8]) -> Cow<'_, [u8]> {
     if serde_json::from_slice::<IgnoredAny>(bytes).is_ok() {
         return Cow::Borrowed(bytes);
     }
-    untangle(bytes, &DECISION).map_or(Cow::Borrowed(bytes), Cow::Owned)
+    join_sides(bytes, &DECISION).map_or(Cow::Borrowed(bytes), Cow::Owned)
 }
 
-/// What a decision's file is made of.
-pub const DECISION: Joining = Joining {
-    damage: |text| tree::damage(text).or_else(|| (!super::decision::is_one(text)).then(|| text.split(|&byte| byte == b'\n').count())),
-    join: |versions| merge_decision(versions).ok().map(|merged| merged.text),
-};
+/// A file as one; none where conflicts of several merges stand in it, or where people
+/// must settle it.
+#[must_use]
+pub fn join_sides(text: &[u8], joining: &Joining) -> Option<Vec<u8>> {
+    if !has_markers(text) {
+        return (joining.is_whole)(text).then(|| text.to_vec());
+    }
+    let [base, ours, theirs] = sides(text, joining)?;
+    (joining.join)(&Versions { base: &base, ours: &ours, theirs: &theirs })
+}
 
-/// One of git's markers.
+/// The ancestor (empty unless git was told to show it), our side and theirs of a file in
+/// which git left one merge, whether or not they can be made one. None where conflicts
+/// of several merges stand in it, or a side is no such file.
+#[must_use]
+pub fn sides(text: &[u8], joining: &Joining) -> Option<[Vec<u8>; 3]> {
+    let [mut base, mut ours, mut theirs] = [const { Vec::new() }; 3];
+    let (mut section, mut shows_base) = (None, false);
+    for line in text.split_inclusive(|&byte| byte == b'\n') {
+        match (section, marker(line)) {
+            (None, None) => [&mut base, &mut ours, &mut theirs].into_iter().for_each(|side| side.extend_from_slice(line)),
+            (Some(Marker::Ours), None) => ours.extend_from_slice(line),
+            (Some(Marker::Base), None) => base.extend_from_slice(line),
+            (Some(_), None) => theirs.extend_from_slice(line),
+            (Some(Marker::Theirs), Some(Marker::End)) => section = None,
+            (None, Some(Marker::Ours))
+            | (Some(Marker::Ours), Some(Marker::Base))
+            | (Some(Marker::Ours | Marker::Base), Some(Marker::Theirs)) => section = marker(line),
+            _ => return None,
+        }
+        shows_base |= section == Some(Marker::Base);
+    }
+    // Of the ancestor only what is whole counts: it says what may be left out.
+    if !shows_base || !(joining.is_whole)(&base) {
+        base.clear();
+    }
+    (section.is_none() && (joining.is_whole)(&ours) && (joining.is_whole)(&theirs)).then_some([base, ours, theirs])
+}
+
+/// One of git's markers: what follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Marker<'t> {
-    /// Our side follows.
+enum Marker {
     Ours,
-    /// What both started from follows.
     Base,
-    /// Their side follows.
     Theirs,
-    /// Their side is over; what git called it.
-    End(&'t [u8]),
+    End,
 }
 
 /// The marker that a line is, if it is one.
-pub(super) fn marker(line: &[u8]) -> Option<Marker<'_>> {
+fn marker(line: &[u8]) -> Option<Marker> {
     let line = line.trim_ascii_end();
     let (sign, name) = (*line.first()?, line.get(7..)?);
     if line[..7].iter().any(|byte| *byte != sign) || !(name.is_empty() || name.starts_with(b" ")) {
@@ -50,7 +97,7 @@ pub(super) fn marker(line: &[u8]) -> Option<Marker<'_>> {
         b'<' => Some(Marker::Ours),
         b'|' => Some(Marker::Base),
         b'=' if name.is_empty() => Some(Marker::Theirs),
-        b'>' => Some(Marker::End(name)),
+        b'>' => Some(Marker::End),
         _ => None,
     }
 }
@@ -69,5 +116,5 @@ pub(crate) fn is_marker(line: &[u8]) -> bool {
 pub fn has_markers(text: &[u8]) -> bool {
     // Nearly never: whole files are asked after every write of a process.
     let may = [b"<<<<<<<", b">>>>>>>"].iter().any(|sign| memmem::find(text, *sign).is_some());
-    may && text.split(|&byte| byte == b'\n').any(|line| matches!(marker(line), Some(Marker::Ours | Marker::End(_))))
+    may && text.split(|&byte| byte == b'\n').any(|line| matches!(marker(line), Some(Marker::Ours | Marker::End)))
 }

@@ -5,21 +5,17 @@
 //! they truly disagree both words are kept and the record says so. Which side is
 //! called ours makes no difference to the bytes.
 
-mod array;
 mod conflict;
 mod decision;
 mod lines;
 mod three_way;
 pub mod tree;
-mod untangle;
 
-pub use array::merge_array;
 pub(crate) use conflict::is_marker;
-pub use conflict::{DECISION, LEFT_BY_GIT, has_markers, one_decision};
+pub use conflict::{DECISION, Joining, LEFT_BY_GIT, has_markers, join_sides, one_decision, sides};
 pub use decision::merge_decision;
 pub use lines::merge_lines;
 pub use three_way::{CLASHES, Clash, ThreeWay, compare};
-pub use untangle::{Joining, sides, untangle};
 
 /// What came of a merge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

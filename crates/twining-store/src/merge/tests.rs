@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::array::merge_array;
 
 fn versions<'t>(base: &'t str, ours: &'t str, theirs: &'t str) -> Versions<'t> {
     Versions { base: base.as_bytes(), ours: ours.as_bytes(), theirs: theirs.as_bytes() }
@@ -172,11 +173,10 @@ fn two_words_for_one_decision_are_both_kept_and_it_is_provisional() {
 }
 
 /// What comes of a text whose versions are whole if they begin with `{` and have a line once.
-fn untangled(text: &str) -> Option<String> {
-    let damage: fn(&[u8]) -> Option<usize> = |text| {
+fn joined(text: &str) -> Option<String> {
+    let is_whole: fn(&[u8]) -> bool = |text| {
         let lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
-        let is_whole = text.starts_with(b"{") && lines.iter().collect::<BTreeSet<_>>().len() == lines.len();
-        (!is_whole).then_some(1)
+        text.starts_with(b"{") && lines.iter().collect::<BTreeSet<_>>().len() == lines.len()
     };
     let join: fn(&Versions<'_>) -> Option<Vec<u8>> = |versions| {
         let (one, other) = versions.ordered();
@@ -186,36 +186,36 @@ fn untangled(text: &str) -> Option<String> {
         }
         Some([&b"{\n"[..], &lines.into_iter().filter(|line| !matches!(*line, b"" | b"{")).collect::<Vec<_>>().join(&b'\n')].concat())
     };
-    untangle(text.as_bytes(), &Joining { damage, join }).map(|text| String::from_utf8(text).expect("is UTF-8"))
+    join_sides(text.as_bytes(), &Joining { is_whole, join }).map(|text| String::from_utf8(text).expect("is UTF-8"))
 }
 
 #[test]
 fn a_conflict_that_git_wrote_comes_apart_again() {
     let whole = "{\n<<<<<<< HEAD\na\n||||||| base\nold\n=======\nb\n>>>>>>> feature\nz\n";
-    assert_eq!(untangled(whole).as_deref(), Some("{\na\nb\nz\n{ with an ancestor"));
-    let again = format!("<<<<<<< HEAD\n{whole}=======\n{{\nother\n>>>>>>> third\n");
-    assert_eq!(untangled(&again).as_deref(), Some("{\na\nb\nother\nz\n{ with an ancestor"), "a conflict in a conflict");
+    assert_eq!(joined(whole).as_deref(), Some("{\na\nb\nz\n{ with an ancestor"));
     for torn in ["<<<<<<< HEAD\n", "=======\n", "{\n<<<<<<< a\n=======\n", "", "{\n>>>>>>> a\n"] {
-        assert_eq!(untangled(torn), None, "{torn}");
+        assert_eq!(joined(torn), None, "{torn}");
     }
-    assert_eq!(untangled("{\n=======\n").as_deref(), Some("{\n=======\n"), "a line of its own");
+    assert_eq!(joined("{\n=======\n").as_deref(), Some("{\n=======\n"), "a line of its own");
 }
 
 #[test]
-fn a_conflict_that_begins_in_an_older_one_and_ends_after_it_comes_apart() {
+fn conflicts_of_several_merges_are_not_guessed_at() {
+    let within = "<<<<<<< HEAD\n{\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> feature\n=======\n{\nother\n>>>>>>> third\n";
+    assert_eq!(joined(within), None);
     // What git wrote when the third branch shared a line with both sides of the first conflict.
-    let text = "{\n<<<<<<< HEAD\n<<<<<<< HEAD\na\n=======\nc\n>>>>>>> third\ncommon\n<<<<<<< HEAD\n=======\nb\ncommon\n>>>>>>> second\n=======\n>>>>>>> third\n";
-    assert_eq!(untangled(text).as_deref(), Some("{\na\nb\nc\ncommon"));
+    let across = "{\n<<<<<<< HEAD\n<<<<<<< HEAD\na\n=======\nc\n>>>>>>> third\ncommon\n<<<<<<< HEAD\n=======\nb\ncommon\n>>>>>>> second\n=======\n>>>>>>> third\n";
+    assert_eq!(joined(across), None);
 }
 
 #[test]
 fn a_file_full_of_markers_is_given_up_in_time() {
     for text in ["<<<<<<< a\n", "<<<<<<< a\n=======\n", "<<<<<<< a\n=======\n>>>>>>> b\n=======\n", ">>>>>>> a\n"] {
-        assert_eq!(untangled(&format!("{{\n{}", text.repeat(20_000))), None);
-        assert_eq!(untangled(&format!("{{\n{}", text.repeat(150))), None);
+        assert_eq!(joined(&format!("{{\n{}", text.repeat(20_000))), None);
+        assert_eq!(joined(&format!("{{\n{}", text.repeat(150))), None);
     }
     let deep = format!("{{\n{}x\n{}", "<<<<<<< a\n".repeat(40), "=======\n>>>>>>> b\n".repeat(40));
-    assert_eq!(untangled(&deep).as_deref(), Some("{\nx"));
+    assert_eq!(joined(&deep), None);
 }
 
 /// Records by id: none, or one with a value per field.

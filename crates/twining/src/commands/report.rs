@@ -9,12 +9,12 @@ use twining_engine::{EvidenceInput, Failure, ReportContext, ReportInput, ReportO
 use twining_guard::checks::tests_changed::{compare_files, is_test_file};
 use twining_model::limits;
 use twining_store::disk;
+use twining_store::git::{BranchChanges, Git};
 
 use super::features::{coloured, standing};
 use super::test_counts::Tests;
 use super::words::{self, OUTCOMES};
 use crate::desk::Desk;
-use crate::git::{BranchChanges, Git};
 use crate::page::{Page, dim, plain, strong, warn};
 use crate::verbs::{Effect, Group, Verb};
 

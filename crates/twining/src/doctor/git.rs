@@ -4,12 +4,13 @@
 use std::fs;
 use std::path::Path;
 
+use twining_store::git::Git;
+
 use super::memory::STALE;
 use super::program::{this_version, version_of};
 use super::{Check, Finding};
 use crate::desk::Project;
 use crate::drivers::{DRIVERS, Driver};
-use crate::git::Git;
 use crate::init;
 use crate::installed;
 

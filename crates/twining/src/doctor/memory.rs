@@ -12,11 +12,11 @@ use twining_model::{Entry, Id, Trace};
 use twining_store::array;
 use twining_store::config::VERSION;
 use twining_store::disk::Dir;
+use twining_store::git::Git;
 use twining_store::{SCAFFOLD, StoreError, lacking_lines};
 
 use super::{Check, Finding};
 use crate::desk::Project;
-use crate::git::Git;
 use crate::hook;
 use crate::init;
 use crate::locate::FOLDER;

@@ -4,20 +4,17 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use twining_engine::{Caller, Failure};
 use twining_model::{Channel, Origin, Trust};
+use twining_store::git::GitFolders;
 
 use crate::desk::Project;
 use crate::init;
-use crate::locate::{Clues, repository};
+use crate::locate::Clues;
 use crate::problem::Problem;
-
-/// Files in git's folder that say commits are being made over again. What is
-/// written into tracked files now would stand in the way of the next one.
-const REWRITING: [&str; 6] = ["rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "sequencer"];
 
 /// Answers one of git's hooks; one we do not know needs no answer.
 pub fn run(project: Option<PathBuf>, event: &str) -> ExitCode {
@@ -45,7 +42,7 @@ pub fn run(project: Option<PathBuf>, event: &str) -> ExitCode {
 fn told() -> Vec<Option<PathBuf>> {
     let below = || {
         let clues = Clues::of_process(None).ok()?;
-        let (top, common) = repository(&clues.here)?;
+        let GitFolders { top, common, .. } = GitFolders::of(&clues.here)?;
         let prefixes = init::projects(&fs::read_to_string(common.join("info/attributes")).ok()?);
         let folders = prefixes.iter().map(|prefix| top.join(prefix)).filter(|folder| folder.is_dir());
         Some(folders.map(Some).collect::<Vec<_>>())
@@ -57,9 +54,7 @@ fn after_commit(project: Option<PathBuf>) -> Result<(), Problem> {
     let project = Project::open(project)?;
     let store = project.engine.store();
     let failed = |error| Problem::from(Failure::from(error));
-    // git names its own folder to its hooks; a linked working tree has another than the memory's.
-    let git_dir = std::env::var_os("GIT_DIR").map(PathBuf::from).or_else(|| project.located.place.git_dir.clone());
-    if !store.exists().map_err(failed)? || git_dir.as_deref().is_some_and(is_rewriting) {
+    if !store.exists().map_err(failed)? || project.history.is_rewriting() {
         return Ok(());
     }
     if store.config().map_err(failed)?.archive.auto_archive_on_commit {
@@ -70,8 +65,4 @@ fn after_commit(project: Option<PathBuf>) -> Result<(), Problem> {
     let origin = Origin { client: None, session: crate::desk::session_of_host(), via: Channel::Hook, trust: Trust::Tool };
     project.engine.link_new_commit(&Caller { agent: "git".to_owned(), origin }, &commit, &before)?;
     Ok(())
-}
-
-fn is_rewriting(git_dir: &Path) -> bool {
-    REWRITING.iter().any(|name| git_dir.join(name).exists())
 }

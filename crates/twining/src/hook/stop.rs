@@ -8,13 +8,13 @@ use twining_guard::hosts::Reply;
 use twining_guard::policy::builtin::RETURNS;
 use twining_guard::{EventKind, Guards};
 use twining_model::Time;
+use twining_store::git::BranchChanges;
 
 use super::checks::{Comparison, Notice, Stage, TURN_CHECKS, Weight};
 use super::context::HookContext;
 use super::session_notes::{SessionNotes, says_nothing_to_do};
 use super::{auto_loop, guard_cache, traces};
 use crate::allowed::Allowed;
-use crate::git::BranchChanges;
 
 /// The note of what was told in this project, whatever the session.
 const TOLD: &str = "shared-told-at-turn-end";

@@ -7,9 +7,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use twining_guard::{Files, inside, normal};
+use twining_store::git::Git;
 
 use crate::desk::Project;
-use crate::git::Git;
 use crate::locate::Located;
 
 /// Largest file that is compared.

@@ -5,12 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
+use twining_store::git::Shape;
+
 use super::block::{self, Marks, Spot};
 use super::git_hooks::{HOOKS, calls_in, can_start, program_of, starts};
 use super::hook_managers::HookManager;
 use super::sheet::{Sheet, unfit};
 use crate::drivers::{DRIVERS, Driver};
-use crate::git::Shape;
 use crate::problem::Problem;
 
 /// Where husky keeps what it made, and git looks.

@@ -3,12 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
+use twining_store::git::Git;
+
 use super::git::GitGround;
 use super::piece::Part;
 use super::receipt::Receipt;
 use super::{Ground, Host, Reach, ground};
 use crate::desk::Project;
-use crate::git::Git;
 use crate::locate::FOLDER;
 use crate::problem::Problem;
 

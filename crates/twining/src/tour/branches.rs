@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
+use twining_store::git::Git;
 
 use super::{TourError, items, say, scene, show_why, text};
 use crate::drivers::DRIVERS;
-use crate::git::Git;
 use crate::page::{dim, good, plain, strong, warn};
 
 const ADAS: &str = "token-issuer";

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::git::Git;
+use twining_store::git::Git;
 
 const SESSION: &str = "export function createSession(user: string) {\n  return { user, since: Date.now() };\n}\n";
 

@@ -216,19 +216,23 @@ fn a_conflict_that_git_left_is_named_by_the_check_and_read_as_the_driver_would()
 }
 
 #[test]
-fn a_conflict_upon_a_conflict_is_told_and_ours_is_read() {
+fn a_conflict_upon_a_conflict_is_told_and_left_as_it_is() {
     let node = |kind: &str| format!("    b [type={kind} level=architecture status=current description=\"B\"];\n");
     let older = format!("<<<<<<< HEAD\n{}=======\n{}>>>>>>> one\n", node("datastore"), node("external"));
     let source = format!("digraph K {{\n    a [{NODE}];\n<<<<<<< HEAD\n{older}=======\n{}>>>>>>> two\n}}\n", node("pattern"));
     let project = Project::new();
     project.write("knowledge.dot", &source);
     let checked = project.engine.knowledge_check(&KnowledgeCheckInput::default(), project.path()).expect("is answered");
-    let told = checked.errors.iter().find(|error| error.message.contains("ours stands")).expect("is told");
-    assert!(told.suggestion.as_deref().unwrap_or_default().contains("To settle it"), "{told:?}");
-    assert_eq!((checked.valid, checked.nodes), (false, 2));
-    let search = KnowledgeRetrieveInput { terms: Some("b".to_owned()), ..KnowledgeRetrieveInput::default() };
-    let found = project.engine.knowledge_retrieve(&search).expect("is answered");
-    assert!(found.subgraph.contains("type=\"datastore\""), "{found:?}");
+    let told = checked.errors.iter().find(|error| error.message.contains("conflict marker")).expect("is told");
+    assert!(told.suggestion.as_deref().unwrap_or_default().contains("of both sides"), "{told:?}");
+    let report = project.engine.status().expect("reports");
+    assert!(!checked.valid && report.warnings.iter().any(|warning| warning.code == "knowledge_errors"), "{report:?}");
+    let operation = serde_json::json!([{"op": "update_node", "id": "a", "tag": "x"}]);
+    let operations = serde_json::from_value(operation).expect("operations");
+    let refused = project.engine.knowledge_update(&KnowledgeUpdateInput { operations, ..KnowledgeUpdateInput::default() });
+    assert!(format!("{:?}", refused.expect_err("is refused")).contains("both sides of a merge"));
+    let text = std::fs::read_to_string(project.path().join(".twining/knowledge.dot")).expect("is there");
+    assert_eq!(text, source);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use twining_store::git_range::{GitRange, TreeEntry};
+use twining_store::git::{GitRange, TreeEntry};
 use twining_store::{Config, feature_list_paths, knowledge_elsewhere, knowledge_place};
 
 /// The folder of the records, with its slash.

@@ -3,6 +3,7 @@
 use twining_store::integrity::{Change, Difference, RecordKind, TreeFile, compare_changed};
 
 use super::{Comparison, Notice, Weight};
+use crate::desk::Project;
 
 /// The rule that these notices are about.
 const RULE: &str = "records";
@@ -21,7 +22,8 @@ pub fn in_working_tree(comparison: &Comparison<'_>) -> Vec<Notice> {
         return Vec::new();
     }
     let base = comparison.base.as_deref();
-    let differences = comparison.project.engine.store().changed_records(base).unwrap_or_default();
+    let Project { engine, history, .. } = comparison.project;
+    let differences = engine.store().changed_records(history, base).unwrap_or_default();
     // What is committed already comes back from where the branch left.
     let source = |path: &str| {
         let is_committed = comparison.text_after(path) == comparison.versions_on(&["HEAD".to_owned()], path).pop();

@@ -4,11 +4,13 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::commits;
+use super::Git;
 use crate::layout::FOLDER;
 
 /// Commits of a shallow clone that are followed from either side.
 const FOLLOWED: &str = "--max-count=10000";
+/// Parents are read from commits: what git keeps of them beside may say anything.
+const FROM_COMMITS: [&str; 2] = ["-c", "core.commitGraph=false"];
 
 /// Why there is nothing to compare.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -82,9 +84,11 @@ pub struct CommitFiles {
 /// Everything between a merge base and a head.
 #[derive(Clone, Debug)]
 pub struct GitRange {
-    repository: PathBuf,
+    git: Git,
     /// The project's folder in the repository, empty or with a final `/`.
     folder: String,
+    /// The way up to the top of the repository, empty or with a final `/`.
+    up: String,
     /// The commit that rules come from.
     pub base: String,
     /// The commit that is looked at.
@@ -97,21 +101,22 @@ impl GitRange {
     /// Finds the commits. The project is the nearest folder, from `dir` upwards, that
     /// has a memory in the base or in the head.
     pub fn open(dir: &Path, base: &str, head: &str) -> Result<Self, RangeError> {
-        let is_repository = !commits::lines(dir, &["rev-parse", "--git-dir"]).is_empty();
-        if !is_repository {
+        let git = Git::at(dir);
+        if git.lines(&["rev-parse", "--git-dir"]).is_empty() {
             return Err(RangeError::NoRepository(dir.to_owned()));
         }
-        let (from, to) = (commit(dir, base)?, commit(dir, head)?);
-        let merge_base = match commits::lines(dir, &["merge-base", &from, &to]).into_iter().next() {
-            Some(merge_base) => merge_base,
-            None => common_ancestor(dir, &from, &to).ok_or_else(|| {
-                let is_shallow = commits::lines(dir, &["rev-parse", "--is-shallow-repository"]) == ["true"];
-                let (base, head) = (base.to_owned(), head.to_owned());
-                if is_shallow { RangeError::TooShallow { base, head } } else { RangeError::Unrelated { base, head } }
-            })?,
-        };
-        let folder = project_folder(dir, &from, &to);
-        Ok(Self { repository: dir.to_owned(), folder, base: from, head: to, merge_base })
+        let commit = |name: &str| git.commit_of(name).ok_or_else(|| RangeError::NoCommit(name.to_owned()));
+        let (from, to) = (commit(base)?, commit(head)?);
+        let merge_base = git.hash(&[&FROM_COMMITS[..], &["merge-base", &from, &to]].concat());
+        let merge_base = merge_base.or_else(|| git.common_ancestor(&from, &to)).ok_or_else(|| {
+            let is_shallow = git.line(&["rev-parse", "--is-shallow-repository"]).as_deref() == Some("true");
+            let (base, head) = (base.to_owned(), head.to_owned());
+            if is_shallow { RangeError::TooShallow { base, head } } else { RangeError::Unrelated { base, head } }
+        })?;
+        let here = git.lines(&["rev-parse", "--show-prefix"]).pop().unwrap_or_default();
+        let folder = git.project_folder(&here, &from, &to);
+        let up = "../".repeat(here.matches('/').count());
+        Ok(Self { git, folder, up, base: from, head: to, merge_base })
     }
 
     /// The files of a commit in a folder of the project.
@@ -119,8 +124,6 @@ impl GitRange {
     pub fn files(&self, commit: &str, folder: &str) -> Vec<TreeEntry> {
         let place = format!("{}{folder}", self.folder);
         let args = ["ls-tree", "-r", "-z", "--full-tree", commit, "--", &place];
-        let answer = commits::fed(&self.repository, &args, String::new()).unwrap_or_default();
-        let answer = String::from_utf8_lossy(&answer);
         // `mode type object`, a tab, the path. A link or a submodule is no file of ours.
         let file = |line: &str| {
             let (about, path) = line.split_once('\t')?;
@@ -129,59 +132,45 @@ impl GitRange {
             mode.starts_with("100").then_some(())?;
             Some(TreeEntry { path: path.strip_prefix(&self.folder)?.to_owned(), object: object.to_owned() })
         };
-        answer.split('\0').filter_map(file).collect()
+        self.git.names(&args).unwrap_or_default().iter().filter_map(|line| file(line)).collect()
     }
 
     /// What the range changed in the project, with renames followed.
     #[must_use]
     pub fn changes(&self) -> Vec<TreeChange> {
         let args = ["diff-tree", "-r", "-z", "--raw", "-M", "--no-commit-id", &self.merge_base, &self.head];
-        let answer = commits::fed(&self.repository, &args, String::new()).unwrap_or_default();
-        let answer = String::from_utf8_lossy(&answer);
-        raw_changes(&answer, &self.folder)
+        raw_changes(&self.git.printed(&args).unwrap_or_default(), &self.folder)
     }
 
     /// The contents of objects, each once.
     #[must_use]
     pub fn blobs<'o>(&self, objects: impl Iterator<Item = &'o str>) -> HashMap<String, Vec<u8>> {
-        commits::objects(&self.repository, objects)
+        self.git.objects(objects)
     }
 
     /// The commits of the range that touched the memory, oldest first. One that only
     /// merged is left out.
     #[must_use]
     pub fn commits(&self) -> Vec<CommitFiles> {
-        let (range, place) = (format!("{}..{}", self.merge_base, self.head), format!(":(top){}{FOLDER}", self.folder));
+        let (range, place) = (format!("{}..{}", self.merge_base, self.head), format!("{}{}{FOLDER}", self.up, self.folder));
         let format = "--format=%x01%H%x02%an <%ae>%x03";
-        let args = [
-            "log",
-            "--reverse",
-            "--no-show-signature",
-            "--no-mailmap",
-            "-z",
-            "--raw",
-            "--no-renames",
-            "--abbrev=64",
-            format,
-            &range,
-            "--",
-            &place,
-        ];
-        let answer = commits::fed(&self.repository, &args, String::new()).unwrap_or_default();
-        let answer = String::from_utf8_lossy(&answer);
+        let raw = ["log", "--reverse", "-z", "--raw", "--no-renames", "--abbrev=64", "--no-show-signature", "--no-mailmap"];
+        let args = [&FROM_COMMITS[..], &raw, &[format, &range, "--", &place]].concat();
+        let answer = self.git.printed(&args).unwrap_or_default();
         let commit = |text: &str| {
             let (hash, rest) = text.split_once('\u{2}')?;
             let (author, raw) = rest.split_once('\u{3}')?;
-            let files = raw_changes(raw.trim_start_matches(['\0', '\n']), &self.folder);
+            let files = raw_changes(raw.trim_start_matches(['\0', '\n']).as_bytes(), &self.folder);
             let files = files.into_iter().filter_map(|change| change.after).collect();
             Some(CommitFiles { hash: hash.to_owned(), author: author.to_owned(), files })
         };
-        answer.split('\u{1}').filter_map(commit).collect()
+        String::from_utf8_lossy(&answer).split('\u{1}').filter_map(commit).collect()
     }
 }
 
 /// Reads `:mode mode object object status`, a path, and a second one for a rename.
-fn raw_changes(raw: &str, folder: &str) -> Vec<TreeChange> {
+fn raw_changes(raw: &[u8], folder: &str) -> Vec<TreeChange> {
+    let raw = String::from_utf8_lossy(raw);
     let mut parts = raw.split('\0').map(|part| part.trim_start_matches('\n'));
     let mut changes = Vec::new();
     while let Some(about) = parts.next().and_then(|about| about.strip_prefix(':')) {
@@ -201,49 +190,49 @@ fn raw_changes(raw: &str, folder: &str) -> Vec<TreeChange> {
     changes
 }
 
-fn commit(dir: &Path, name: &str) -> Result<String, RangeError> {
-    let wanted = format!("{name}^{{commit}}");
-    let found = commits::lines(dir, &["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted]);
-    // git before 2.30 repeats the option.
-    let found = found.into_iter().find(|line| line.len() >= 40 && line.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    found.ok_or_else(|| RangeError::NoCommit(name.to_owned()))
-}
-
-/// Where git itself sees no common commit because the clone is shallow: a commit's
-/// own text names its parents even where they were not fetched.
-fn common_ancestor(dir: &Path, base: &str, head: &str) -> Option<String> {
-    let of_base: HashSet<String> = ancestors(dir, base).into_iter().collect();
-    let common = ancestors(dir, head).into_iter().find(|hash| of_base.contains(hash))?;
-    let is_here = commits::objects(dir, std::iter::once(common.as_str())).contains_key(&common);
-    is_here.then_some(common)
-}
-
-/// A commit and its ancestors, the newest first, with those that were not fetched last.
-fn ancestors(dir: &Path, from: &str) -> Vec<String> {
-    let mut hashes = commits::lines(dir, &["rev-list", FOLLOWED, from]);
-    let texts = commits::objects(dir, hashes.iter().map(String::as_str));
-    for hash in hashes.clone() {
-        let Some(text) = texts.get(&hash) else { continue };
-        let text = String::from_utf8_lossy(text);
-        let header = text.lines().take_while(|line| !line.is_empty());
-        hashes.extend(header.filter_map(|line| line.strip_prefix("parent ")).map(str::to_owned));
+impl Git {
+    /// Files of a folder of the working tree that are not as a commit has them. git compares
+    /// by its index, so that ten thousand unchanged files cost a look at each and no reading.
+    pub(crate) fn changed_since(&self, commit: &str, folder: &str) -> Vec<TreeChange> {
+        let args = ["diff-index", "-z", "--raw", "--no-renames", "--relative", "--abbrev=64", commit, "--", folder];
+        raw_changes(&self.unfiltered(&args).unwrap_or_default(), &format!("{folder}/"))
     }
-    hashes
-}
 
-/// The folder, empty or with a final `/`, whose memory is meant.
-fn project_folder(dir: &Path, base: &str, head: &str) -> String {
-    let prefix = commits::lines(dir, &["rev-parse", "--show-prefix"]).pop().unwrap_or_default();
-    let mut folder = prefix.trim_end_matches('/');
-    loop {
-        let place = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        let has_memory = |commit: &str| {
-            let tree = format!("{commit}:{place}{FOLDER}");
-            !commits::lines(dir, &["rev-parse", "--verify", "--quiet", "--end-of-options", &tree]).is_empty()
-        };
-        if folder.is_empty() || has_memory(base) || has_memory(head) {
-            return place;
+    /// Where git itself sees no common commit because the clone is shallow: a commit's
+    /// own text names its parents even where they were not fetched.
+    fn common_ancestor(&self, base: &str, head: &str) -> Option<String> {
+        let of_base: HashSet<String> = self.ancestors(base).into_iter().collect();
+        let common = self.ancestors(head).into_iter().find(|hash| of_base.contains(hash))?;
+        let is_here = self.objects(std::iter::once(common.as_str())).contains_key(&common);
+        is_here.then_some(common)
+    }
+
+    /// A commit and its ancestors, the newest first, with those that were not fetched last.
+    fn ancestors(&self, from: &str) -> Vec<String> {
+        let mut hashes = self.lines(&[&FROM_COMMITS[..], &["rev-list", FOLLOWED, from]].concat());
+        let texts = self.objects(hashes.iter().map(String::as_str));
+        for hash in hashes.clone() {
+            let Some(text) = texts.get(&hash) else { continue };
+            let text = String::from_utf8_lossy(text);
+            let header = text.lines().take_while(|line| !line.is_empty());
+            hashes.extend(header.filter_map(|line| line.strip_prefix("parent ")).map(str::to_owned));
         }
-        folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+        hashes
+    }
+
+    /// The folder, empty or with a final `/`, whose memory is meant: from `here` upwards.
+    fn project_folder(&self, here: &str, base: &str, head: &str) -> String {
+        let mut folder = here.trim_end_matches('/');
+        loop {
+            let place = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+            let has_memory = |commit: &str| {
+                let tree = format!("{commit}:{place}{FOLDER}");
+                !self.lines(&["rev-parse", "--verify", "--quiet", "--end-of-options", &tree]).is_empty()
+            };
+            if folder.is_empty() || has_memory(base) || has_memory(head) {
+                return place;
+            }
+            folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+        }
     }
 }

@@ -4,10 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use twining_model::text;
 
-use super::three_way::ThreeWay;
-use super::tree::Node;
-use super::{Merged, Unmerged, Versions};
-use crate::array::{self, Scanned};
+use super::{Scanned, agent_of, id_of, one_line};
+use crate::merge::tree::Node;
+use crate::merge::{Merged, ThreeWay, Unmerged, Versions};
 
 /// Merges arrays by the `id` or `agent_id` of their elements.
 pub fn merge_array(versions: &Versions<'_>) -> Result<Merged, Unmerged> {
@@ -62,7 +61,7 @@ fn scan<'t>(text: &'t [u8], side: &'static str) -> Result<Scanned<'t>, Unmerged>
         return Ok(Scanned::default());
     }
     // What is cut off is unreadable too: it would look like elements that the side took away.
-    let scanned = array::scan(text);
+    let scanned = super::scan(text);
     match scanned.unreadable.first() {
         Some((line, why)) => Err(Unmerged::Unreadable { side, why: format!("line {line}: {why}") }),
         None => Ok(scanned),
@@ -73,8 +72,8 @@ fn scan<'t>(text: &'t [u8], side: &'static str) -> Result<Scanned<'t>, Unmerged>
 fn named(scanned: Scanned<'_>) -> Named {
     let mut named = Named::default();
     for (_, element) in scanned.elements {
-        let element = array::one_line(&element).into_owned();
-        let key = array::id_of(&element).or_else(|| array::agent_of(&element)).unwrap_or_else(|| element.clone());
+        let element = one_line(&element).into_owned();
+        let key = id_of(&element).or_else(|| agent_of(&element)).unwrap_or_else(|| element.clone());
         if named.elements.insert(key.clone(), element).is_none() {
             named.order.push(key);
         }

@@ -1,0 +1,166 @@
+//! The branch that is checked out: where it left the one it follows, and what changed since.
+
+use std::collections::BTreeSet;
+use std::thread;
+
+use twining_model::{Time, limits, text};
+
+use super::history::seconds;
+use super::{Git, is_plain, split_names};
+
+/// Branches that others leave from, the likeliest first.
+const MAIN_BRANCHES: [&str; 7] = ["origin/HEAD", "origin/main", "origin/master", "main", "master", "trunk", "develop"];
+/// How many changed files are told of.
+const CHANGED: usize = 10_000;
+
+/// What a branch changed, committed or not.
+#[derive(Clone, Debug)]
+pub struct BranchChanges {
+    /// Where it left what it follows, or else the main branch; none where that is HEAD.
+    pub base: Option<String>,
+    /// When the change of HEAD was written: a rebase makes a commit anew and keeps this.
+    pub head_written: Time,
+    /// Files whose bytes are not as in the base, or else in HEAD, from the working tree's own
+    /// folder: changed, gone, new, staged or not. What is ignored is not among them.
+    pub files: Vec<String>,
+}
+
+/// What can be told of a change that is under review.
+pub trait Changes {
+    /// The full name of a revision.
+    fn revision(&self, name: &str) -> Result<String, String>;
+    /// Where this branch left the main one; none if there is none that it could have left.
+    fn fork_point(&self) -> Result<Option<String>, String>;
+    /// Files that differ between two revisions, or from one to the working tree.
+    fn changed_files(&self, base: &str, head: Option<&str>) -> Result<Vec<String>, String>;
+    /// A file as it was; none if it was not there.
+    fn file_at(&self, revision: &str, path: &str) -> Result<Option<Vec<u8>>, String>;
+}
+
+/// A branch of this clone, or one of the usual main ones of others.
+struct Branch {
+    is_current: bool,
+    name: String,
+    at: String,
+    /// The branch it follows, or nothing.
+    upstream: String,
+}
+
+impl Git {
+    /// What the branch changed; none without a commit. An agent waits for the answer, so
+    /// the questions do not wait for each other.
+    #[must_use]
+    pub fn branch_changes(&self) -> Option<BranchChanges> {
+        thread::scope(|scope| {
+            let new = scope.spawn(|| self.untracked_in("."));
+            let filters = scope.spawn(|| self.filters().is_some());
+            let branches = scope.spawn(|| self.branches());
+            let (head, head_written) = self.head_and_time()?;
+            let base = self.base(&branches.join().ok()?, &head).filter(|base| *base != head);
+            let plain = ["--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"];
+            let words = [&["diff", "--name-only", "-z", "--relative"], &plain[..], &[base.as_ref().unwrap_or(&head), "--"]].concat();
+            filters.join().ok().filter(|are_known| *are_known)?;
+            let files = [split_names(&self.unfiltered(&words)?), new.join().ok()??].concat();
+            Some(BranchChanges { base, head_written, files })
+        })
+    }
+
+    fn head_and_time(&self) -> Option<(String, Time)> {
+        let printed = self.line(&["log", "-1", "--no-walk", "--format=%H %at", "HEAD", "--"])?;
+        let (hash, at) = printed.split_once(' ')?;
+        Some((hash.to_owned(), seconds(at)?))
+    }
+
+    fn branches(&self) -> Vec<Branch> {
+        let mut ask = vec!["for-each-ref", "--format=%(HEAD) %(refname) %(objectname) %(upstream)", "refs/heads"];
+        let remote: Vec<String> = MAIN_BRANCHES.iter().map(|name| format!("refs/remotes/{name}")).collect();
+        ask.extend(remote.iter().map(String::as_str));
+        let read = |line: &String| {
+            let (mark, rest) = line.split_at_checked(2)?;
+            let mut fields = rest.split(' ').map(str::to_owned);
+            let (name, at, upstream) = (fields.next()?, fields.next()?, fields.next().unwrap_or_default());
+            Some(Branch { is_current: mark == "* ", name, at, upstream })
+        };
+        self.lines(&ask).iter().filter_map(read).collect()
+    }
+
+    /// Where HEAD left the branch it follows, or else the main one.
+    fn base(&self, branches: &[Branch], head: &str) -> Option<String> {
+        let followed = branches.iter().find(|branch| branch.is_current && !branch.upstream.is_empty());
+        let base = followed.and_then(|branch| self.merge_base(head, &branch.upstream));
+        base.or_else(|| self.left_main(branches, head))
+    }
+
+    fn left_main(&self, branches: &[Branch], head: &str) -> Option<String> {
+        let names = MAIN_BRANCHES.iter().flat_map(|name| [format!("refs/remotes/{name}"), format!("refs/heads/{name}")]);
+        let mut found = names.filter_map(|name| branches.iter().find(|branch| branch.name == name));
+        found.find_map(|branch| if branch.at == head { Some(branch.at.clone()) } else { self.merge_base(head, &branch.at) })
+    }
+
+    /// Full names of branches that this one may have left, where none of the usual
+    /// ones is there: what new repositories begin with here, the branch it follows
+    /// if that has another name, and the only other branch there is.
+    fn unusual_main_branches(&self, branches: &[Branch]) -> Vec<String> {
+        let begun = self.line(&["config", "--get", "init.defaultBranch"]);
+        let mut found: Vec<String> =
+            begun.iter().flat_map(|name| [format!("refs/remotes/origin/{name}"), format!("refs/heads/{name}")]).collect();
+        let current = branches.iter().find(|branch| branch.is_current);
+        let is_other = |current: &&Branch| {
+            let name = current.name.trim_start_matches("refs/heads/");
+            !current.upstream.is_empty() && !current.upstream.ends_with(&format!("/{name}"))
+        };
+        found.extend(current.filter(is_other).map(|current| current.upstream.clone()));
+        let others: Vec<&Branch> = branches.iter().filter(|branch| !branch.is_current && branch.name.starts_with("refs/heads/")).collect();
+        if let [only] = others.as_slice() {
+            found.push(only.name.clone());
+        }
+        found
+    }
+
+    fn merge_base(&self, one: &str, other: &str) -> Option<String> {
+        self.hash(&["merge-base", one, other])
+    }
+}
+
+impl Changes for Git {
+    fn revision(&self, name: &str) -> Result<String, String> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || "._/@{}~^-".contains(c);
+        let shown = text::excerpt(name, 80);
+        if name.is_empty() || name.starts_with('-') || name.len() > 256 || !name.chars().all(allowed) {
+            return Err(format!("`{shown}` is none"));
+        }
+        self.commit_of(name).ok_or_else(|| format!("git knows no `{shown}` here"))
+    }
+
+    fn fork_point(&self) -> Result<Option<String>, String> {
+        let (head, branches) = (self.revision("HEAD")?, self.branches());
+        let unusual = || self.unusual_main_branches(&branches).iter().find_map(|branch| self.merge_base(&head, branch));
+        Ok(self.left_main(&branches, &head).or_else(unusual))
+    }
+
+    fn changed_files(&self, base: &str, head: Option<&str>) -> Result<Vec<String>, String> {
+        let common = ["-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative"];
+        let printed = match head {
+            Some(head) => self.printed(&[&["diff-tree"], &common[..], &[base, head, "--"]].concat()),
+            None => self.unfiltered(&[&["diff-index"], &common[..], &[base, "--"]].concat()),
+        };
+        let mut files: BTreeSet<String> =
+            printed.map(|printed| split_names(&printed)).ok_or("git cannot compare them")?.into_iter().collect();
+        if head.is_none() {
+            files.extend(self.untracked_in(".").unwrap_or_default());
+        }
+        Ok(files.into_iter().take(CHANGED).collect())
+    }
+
+    fn file_at(&self, revision: &str, path: &str) -> Result<Option<Vec<u8>>, String> {
+        if !is_plain(path) {
+            return Err(format!("`{}` is no file of the project", text::excerpt(path, 80)));
+        }
+        let object = format!("{revision}:./{path}");
+        match self.line(&["cat-file", "-s", &object]).and_then(|size| size.parse::<usize>().ok()) {
+            None => Ok(None),
+            Some(size) if size > limits::KNOWLEDGE_BYTES => Err(format!("`{path}` has more than {} bytes", limits::KNOWLEDGE_BYTES)),
+            Some(_) => Ok(self.printed(&["cat-file", "blob", &object])),
+        }
+    }
+}

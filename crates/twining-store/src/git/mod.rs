@@ -1,0 +1,271 @@
+//! What git knows. Nothing but this folder starts the git program.
+//!
+//! A cloned repository is not trusted: no shell, no hooks, no pager, no monitor, no filters,
+//! no fetching, and every path stands behind `--`. Nor is the environment: git tells its
+//! hooks of a repository, and the question may be about another.
+
+mod blobs;
+mod branch;
+mod folders;
+mod history;
+mod kept;
+mod merging;
+mod range;
+
+pub use branch::{BranchChanges, Changes};
+pub use folders::GitFolders;
+pub use history::{CommitSeen, History, Move};
+pub use range::{CommitFiles, GitRange, RangeError, TreeChange, TreeEntry};
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdout, Command, Stdio};
+use std::sync::{Arc, OnceLock, mpsc};
+use std::time::Duration;
+
+/// How long git may walk the history for one answer.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// Files of one commit that are looked at.
+const STAGED: usize = 10_000;
+
+/// Settings no repository may change: each names a program git would start.
+const SETTINGS: [&str; 6] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "log.showSignature=false",
+    "diff.external=",
+    "protocol.allow=never",
+];
+/// What git is told. What stands in for a commit in this clone alone is no history.
+const ENVIRONMENT: [(&str, &str); 6] = [
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_LITERAL_PATHSPECS", "1"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_GRAFT_FILE", "/dev/null"),
+];
+/// Set by git when it runs a hook; they would point us at another repository.
+const OF_HOOKS: [&str; 6] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_EXTERNAL_DIFF"];
+
+/// The repository around a folder, seen from there.
+#[derive(Clone, Debug)]
+pub struct Git {
+    folder: PathBuf,
+    index: Option<PathBuf>,
+    filters: Arc<OnceLock<BTreeSet<String>>>,
+}
+
+/// Where a repository keeps its things.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// The working tree.
+    pub top: PathBuf,
+    /// What all its working trees share.
+    pub common: PathBuf,
+    /// Where git looks for hooks.
+    pub hooks: PathBuf,
+}
+
+impl Git {
+    /// The repository around this folder.
+    #[must_use]
+    pub fn at(folder: &Path) -> Self {
+        Self { folder: folder.to_path_buf(), index: None, filters: Arc::default() }
+    }
+
+    /// The same while git commits from this index: `git commit -a` uses one of its own.
+    #[must_use]
+    pub fn committing_from(self, index: Option<PathBuf>) -> Self {
+        Self { index, ..self }
+    }
+
+    /// Another folder of the same repository.
+    pub(crate) fn in_folder(&self, folder: &Path) -> Self {
+        Self { folder: folder.to_path_buf(), ..self.clone() }
+    }
+
+    /// Where the repository keeps its things; none where git knows of none.
+    #[must_use]
+    pub fn shape(&self) -> Option<Shape> {
+        // Told as the repository is set up, `core.hooksPath` included; this question starts nothing.
+        let words = ["rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir", "--git-path", "hooks"];
+        let text = String::from_utf8(success(self.as_set_up().args(words))?).ok()?;
+        let mut lines = text.lines().map(|line| std::fs::canonicalize(line).unwrap_or_else(|_| PathBuf::from(line)));
+        Some(Shape { top: lines.next()?, common: lines.next()?, hooks: lines.next()? })
+    }
+
+    /// The name git signs commits with here.
+    #[must_use]
+    pub fn user_name(&self) -> Option<String> {
+        self.line(&["config", "user.name"])
+    }
+
+    /// Which of these files git tracks, relative to the working tree.
+    #[must_use]
+    pub fn tracked_of(&self, files: &[String]) -> BTreeSet<String> {
+        let words = ["ls-files", "-z", "--"].into_iter().chain(files.iter().map(String::as_str)).collect::<Vec<_>>();
+        self.names(&words).unwrap_or_default().into_iter().collect()
+    }
+
+    /// Files under `dir` that git would track and does not yet.
+    #[must_use]
+    pub fn untracked_in(&self, dir: &str) -> Option<Vec<String>> {
+        self.names(&["ls-files", "-z", "--others", "--exclude-standard", "--", dir])
+    }
+
+    /// Files under `dir` that git ignores not and that are not as in HEAD.
+    #[must_use]
+    pub fn uncommitted_in(&self, dir: &str) -> Option<Vec<String>> {
+        let known = self.unfiltered(&["diff-index", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "HEAD", "--", dir])?;
+        Some([split_names(&known), self.untracked_in(dir).unwrap_or_default()].concat())
+    }
+
+    /// What the commit that is being made would change, from the top of the working tree.
+    #[must_use]
+    pub fn staged(&self) -> Vec<String> {
+        let words = ["diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
+        let mut names = success(self.staging().args(words)).map(|printed| split_names(&printed)).unwrap_or_default();
+        names.truncate(STAGED);
+        names
+    }
+
+    /// Runs a step of making a throwaway repository; whether it worked. No
+    /// user's settings apply: they may sign commits or start programs.
+    pub fn run_in_throwaway(&self, step: &[&str]) -> io::Result<bool> {
+        let mut git = self.command();
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+        for (name, value) in [("GIT_AUTHOR_NAME", "tour"), ("GIT_AUTHOR_EMAIL", "tour@example.com")] {
+            git.env(name, value).env(name.replace("AUTHOR", "COMMITTER"), value);
+        }
+        match git.args(step).stdout(Stdio::null()).status() {
+            Ok(status) => Ok(status.success()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// How it is asked.
+impl Git {
+    fn as_set_up(&self) -> Command {
+        let mut git = Command::new("git");
+        git.current_dir(&self.folder).stdin(Stdio::null()).stderr(Stdio::null()).envs(ENVIRONMENT);
+        for name in OF_HOOKS {
+            git.env_remove(name);
+        }
+        git
+    }
+
+    fn command(&self) -> Command {
+        let mut git = self.as_set_up();
+        git.args(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
+        git
+    }
+
+    /// For questions about what is staged.
+    fn staging(&self) -> Command {
+        let mut git = self.command();
+        git.envs(self.index.iter().map(|index| ("GIT_INDEX_FILE", index)));
+        git
+    }
+
+    /// What git prints, if it succeeds.
+    fn printed(&self, words: &[&str]) -> Option<Vec<u8>> {
+        success(self.command().args(words))
+    }
+
+    /// The same where git looks into files of the working tree, and would run the filters
+    /// that a repository's settings name on them.
+    fn unfiltered(&self, words: &[&str]) -> Option<Vec<u8>> {
+        let settings = self.filters()?.iter().flat_map(|filter| {
+            [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")].map(|(name, value)| (format!("{filter}.{name}"), value))
+        });
+        let (mut git, mut count) = (self.command(), 0);
+        for (key, value) in settings {
+            git.env(format!("GIT_CONFIG_KEY_{count}"), key).env(format!("GIT_CONFIG_VALUE_{count}"), value);
+            count += 1;
+        }
+        success(git.env("GIT_CONFIG_COUNT", count.to_string()).args(words))
+    }
+
+    /// The filters there are, asked for once: an agent waits at the end of its turn.
+    fn filters(&self) -> Option<&BTreeSet<String>> {
+        if self.filters.get().is_none() {
+            // Ends with 1 where there is none.
+            let listed = self.command().args(["config", "-z", "--name-only", "--get-regexp", "^filter\\."]).output().ok()?;
+            let names = split_names(&listed.stdout);
+            let filters = names.iter().filter_map(|name| name.rsplit_once('.').map(|(filter, _)| filter.to_owned())).collect();
+            let _ = self.filters.set(filters);
+        }
+        self.filters.get()
+    }
+
+    /// What git prints, a name after the other.
+    fn names(&self, words: &[&str]) -> Option<Vec<String>> {
+        self.printed(words).map(|printed| split_names(&printed))
+    }
+
+    /// What git prints line by line, whether or not it succeeds.
+    fn lines(&self, words: &[&str]) -> Vec<String> {
+        let output = self.command().args(words).output();
+        output.map_or_else(|_| Vec::new(), |output| String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
+    }
+
+    fn line(&self, words: &[&str]) -> Option<String> {
+        let line = String::from_utf8(self.printed(words)?).ok()?.trim().to_owned();
+        (!line.is_empty()).then_some(line)
+    }
+
+    fn hash(&self, words: &[&str]) -> Option<String> {
+        self.line(words).filter(|line| is_hash(line))
+    }
+
+    /// What `read` makes of what git prints, and the code git ended with; an error where
+    /// that takes too long.
+    fn in_time<T: Send + 'static>(
+        &self,
+        words: &[&str],
+        read: impl FnOnce(ChildStdout) -> T + Send + 'static,
+    ) -> Result<(T, Option<i32>), String> {
+        let child = self.command().args(words).stdout(Stdio::piped()).spawn();
+        let mut child = child.map_err(|error| format!("cannot start git: {error}"))?;
+        let out = child.stdout.take().ok_or_else(|| "git gave no output".to_owned())?;
+        let (done, answer) = mpsc::sync_channel(1);
+        let reader = std::thread::spawn(move || done.send(read(out)));
+        let answer = answer.recv_timeout(TIMEOUT);
+        // Ends git if it still walks the history; then its output ends, and so does the reader.
+        let _ = child.kill();
+        let status = child.wait();
+        let _ = reader.join();
+        let answer = answer.map_err(|_| format!("git took longer than {} s", TIMEOUT.as_secs()))?;
+        Ok((answer, status.ok().and_then(|status| status.code())))
+    }
+}
+
+fn success(command: &mut Command) -> Option<Vec<u8>> {
+    command.output().ok().filter(|out| out.status.success()).map(|out| out.stdout)
+}
+
+fn split_names(printed: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(printed).split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+fn is_hash(text: &str) -> bool {
+    text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether a path may be an operand. One that starts with `-` is no file an
+/// agent means, and git has read operands as options before.
+fn is_plain(file: &str) -> bool {
+    !file.is_empty()
+        && !file.starts_with('-')
+        && !file.starts_with('/')
+        && !file.contains('\0')
+        && !file.split('/').any(|part| part == "..")
+}
+
+#[cfg(test)]
+mod tests;
