@@ -28,7 +28,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("Timestamp::now", &[]),
     ("std::env::", &["twining/src/", "twining-testkit/src/bin/", "/tests/", "/examples/"]),
     ("current_dir()", &["twining/src/", "/tests/"]),
-    ("std::fs::", &["twining-store/src/disk.rs", "twining-store/src/git/", "twining-testkit/", "/tests", "/examples/", "twining/src/"]),
+    ("std::fs::", &["twining-store/src/disk/", "twining-store/src/git/", "twining-testkit/", "/tests", "/examples/", "twining/src/"]),
     ("Command::new(\"git\")", &["twining-store/src/git/mod.rs", "twining-testkit/", "/tests/"]),
     ("#[allow(", &[]),
 ];

@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use memchr::memchr;
 
 use super::Git;
-use crate::layout::FOLDER;
+use crate::disk::layout::FOLDER;
 
 /// Bytes of one source, of one file of records, and of all that one question is answered with.
 const MOST_SOURCE: usize = 1024 * 1024;

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use twining_model::Id;
 
 use super::Git;
-use crate::layout::FOLDER;
+use crate::disk::layout::FOLDER;
 
 /// How far back the positions of HEAD are looked at: a script may switch between
 /// many branches in the seconds for which a record counts as recent.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::Git;
-use crate::layout::FOLDER;
+use crate::disk::layout::FOLDER;
 
 /// Commits of a shallow clone that are followed from either side.
 const FOLLOWED: &str = "--max-count=10000";

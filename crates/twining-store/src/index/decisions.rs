@@ -11,7 +11,7 @@ use super::sense::{self, Card, Row, Sense};
 use super::tally::{self, Count, horizon};
 use super::view::{Page, Reach, corrupt, first_column, record_at, row_limit};
 use crate::error::StoreError;
-use crate::files::Files;
+use crate::log::files::Files;
 
 /// The decisions, as of one moment.
 pub struct Decisions<'v> {

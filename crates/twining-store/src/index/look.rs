@@ -12,7 +12,7 @@ use twining_model::scope::Folding;
 use super::side;
 use crate::disk::{Fingerprint, Kind};
 use crate::error::StoreError;
-use crate::files::Files;
+use crate::log::files::Files;
 
 const LOOKED: &str = "index.looked";
 const LOOKED_BYTES: usize = 4096;

@@ -21,6 +21,7 @@ mod sense;
 mod side;
 mod sieve;
 mod tally;
+pub(crate) mod vectors;
 mod verify;
 mod view;
 mod words;
@@ -40,7 +41,7 @@ use self::known::Known;
 use self::side::Trust;
 use crate::disk::Fingerprint;
 use crate::error::StoreError;
-use crate::files::{Array, DecisionsChanged, Files};
+use crate::log::files::{Array, DecisionsChanged, Files};
 
 pub use bearing::{Affecting, Bearing, Standing, Via};
 pub use contests::Contests;
@@ -53,6 +54,7 @@ pub use search::Term;
 pub use sense::{Card, Row, Sense, decision_text, entry_text};
 pub use sieve::EntryFilter;
 pub use tally::Tally;
+pub use vectors::{ReadOn, VECTOR_BYTES, VectorBytes, VectorCursor, Vectors, meaning_of};
 pub use view::{Page, Unreadable, View};
 pub use words::terms;
 

@@ -7,7 +7,7 @@ use twining_model::{Decision, Entry, limits};
 use super::catch_up::clip;
 use super::view::row_limit;
 use crate::error::StoreError;
-use crate::vectors::meaning_of;
+use crate::index::vectors::meaning_of;
 
 /// A row of the index, good for one view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::schema;
 use crate::disk::{Dir, Fingerprint, Kind};
 use crate::error::StoreError;
-use crate::files::Files;
+use crate::log::files::Files;
 
 /// The database.
 pub(super) const DB: &str = "index.db";

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::values::text;
-use crate::array;
+use crate::format::array;
 
 /// What the archives of a tree account for.
 #[derive(Default)]

@@ -14,9 +14,9 @@ use twining_model::text::excerpt;
 use super::archived::Archives;
 use super::decision::{self, Surroundings};
 use super::values::{differing, is_blank, text};
-use crate::array;
+use crate::format::array;
+use crate::format::tail;
 use crate::merge::has_markers;
-use crate::tail;
 
 /// Characters of a record that a difference quotes.
 const QUOTED: usize = 80;

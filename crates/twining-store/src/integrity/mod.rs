@@ -10,6 +10,5 @@ mod decision;
 #[cfg(test)]
 mod tests;
 mod values;
-mod worktree;
 
 pub use compare::{Change, Difference, RecordKind, TreeFile, compare, compare_changed};

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::array::merge_array;
+use crate::format::array::merge_array;
 
 fn versions<'t>(base: &'t str, ours: &'t str, theirs: &'t str) -> Versions<'t> {
     Versions { base: base.as_bytes(), ours: ours.as_bytes(), theirs: theirs.as_bytes() }

@@ -5,9 +5,6 @@ use std::path::{Path, PathBuf};
 
 use super::{Untidy, rust_files};
 
-/// Crates whose modules still depend on each other in a circle.
-const STILL_CYCLIC: &[&str] = &["twining-store"];
-
 type Edges = BTreeMap<String, BTreeSet<String>>;
 
 /// Every crate under `crates` whose top-level modules form a cycle, and every path that
@@ -27,7 +24,7 @@ pub(super) fn check(crates: &Path) -> Vec<Untidy> {
             rule: format!("`{path}` does not say which module it is in"),
         }));
         let cycle = in_cycles(edges);
-        if !cycle.is_empty() && !STILL_CYCLIC.contains(&name.as_str()) {
+        if !cycle.is_empty() {
             let rule = format!("these modules depend on each other in a circle: {}", cycle.join(", "));
             untidy.push(Untidy { file: PathBuf::from(&name), line: 0, rule });
         }

@@ -9,10 +9,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::Session;
 use super::lines::{Line, Lines};
 use crate::disk::Fingerprint;
+use crate::disk::layout::BOARD;
 use crate::error::StoreError;
-use crate::files::{DataFile, Files};
 use crate::index::known::{BoardMark, Known, Segment};
-use crate::layout::BOARD;
+use crate::log::files::{DataFile, Files};
 use crate::merge::{LEFT_BY_GIT, is_marker};
 
 /// A segment is closed by the line that brings it to this size.

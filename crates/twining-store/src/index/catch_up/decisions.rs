@@ -10,13 +10,13 @@ use twining_model::{Authority, Decision, Id, Status, limits};
 use super::entries::{scope_key, time_of};
 use super::{Session, clip, sum_of};
 use crate::disk::Fingerprint;
+use crate::disk::layout::DECISIONS;
 use crate::error::StoreError;
-use crate::files::{DecisionNames, DecisionsChanged, Files};
 use crate::index::known::print_at;
 use crate::index::sense::{Sense, agent_key, decision_text};
 use crate::index::tally::Count;
 use crate::index::words::with_parts;
-use crate::layout::DECISIONS;
+use crate::log::files::{DecisionNames, DecisionsChanged, Files};
 use crate::merge::{LEFT_BY_GIT, one_decision};
 
 /// What a decision is found by.

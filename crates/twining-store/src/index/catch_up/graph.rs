@@ -12,12 +12,12 @@ use twining_model::{Entity, Relation, limits};
 
 use super::entries::check_id;
 use super::{Session, clip, sum_of};
-use crate::array;
 use crate::disk::Fingerprint;
 use crate::error::StoreError;
-use crate::files::{Array, Files};
+use crate::format::array;
 use crate::index::tally::Count;
-use crate::journal::JournalLine;
+use crate::log::files::{Array, Files};
+use crate::log::journal::JournalLine;
 use crate::merge::{LEFT_BY_GIT, has_markers};
 
 /// How often to try again if an array is replaced while we read.

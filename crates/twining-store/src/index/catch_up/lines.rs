@@ -7,7 +7,7 @@ use twining_model::limits;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::error::StoreError;
-use crate::files::DataFile;
+use crate::log::files::DataFile;
 
 const CHUNK: usize = 1024 * 1024;
 

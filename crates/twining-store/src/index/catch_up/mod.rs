@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::known::Known;
 use super::tally::{Count, Deltas};
 use crate::error::StoreError;
-use crate::files::{DecisionsChanged, Files};
+use crate::log::files::{DecisionsChanged, Files};
 
 pub(super) use board::{BoardPlan, plan as plan_board};
 pub(super) use decisions::{Derived as DerivedDecision, are_as_listed, domain_key, paper};

@@ -1,8 +1,8 @@
 use twining_model::{Scope, Time};
 
 use super::{Desk, ids, line, ulid, view};
+use crate::index::vectors::meaning_of;
 use crate::index::{EntryFilter, Index, terms};
-use crate::vectors::meaning_of;
 
 fn at(id: &str, kind: &str, time: &str, more: &str) -> String {
     format!("{{\"id\":\"{id}\",\"timestamp\":\"{time}\",\"entry_type\":\"{kind}\",\"summary\":\"s\"{more}}}")

@@ -2,10 +2,10 @@ use twining_model::{Change, Entity, Time};
 
 use super::{Desk, view};
 use crate::disk::Fingerprint;
-use crate::files::{Array, ArrayState};
 use crate::index::Index;
-use crate::journal::JournalLine;
-use crate::record::Record;
+use crate::log::files::{Array, ArrayState};
+use crate::log::journal::JournalLine;
+use crate::log::record::Record;
 
 fn entity(id: &str, name: &str, kind: &str) -> String {
     format!("{{\"id\":\"{id}\",\"name\":\"{name}\",\"type\":\"{kind}\"}}")

@@ -21,8 +21,8 @@ use twining_model::scope::Folding;
 use twining_model::{Entry, Id, Time};
 
 use super::{Index, View, side, verify};
-use crate::files::Files;
-use crate::layout::Layout;
+use crate::disk::layout::Layout;
+use crate::log::files::Files;
 
 /// A project folder whose files are written by hand.
 pub(super) struct Desk {

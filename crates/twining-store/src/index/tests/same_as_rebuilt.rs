@@ -9,9 +9,9 @@ use twining_model::{Change, Entity, Entry, IdSource, Relation, Time, World};
 
 use super::{Desk, NOW, line, ulid};
 use crate::StoreError;
-use crate::files::Files;
+use crate::disk::layout::{Layout, Place};
 use crate::index::Index;
-use crate::layout::{Layout, Place};
+use crate::log::files::Files;
 use crate::store::{Durability, Store};
 
 /// What somebody does to the files behind our back.

@@ -1,0 +1,641 @@
+//! The one door to the disk.
+//!
+//! Every file is reached by a plain name inside a directory handle, so no path
+//! can lead out; links, devices and pipes are refused by kind, not by luck. Every
+//! call asks a [`Probe`] first, which is how the tests make the Nth call fail.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::error::StoreError;
+
+/// What is about to be done to the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Op {
+    /// Open or make a directory.
+    OpenDir,
+    /// Open a file.
+    Open,
+    /// Make a new file.
+    Create,
+    /// Read bytes.
+    Read,
+    /// Write bytes.
+    Write,
+    /// Change a file's length.
+    SetLen,
+    /// Flush a file to the device.
+    Sync,
+    /// Give a file another name.
+    Rename,
+    /// Remove a name.
+    Remove,
+    /// Ask what a name is.
+    Stat,
+    /// List a directory.
+    List,
+    /// Take a lock.
+    Lock,
+}
+
+/// What a probe decides for one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Go ahead.
+    None,
+    /// Fail with this error number.
+    Fail(i32),
+    /// Write only so many bytes, then fail with this error number.
+    Short(usize, i32),
+}
+
+/// Watches every call to the disk, and may make it fail.
+pub trait Probe: Send + Sync {
+    /// Asked before each call.
+    fn before(&self, op: Op, name: &str) -> Fault;
+}
+
+/// A directory we hold open; names are looked up in it and nowhere else.
+#[derive(Clone)]
+pub struct Dir {
+    fd: Arc<OwnedFd>,
+    path: PathBuf,
+    label: String,
+    mode: Mode,
+    probe: Option<Arc<dyn Probe>>,
+}
+
+/// A file we hold open, and the name it has in messages.
+pub struct Handle {
+    file: File,
+    label: String,
+    probe: Option<Arc<dyn Probe>>,
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Dir,
+    /// A symbolic link, wherever it leads.
+    Link,
+    /// A pipe, device or socket.
+    Other,
+}
+
+/// Enough of a file's state to tell whether it changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Fingerprint {
+    /// Inode number.
+    pub ino: u64,
+    /// Length in bytes.
+    pub size: u64,
+    /// When it was last written, in nanoseconds since 1970.
+    pub mtime_ns: i64,
+}
+
+impl Dir {
+    /// Opens the project folder itself, which the caller has resolved.
+    pub fn project(path: &Path, probe: Option<Arc<dyn Probe>>) -> Result<Self, StoreError> {
+        let fd = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|errno| io_error("open", &path.to_string_lossy(), errno))?;
+        Ok(Self { fd: Arc::new(fd), path: path.to_owned(), label: String::new(), mode: Mode::from_raw_mode(0o666), probe })
+    }
+
+    /// Where this directory is; for programs (SQLite) that only take paths.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens a directory inside this one, or says that there is none.
+    pub fn open_dir(&self, name: &str) -> Result<Option<Self>, StoreError> {
+        let label = self.label_of(name);
+        self.ask(Op::OpenDir, name, "open")?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match rustix::fs::openat(&*self.fd, name, flags, Mode::empty()) {
+            Ok(fd) => Ok(Some(Self {
+                fd: Arc::new(fd),
+                path: self.path.join(name),
+                mode: if name == crate::disk::layout::LOCAL { Mode::from_raw_mode(0o600) } else { self.mode },
+                label,
+                probe: self.probe.clone(),
+            })),
+            Err(Errno::NOENT) => Ok(None),
+            // A link gives ENOTDIR here: NOFOLLOW opens it as itself, and it is no directory.
+            Err(Errno::LOOP | Errno::NOTDIR) => Err(StoreError::Unsafe { path: label, what: "a symbolic link or not a directory" }),
+            Err(errno) => Err(io_error("open", &label, errno)),
+        }
+    }
+
+    /// Opens a directory inside this one, making it if need be.
+    pub fn make_dir(&self, name: &str) -> Result<Self, StoreError> {
+        if let Some(dir) = self.open_dir(name)? {
+            return Ok(dir);
+        }
+        let bits = if name == crate::disk::layout::LOCAL { 0o700 } else { 0o777 };
+        self.ask(Op::OpenDir, name, "make")?;
+        match rustix::fs::mkdirat(&*self.fd, name, Mode::from_raw_mode(bits)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(io_error("make", &self.label_of(name), errno)),
+        }
+        self.open_dir(name)?.ok_or_else(|| io_error("open", &self.label_of(name), Errno::NOENT))
+    }
+
+    /// Opens a file for reading, or says that there is none.
+    pub fn open(&self, name: &str) -> Result<Option<Handle>, StoreError> {
+        match self.open_with(name, OFlags::RDONLY, Op::Open) {
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    /// Opens a file for reading and appending; `None` if there is none.
+    pub fn open_append(&self, name: &str) -> Result<Option<Handle>, StoreError> {
+        match self.open_with(name, OFlags::RDWR | OFlags::APPEND, Op::Open) {
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    /// Opens a file for reading and appending, making an empty one if need be.
+    pub fn make_append(&self, name: &str) -> Result<Handle, StoreError> {
+        self.open_with(name, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE, Op::Create)
+    }
+
+    /// Opens a file for reading and writing at any place, making it if need be.
+    pub fn make_random(&self, name: &str) -> Result<Handle, StoreError> {
+        self.open_with(name, OFlags::RDWR | OFlags::CREATE, Op::Create)
+    }
+
+    /// Makes a file that did not exist; `None` if it did.
+    pub fn create_new(&self, name: &str) -> Result<Option<Handle>, StoreError> {
+        match self.open_with(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, Op::Create) {
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    /// Makes a file here that did not exist, with the permissions files have in
+    /// `dir`, where it will be moved.
+    pub fn create_new_like(&self, name: &str, dir: &Self) -> Result<Option<Handle>, StoreError> {
+        Self { mode: dir.mode, ..self.clone() }.create_new(name)
+    }
+
+    fn open_with(&self, name: &str, flags: OFlags, op: Op) -> Result<Handle, StoreError> {
+        let label = self.label_of(name);
+        self.ask(op, name, "open")?;
+        // NONBLOCK: opening a pipe that someone planted would otherwise wait for ever.
+        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let fd = rustix::fs::openat(&*self.fd, name, flags, self.mode).map_err(|errno| match errno {
+            Errno::LOOP => StoreError::Unsafe { path: label.clone(), what: "a symbolic link" },
+            Errno::ISDIR => StoreError::Unsafe { path: label.clone(), what: "a directory" },
+            Errno::NXIO => StoreError::Unsafe { path: label.clone(), what: "a pipe or device" },
+            errno => io_error("open", &label, errno),
+        })?;
+        let stat = rustix::fs::fstat(&fd).map_err(|errno| io_error("look at", &label, errno))?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => {}
+            FileType::Directory => return Err(StoreError::Unsafe { path: label, what: "a directory" }),
+            _ => return Err(StoreError::Unsafe { path: label, what: "a pipe or device" }),
+        }
+        Ok(Handle { file: File::from(fd), label, probe: self.probe.clone() })
+    }
+
+    /// What stands at `name`, without following it.
+    pub fn stat(&self, name: &str) -> Result<Option<(Kind, Fingerprint)>, StoreError> {
+        self.ask(Op::Stat, name, "look at")?;
+        match rustix::fs::statat(&*self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some((kind_of(stat.st_mode), fingerprint_of(&stat)))),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(errno) => Err(io_error("look at", &self.label_of(name), errno)),
+        }
+    }
+
+    /// Every name in the directory, sorted.
+    pub fn list(&self) -> Result<Vec<String>, StoreError> {
+        self.ask(Op::List, "", "list")?;
+        let fail = |errno| io_error("list", &self.label, errno);
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&*self.fd).map_err(fail)? {
+            let name = entry.map_err(fail)?.file_name().to_string_lossy().into_owned();
+            if name != "." && name != ".." {
+                names.push(name);
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Moves `name` to `new_name` in `target`, replacing what is there.
+    pub fn rename(&self, name: &str, target: &Self, new_name: &str) -> Result<(), StoreError> {
+        self.ask(Op::Rename, new_name, "rename")?;
+        rustix::fs::renameat(&*self.fd, name, &*target.fd, new_name).map_err(|errno| io_error("rename", &target.label_of(new_name), errno))
+    }
+
+    /// Makes `name` and `other` in `target` change places; whether the system can do that.
+    pub fn exchange(&self, name: &str, target: &Self, other: &str) -> Result<bool, StoreError> {
+        self.ask(Op::Rename, other, "replace")?;
+        let flags = rustix::fs::RenameFlags::EXCHANGE;
+        match rustix::fs::renameat_with(&*self.fd, name, &*target.fd, other, flags) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOSYS | Errno::INVAL | Errno::NOENT | Errno::OPNOTSUPP) => Ok(false),
+            Err(errno) => Err(io_error("replace", &target.label_of(other), errno)),
+        }
+    }
+
+    /// Removes a name; whether it was there.
+    pub fn remove(&self, name: &str) -> Result<bool, StoreError> {
+        self.ask(Op::Remove, name, "remove")?;
+        match rustix::fs::unlinkat(&*self.fd, name, AtFlags::empty()) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOENT) => Ok(false),
+            Err(errno) => Err(io_error("remove", &self.label_of(name), errno)),
+        }
+    }
+
+    /// Removes a directory if nothing is in it; whether it is gone.
+    pub fn remove_empty_dir(&self, name: &str) -> Result<bool, StoreError> {
+        self.ask(Op::Remove, name, "remove")?;
+        match rustix::fs::unlinkat(&*self.fd, name, AtFlags::REMOVEDIR) {
+            Ok(()) | Err(Errno::NOENT) => Ok(true),
+            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(false),
+            Err(errno) => Err(io_error("remove", &self.label_of(name), errno)),
+        }
+    }
+
+    /// Removes a directory and all it holds, following no links.
+    pub fn remove_tree(&self, name: &str) -> Result<(), StoreError> {
+        self.ask(Op::Remove, name, "remove")?;
+        let fail = |source| StoreError::Io { doing: "remove", path: self.label_of(name), source };
+        std::fs::remove_dir_all(self.path.join(name)).map_err(fail)
+    }
+
+    /// Flushes the directory itself, so that a new name survives a power cut.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        self.ask(Op::Sync, "", "flush")?;
+        rustix::fs::fsync(&*self.fd).map_err(|errno| io_error("flush", &self.label, errno))
+    }
+
+    /// An identity of this directory that nobody who wrote the repository can
+    /// know: device, inode and birth time.
+    pub fn identity(&self) -> Result<String, StoreError> {
+        let stat = rustix::fs::fstat(&*self.fd).map_err(|errno| io_error("look at", &self.label, errno))?;
+        Ok(format!("{:x}:{:x}:{:x}", stat.st_dev, stat.st_ino, birth_ns(&self.fd)))
+    }
+
+    /// How `name` is called in messages: relative to the project.
+    #[must_use]
+    pub fn label_of(&self, name: &str) -> String {
+        if self.label.is_empty() { name.to_owned() } else { format!("{}/{name}", self.label) }
+    }
+
+    /// The directory's inode.
+    pub fn inode(&self) -> Result<u64, StoreError> {
+        rustix::fs::fstat(&*self.fd).map(|stat| fingerprint_of(&stat).ino).map_err(|errno| io_error("look at", &self.label, errno))
+    }
+
+    pub(crate) fn raw_fd(&self) -> &OwnedFd {
+        &self.fd
+    }
+
+    fn ask(&self, op: Op, name: &str, doing: &'static str) -> Result<(), StoreError> {
+        match self.probe.as_ref().map_or(Fault::None, |probe| probe.before(op, name)) {
+            Fault::None => Ok(()),
+            Fault::Fail(errno) | Fault::Short(_, errno) => {
+                Err(StoreError::Io { doing, path: self.label_of(name), source: io::Error::from_raw_os_error(errno) })
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Dir {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dir").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Handle {
+    /// Its state now.
+    pub fn fingerprint(&self) -> Result<Fingerprint, StoreError> {
+        self.ask(Op::Stat, "look at")?;
+        rustix::fs::fstat(&self.file).map(|stat| fingerprint_of(&stat)).map_err(|errno| io_error("look at", &self.label, errno))
+    }
+
+    /// How many names the file has; more than one means somebody linked it.
+    pub fn links(&self) -> Result<u64, StoreError> {
+        #[expect(clippy::useless_conversion, reason = "the width of st_nlink differs between systems")]
+        rustix::fs::fstat(&self.file).map(|stat| u64::from(stat.st_nlink)).map_err(|errno| io_error("look at", &self.label, errno))
+    }
+
+    /// Reads at a place; fewer bytes only at the end of the file.
+    pub fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize, StoreError> {
+        self.ask(Op::Read, "read")?;
+        let mut done = 0;
+        while done < buf.len() {
+            match self.file.read_at(&mut buf[done..], offset + done as u64) {
+                Ok(0) => break,
+                Ok(n) => done += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(self.fail("read", e)),
+            }
+        }
+        Ok(done)
+    }
+
+    /// Reads the whole file, refusing one over `most` bytes.
+    pub fn read_all(&self, most: usize) -> Result<Vec<u8>, StoreError> {
+        let size = usize::try_from(self.fingerprint()?.size).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; size.min(most) + 1];
+        let read = self.read_at(&mut bytes, 0)?;
+        bytes.truncate(read);
+        if bytes.len() > most {
+            return Err(StoreError::Damaged { what: format!("`{}` is larger than {most} bytes", self.label) });
+        }
+        Ok(bytes)
+    }
+
+    /// Writes all of `bytes` at the end (append handles) or the current place, in one call.
+    pub fn write(&self, bytes: &[u8]) -> Result<(), StoreError> {
+        self.write_with(bytes, |file, rest, _| rustix::io::write(file, rest))
+    }
+
+    /// Writes all of `bytes` at `offset`.
+    pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
+        self.write_with(bytes, |file, rest, done| rustix::io::pwrite(file, rest, offset + done as u64))
+    }
+
+    fn write_with(&self, bytes: &[u8], call: impl Fn(&File, &[u8], usize) -> Result<usize, Errno>) -> Result<(), StoreError> {
+        let fault = self.probe.as_ref().map_or(Fault::None, |probe| probe.before(Op::Write, &self.label));
+        let (bytes, after) = match fault {
+            Fault::None => (bytes, None),
+            Fault::Fail(errno) => (&bytes[..0], Some(errno)),
+            Fault::Short(n, errno) => (&bytes[..n.min(bytes.len())], Some(errno)),
+        };
+        let mut done = 0;
+        while done < bytes.len() {
+            match call(&self.file, &bytes[done..], done) {
+                Ok(0) => return Err(self.fail("write", io::Error::from(io::ErrorKind::WriteZero))),
+                Ok(n) => done += n,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(self.fail("write", errno.into())),
+            }
+        }
+        after.map_or(Ok(()), |errno| Err(self.fail("write", io::Error::from_raw_os_error(errno))))
+    }
+
+    /// Cuts the file, or fills it with NUL.
+    pub fn set_len(&self, len: u64) -> Result<(), StoreError> {
+        self.ask(Op::SetLen, "cut")?;
+        self.file.set_len(len).map_err(|e| self.fail("cut", e))
+    }
+
+    /// Flushes the content to the device. A failure is final: the pages may be
+    /// gone, so nobody may try again and believe a second answer.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        self.ask(Op::Sync, "flush")?;
+        self.file.sync_data().map_err(|e| self.fail("flush", e))
+    }
+
+    /// The same open file once more.
+    pub fn again(&self) -> Result<Self, StoreError> {
+        let file = self.file.try_clone().map_err(|e| self.fail("open", e))?;
+        Ok(Self { file, label: self.label.clone(), probe: self.probe.clone() })
+    }
+
+    /// Takes the lock if it is free.
+    pub fn try_lock(&self) -> Result<bool, StoreError> {
+        self.ask(Op::Lock, "lock")?;
+        match self.file.try_lock() {
+            Ok(()) => Ok(true),
+            Err(std::fs::TryLockError::WouldBlock) => Ok(false),
+            Err(std::fs::TryLockError::Error(e)) => Err(self.fail("lock", e)),
+        }
+    }
+
+    /// Which process holds the lock, where the system tells; it may be one that
+    /// is not ours. `None` where it does not.
+    #[must_use]
+    pub fn lock_holder(&self) -> Option<Option<u32>> {
+        let ino = self.fingerprint().ok()?.ino;
+        let table = std::fs::read_to_string("/proc/locks").ok()?;
+        // `7: FLOCK  ADVISORY  WRITE 4120 fe:00:1234 0 EOF`; those who wait have an arrow in front.
+        let holder = table.lines().filter(|line| !line.contains("->")).find_map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let inode = words.get(5)?.rsplit(':').next()?.parse::<u64>().ok()?;
+            (words.get(1) == Some(&"FLOCK") && inode == ino).then(|| words.get(4)?.parse().ok()).flatten()
+        });
+        Some(holder)
+    }
+
+    /// Lets go of the lock. Not probed: a dead process lets go as well.
+    pub fn unlock(&self) {
+        // The kernel unlocks on close anyway; there is nothing to do about a failure.
+        drop(self.file.unlock());
+    }
+
+    /// How the file is called in messages.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    fn ask(&self, op: Op, doing: &'static str) -> Result<(), StoreError> {
+        match self.probe.as_ref().map_or(Fault::None, |probe| probe.before(op, &self.label)) {
+            Fault::None => Ok(()),
+            Fault::Fail(errno) | Fault::Short(_, errno) => Err(self.fail(doing, io::Error::from_raw_os_error(errno))),
+        }
+    }
+
+    fn fail(&self, doing: &'static str, source: io::Error) -> StoreError {
+        StoreError::Io { doing, path: self.label.clone(), source }
+    }
+}
+
+fn io_error(doing: &'static str, path: &str, errno: Errno) -> StoreError {
+    StoreError::Io { doing, path: path.to_owned(), source: errno.into() }
+}
+
+fn kind_of(mode: rustix::fs::RawMode) -> Kind {
+    match FileType::from_raw_mode(mode) {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Dir,
+        FileType::Symlink => Kind::Link,
+        _ => Kind::Other,
+    }
+}
+
+#[expect(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the widths of these fields differ between systems")]
+fn fingerprint_of(stat: &rustix::fs::Stat) -> Fingerprint {
+    Fingerprint {
+        ino: u64::from(stat.st_ino),
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        mtime_ns: (stat.st_mtime as i64).saturating_mul(1_000_000_000).saturating_add(stat.st_mtime_nsec as i64),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn birth_ns(fd: &OwnedFd) -> i128 {
+    use rustix::fs::StatxFlags;
+    rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::BTIME)
+        .map_or(0, |stat| i128::from(stat.stx_btime.tv_sec) * 1_000_000_000 + i128::from(stat.stx_btime.tv_nsec))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn birth_ns(_fd: &OwnedFd) -> i128 {
+    0
+}
+
+/// A number that differs from one run of the machine to the next; zero where it
+/// cannot be told.
+#[must_use]
+pub fn boot() -> u64 {
+    std::fs::read("/proc/sys/kernel/random/boot_id").map_or(0, |id| xxhash_rust::xxh3::xxh3_64(&id))
+}
+
+/// Reads a file somewhere inside the folder `base`, by a relative path. Links are
+/// followed as long as they stay inside; where the path leads out in the end,
+/// nothing is opened. `None` if there is no such file.
+pub fn read_inside(base: &Path, path: &str, most: usize) -> Result<Option<Vec<u8>>, StoreError> {
+    match found_inside(base, path)? {
+        Some((dir, Some(file))) => dir.open(&file)?.map(|handle| handle.read_all(most)).transpose(),
+        Some((_, None)) => Err(StoreError::Unsafe { path: path.to_owned(), what: "outside the project" }),
+        None => Ok(None),
+    }
+}
+
+/// Whether a file or folder of just that name is inside the folder `base`.
+#[must_use]
+pub fn is_inside(base: &Path, path: &str) -> bool {
+    match found_inside(base, path) {
+        Ok(Some((dir, Some(name)))) => matches!(dir.stat(&name), Ok(Some(_))),
+        Ok(Some((_, None))) => true,
+        Ok(None) | Err(_) => false,
+    }
+}
+
+/// How a path inside the folder `base` is now: for a folder, all that is in it
+/// but hidden names and what build tools leave. `None` if nothing is there.
+pub fn state_inside(base: &Path, path: &str, most_files: usize, most_bytes: usize) -> Result<Option<PathState>, StoreError> {
+    let Some((dir, file)) = found_inside(base, path)? else { return Ok(None) };
+    let mut look = Look { state: PathState::default(), left: most_files, most_bytes, hasher: xxhash_rust::xxh3::Xxh3::new() };
+    match file {
+        None => look.folder(&dir)?,
+        Some(name) => match dir.stat(&name)? {
+            None => return Ok(None),
+            Some((Kind::Dir, _)) => match dir.open_dir(&name)? {
+                Some(inner) => look.folder(&inner)?,
+                None => return Ok(None),
+            },
+            Some((_, print)) => look.file(&dir, &name, print)?,
+        },
+    }
+    Ok(Some(PathState { hash: look.hasher.digest128(), ..look.state }))
+}
+
+/// How a file or a folder was at some moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathState {
+    /// When the newest file was last written, in nanoseconds since 1970.
+    pub mtime_ns: i64,
+    /// A hash of the bytes and, in a folder, of the names.
+    pub hash: u128,
+}
+
+struct Look {
+    state: PathState,
+    left: usize,
+    most_bytes: usize,
+    hasher: xxhash_rust::xxh3::Xxh3,
+}
+
+impl Look {
+    fn folder(&mut self, dir: &Dir) -> Result<(), StoreError> {
+        const MADE: [&str; 5] = ["target", "node_modules", "__pycache__", "dist", "build"];
+        for name in dir.list()? {
+            if name.starts_with('.') || MADE.contains(&name.as_str()) {
+                continue;
+            }
+            match dir.stat(&name)? {
+                Some((Kind::File, print)) => self.file(dir, &name, print)?,
+                Some((Kind::Dir, _)) => {
+                    if let Some(inner) = dir.open_dir(&name)? {
+                        self.hasher.update(name.as_bytes());
+                        self.folder(&inner)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, dir: &Dir, name: &str, print: Fingerprint) -> Result<(), StoreError> {
+        self.left = self.left.checked_sub(1).ok_or_else(|| StoreError::Damaged {
+            what: format!("`{}` holds more files than are looked at; name the files more closely", dir.label),
+        })?;
+        self.state.mtime_ns = self.state.mtime_ns.max(print.mtime_ns);
+        self.hasher.update(name.as_bytes());
+        let Some(handle) = dir.open(name)? else { return Ok(()) };
+        match handle.read_all(self.most_bytes) {
+            Ok(bytes) => self.hasher.update(&bytes),
+            // Too large to read at every look: its size and time stand for it.
+            Err(StoreError::Damaged { .. }) => self.hasher.update(format!("{}:{}", print.size, print.mtime_ns).as_bytes()),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+/// The folder that holds a path and the name in it, links resolved; no name for
+/// `base` itself.
+fn found_inside(base: &Path, path: &str) -> Result<Option<(Dir, Option<String>)>, StoreError> {
+    let outside = || StoreError::Unsafe { path: path.to_owned(), what: "outside the project" };
+    let base = canonical(base)?;
+    let real = match base.join(path).canonicalize() {
+        Ok(real) => real,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+        Err(source) => return Err(StoreError::Io { doing: "find", path: path.to_owned(), source }),
+    };
+    let inside = real.strip_prefix(&base).map_err(|_| outside())?;
+    let mut names = Vec::new();
+    for part in inside.components() {
+        names.push(part.as_os_str().to_str().ok_or_else(outside)?);
+    }
+    // By handle and following nothing: a link put there since would lead out after all.
+    let mut dir = Dir::project(&base, None)?;
+    let Some((file, folders)) = names.split_last() else { return Ok(Some((dir, None))) };
+    for folder in folders {
+        match dir.open_dir(folder)? {
+            Some(inner) => dir = inner,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some((dir, Some((*file).to_owned()))))
+}
+
+/// A hash to tell bytes apart; not one to prove anything by.
+#[must_use]
+pub fn hash_of(bytes: &[u8]) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(bytes)
+}
+
+/// The bits that a key always gives, on any machine.
+#[must_use]
+pub fn hash_of_key(key: &str) -> u128 {
+    xxhash_rust::xxh3::xxh3_128(key.as_bytes())
+}
+
+/// A path with links resolved.
+pub fn canonical(path: &Path) -> Result<PathBuf, StoreError> {
+    path.canonicalize().map_err(|source| StoreError::Io { doing: "find", path: path.to_string_lossy().into_owned(), source })
+}

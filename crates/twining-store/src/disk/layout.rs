@@ -1,0 +1,314 @@
+//! The folder: which names it has, and how it is made.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use twining_model::scope::Folding;
+
+use crate::disk::{Dir, Fingerprint, Kind, Probe};
+use crate::error::StoreError;
+
+/// The folder itself.
+pub const FOLDER: &str = ".twining";
+/// What git does not track: lock, rings, journal, index.
+pub const LOCAL: &str = "local";
+/// One JSON line an entry.
+pub const BOARD: &str = "blackboard.jsonl";
+/// Settings.
+pub const CONFIG: &str = "config.yml";
+/// One file a decision.
+pub const DECISIONS: &str = "decisions";
+/// The list of decisions, derived; for `jq` and the TypeScript server.
+pub const DECISION_INDEX: &str = "index.json";
+/// Entities and relations.
+pub const GRAPH: &str = "graph";
+/// The lock file of writers, in `local/`.
+pub const WRITE_LOCK: &str = "lock";
+/// Roles, gates, modes and guards.
+pub const POLICY: &str = "policy.yml";
+/// One file a turn, in a folder per task in a folder per feature.
+pub const TURNS: &str = "turns";
+/// What rules stopped and people put right, one JSON line each.
+pub const TRACES: &str = "traces.jsonl";
+/// What is to be built, and how far it is.
+pub const FEATURES: &str = "features.json";
+/// Who is there.
+pub const AGENTS: &str = "agents";
+/// Who holds what, in `local/`.
+pub const CLAIMS: &str = "claims.json";
+/// One file a handoff.
+pub const HANDOFFS: &str = "handoffs";
+/// Entries that were moved off the board.
+pub const ARCHIVE: &str = "archive";
+
+const DEFAULT_CONFIG: &str = "\
+# Settings of Twining for this project. Every key may be left out.
+version: 1
+project_name: \"\"            # empty: the name of the directory
+embedding_model: \"all-MiniLM-L6-v2\"
+archive:
+  auto_archive_on_commit: true
+  auto_archive_on_context_switch: true
+  max_blackboard_entries_before_archive: 500
+context_assembly:
+  default_max_tokens: 4000
+  priority_weights:
+    recency: 0.3
+    relevance: 0.4
+    decision_confidence: 0.2
+    warning_boost: 0.1
+conflict_resolution: \"human\"
+";
+
+const IGNORE: &str = "\
+local/
+archive/
+embeddings/*.index
+models/
+metrics.jsonl
+pending-*.jsonl
+";
+
+// Without our merge driver git unites both sides line by line; the comma in
+// front of each element is what makes that valid JSON.
+const ATTRIBUTES: &str = "\
+blackboard.jsonl merge=union -text
+traces.jsonl merge=union -text
+decisions/index.json merge=union -text
+graph/*.json merge=union -text
+agents/*.json merge=union -text
+handoffs/index.jsonl merge=union -text
+*.json -text
+*.jsonl -text
+*.dot -text
+";
+
+/// What a new folder is given, by name: settings, and what git is told of it.
+pub const SCAFFOLD: [(&str, &str); 3] = [(CONFIG, DEFAULT_CONFIG), (".gitignore", IGNORE), (".gitattributes", ATTRIBUTES)];
+
+/// Where a project is.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// The folder that holds, or will hold, `.twining`.
+    pub project: PathBuf,
+    /// Other paths by which agents may call the project.
+    pub aliases: Vec<PathBuf>,
+    /// The repository's git directory, if there is one.
+    pub git_dir: Option<PathBuf>,
+    /// Where to keep what belongs into `local/` if that cannot be written: a
+    /// checkout of somebody else's can then still be read.
+    pub scratch: Option<PathBuf>,
+}
+
+/// The open folder.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// `.twining`.
+    pub top: Dir,
+    /// `.twining/local`.
+    pub local: Dir,
+    /// `.twining/decisions`.
+    pub decisions: Dir,
+    /// `.twining/graph`.
+    pub graph: Dir,
+    /// The folder in the scratch place that stands in for what cannot be written.
+    pub stand_in: Option<Arc<StandIn>>,
+}
+
+/// A folder of our own for a memory we may only read; gone when nobody uses it.
+#[derive(Debug)]
+pub struct StandIn {
+    scratch: Dir,
+    name: String,
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        // What stays is swept by the system with the rest of its temporary files.
+        drop(self.scratch.remove_tree(&self.name));
+    }
+}
+
+impl Layout {
+    /// Opens the folder if there is one, making what is missing inside it that
+    /// only we need.
+    pub fn open(place: &Place, probe: Option<Arc<dyn Probe>>) -> Result<Option<Self>, StoreError> {
+        let project = Dir::project(&place.project, probe.clone())?;
+        let Some(top) = project.open_dir(FOLDER)? else { return Ok(None) };
+        match (Self::inside(top.clone()), &place.scratch) {
+            (Err(error), Some(scratch)) if error.is_forbidden() => Self::beside(top, &Dir::project(scratch, probe)?).map(Some),
+            (opened, _) => opened.map(Some),
+        }
+    }
+
+    /// Opens the folder, making it with its default files if there is none.
+    pub fn make(project: &Path, probe: Option<Arc<dyn Probe>>) -> Result<Self, StoreError> {
+        let project = Dir::project(project, probe)?;
+        let fresh = project.open_dir(FOLDER)?.is_none();
+        let top = project.make_dir(FOLDER)?;
+        if fresh {
+            for (name, text) in SCAFFOLD {
+                write_new(&top, name, text)?;
+            }
+        }
+        let layout = Self::inside(top)?;
+        // Also in a folder that exists: the TypeScript server fails for good when one of these is missing.
+        write_new(&layout.top, BOARD, "")?;
+        write_new(&layout.decisions, DECISION_INDEX, "[\n]\n")?;
+        write_new(&layout.graph, "entities.json", "[\n]\n")?;
+        write_new(&layout.graph, "relations.json", "[\n]\n")?;
+        Ok(layout)
+    }
+
+    fn inside(top: Dir) -> Result<Self, StoreError> {
+        let local = top.make_dir(LOCAL)?;
+        // Ignores itself: a folder made by another program has no line for us in its .gitignore.
+        write_new(&local, ".gitignore", "*\n")?;
+        // Not made yet, or not ours to write: found out here, where there is another way.
+        drop(local.make_random(crate::disk::layout::WRITE_LOCK)?);
+        let decisions = top.make_dir(DECISIONS)?;
+        let graph = top.make_dir(GRAPH)?;
+        Ok(Self { top, local, decisions, graph, stand_in: None })
+    }
+
+    /// A folder we may only read, with everything of our own elsewhere.
+    fn beside(top: Dir, scratch: &Dir) -> Result<Self, StoreError> {
+        let name = format!("twining-{:032x}", random_bits()?);
+        let ours = scratch.make_dir(&name)?;
+        let stand_in = Arc::new(StandIn { scratch: scratch.clone(), name });
+        let local = ours.make_dir(LOCAL)?;
+        let or_empty = |name: &str| match top.open_dir(name)? {
+            Some(dir) => Ok(dir),
+            None => ours.make_dir(name),
+        };
+        let (decisions, graph) = (or_empty(DECISIONS)?, or_empty(GRAPH)?);
+        Ok(Self { top, local, decisions, graph, stand_in: Some(stand_in) })
+    }
+
+    /// Whether the volume takes `A` and `a` for one name.
+    pub fn folding(&self) -> Folding {
+        let spelled = self.local.stat(".GITIGNORE");
+        let probe = matches!(spelled, Ok(Some((Kind::File, _))));
+        if probe { Folding::IgnoreCase } else { Folding::Exact }
+    }
+
+    /// Replaces a file in one step: readers see the old bytes or the new.
+    pub fn replace(&self, dir: &Dir, name: &str, bytes: &[u8], durable: bool) -> Result<(), StoreError> {
+        self.stage(dir, bytes, durable)?.0.put(dir, name)
+    }
+
+    /// Writes bytes to a temporary file in `local/`, to be put in place later, and
+    /// tells the state it will have there.
+    /// The name cannot be guessed, and nothing that stands there is opened.
+    pub fn stage(&self, dir: &Dir, bytes: &[u8], durable: bool) -> Result<(Staged, Fingerprint), StoreError> {
+        let temp = format!("tmp-{:032x}", random_bits()?);
+        let handle = self
+            .local
+            .create_new_like(&temp, dir)?
+            .ok_or_else(|| StoreError::Damaged { what: format!("a temporary file `{temp}` was there before us") })?;
+        let staged = Staged { local: self.local.clone(), temp, placed: false };
+        if durable {
+            for piece in bytes.chunks(PIECE) {
+                handle.write(piece)?;
+                handle.sync()?;
+            }
+        } else {
+            handle.write(bytes)?;
+        }
+        Ok((staged, handle.fingerprint()?))
+    }
+
+    /// Replaces a file in one step and does not wait for the device, as a plain rename over
+    /// another file would. Until the new one is flushed, the old one is kept beside it: a
+    /// power cut may leave nothing of the new.
+    pub fn swap(&self, dir: &Dir, name: &str, bytes: &[u8]) -> Result<Fingerprint, StoreError> {
+        let (mut staged, print) = self.stage(dir, bytes, false)?;
+        let kept = kept_name(name);
+        if dir.stat(name)?.is_none() || !self.local.exchange(&staged.temp, dir, name)? {
+            staged.put(dir, name)?;
+        } else if self.local.stat(&kept)?.is_none() {
+            self.local.rename(&staged.temp, &self.local, &kept)?;
+            staged.placed = true;
+        }
+        Ok(print)
+    }
+
+    /// Puts back what stood at `name` before, if a power cut left nothing sound there.
+    pub fn put_back(&self, dir: &Dir, name: &str, is_sound: impl Fn(&[u8]) -> bool) -> Result<(), StoreError> {
+        let kept = kept_name(name);
+        if self.local.stat(&kept)?.is_none() {
+            return Ok(());
+        }
+        let bytes = dir.open(name)?.map(|handle| handle.read_all(ARRAY_BYTES)).transpose()?;
+        if bytes.is_some_and(|bytes| is_sound(&bytes)) { self.forget_kept(name) } else { self.local.rename(&kept, dir, name) }
+    }
+
+    /// The new version is on the device: the old one may go.
+    pub fn forget_kept(&self, name: &str) -> Result<(), StoreError> {
+        self.local.remove(&kept_name(name)).map(drop)
+    }
+
+    /// Removes temporary files that killed processes left behind.
+    pub fn sweep(&self, older_than_ns: i64) -> Result<(), StoreError> {
+        for name in self.local.list()? {
+            let stale = name.starts_with("tmp-") && self.local.stat(&name)?.is_some_and(|(_, print)| print.mtime_ns < older_than_ns);
+            if stale {
+                self.local.remove(&name)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An array may grow to this many bytes before we refuse to read it whole.
+pub const ARRAY_BYTES: usize = 512 * 1024 * 1024;
+
+/// A large file is flushed in pieces: whoever flushes a line meanwhile waits for
+/// one piece, not for all of it.
+const PIECE: usize = 1024 * 1024;
+
+/// Bytes on disk that no reader knows yet; removed again unless put in place.
+pub struct Staged {
+    local: Dir,
+    temp: String,
+    placed: bool,
+}
+
+impl Staged {
+    /// Gives the bytes their name.
+    pub fn put(mut self, dir: &Dir, name: &str) -> Result<(), StoreError> {
+        self.local.rename(&self.temp, dir, name)?;
+        self.placed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if !self.placed {
+            // Whatever failed before this is what gets reported; `sweep` comes by later.
+            drop(self.local.remove(&self.temp));
+        }
+    }
+}
+
+fn kept_name(name: &str) -> String {
+    format!("unflushed-{name}")
+}
+
+fn write_new(dir: &Dir, name: &str, text: &str) -> Result<(), StoreError> {
+    if dir.stat(name)?.is_some() {
+        return Ok(());
+    }
+    match dir.create_new(name)? {
+        Some(handle) => handle.write(text.as_bytes()),
+        None => Ok(()),
+    }
+}
+
+/// Random bits for names; not for records, whose ids come from the `IdSource`.
+pub fn random_bits() -> Result<u128, StoreError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|e| StoreError::Damaged { what: format!("the system gave no random bytes: {e}") })?;
+    Ok(u128::from_le_bytes(bytes))
+}

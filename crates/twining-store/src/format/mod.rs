@@ -1,0 +1,5 @@
+//! What stands in the files: arrays, the ends of line files, settings. Nothing here writes.
+
+pub mod array;
+pub mod config;
+pub mod tail;

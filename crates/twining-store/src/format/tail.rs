@@ -1,0 +1,90 @@
+//! The ends of line files: what a killed writer left is mended, and nothing that
+//! says something is cut off.
+
+use std::collections::HashSet;
+
+use memchr::memmem;
+use twining_model::limits;
+
+use crate::disk::Handle;
+use crate::disk::layout::Layout;
+use crate::error::StoreError;
+
+const QUARANTINE: &str = "quarantine";
+const CHUNK: usize = 1024 * 1024;
+
+/// A killed writer's fragment is copied to the quarantine and cut off; a line
+/// that only lacks its newline gets it. The size after that.
+pub fn mend(layout: &Layout, handle: &Handle, size: u64) -> Result<u64, StoreError> {
+    let start = line_start(handle, size)?;
+    let length = usize::try_from(size - start).unwrap_or(usize::MAX).min(64 * limits::RECORD_BYTES);
+    let mut tail = vec![0; length];
+    handle.read_at(&mut tail, start)?;
+    if serde_json::from_slice::<serde_json::Value>(&tail).is_ok_and(|value| value.is_object()) {
+        handle.write(b"\n")?;
+        return Ok(size + 1);
+    }
+    tail.push(b'\n');
+    layout.local.make_append(QUARANTINE)?.write(&tail)?;
+    handle.set_len(start)?;
+    Ok(start)
+}
+
+/// The last byte; a newline for an empty file.
+pub fn last_byte(handle: &Handle, size: u64) -> Result<u8, StoreError> {
+    let mut byte = [b'\n'];
+    if size > 0 {
+        handle.read_at(&mut byte, size - 1)?;
+    }
+    Ok(byte[0])
+}
+
+/// Where the last line of the file starts.
+fn line_start(handle: &Handle, size: u64) -> Result<u64, StoreError> {
+    let mut end = size;
+    let mut chunk = vec![0; 64 * 1024];
+    while end > 0 {
+        let from = end.saturating_sub(chunk.len() as u64);
+        let length = usize::try_from(end - from).unwrap_or(0);
+        handle.read_at(&mut chunk[..length], from)?;
+        if let Some(newline) = memchr::memrchr(b'\n', &chunk[..length]) {
+            return Ok(from + newline as u64 + 1);
+        }
+        end = from;
+    }
+    Ok(0)
+}
+
+/// The id of a line that we wrote: it comes first.
+pub fn id_of(line: &[u8]) -> Option<String> {
+    let rest = line.strip_prefix(b"{\"id\":\"")?;
+    let end = memchr::memchr(b'"', rest)?;
+    std::str::from_utf8(&rest[..end]).ok().map(str::to_owned)
+}
+
+/// Removes from `wanted` every id that the file holds, reading it in pieces.
+pub fn strike_out_present(handle: &Handle, wanted: &mut HashSet<String>) -> Result<(), StoreError> {
+    let finder = memmem::Finder::new(b"\"id\":");
+    let mut chunk = vec![0; CHUNK];
+    let (mut offset, mut kept) = (0, 0);
+    loop {
+        let n = handle.read_at(&mut chunk[kept..], offset)?;
+        if n == 0 || wanted.is_empty() {
+            return Ok(());
+        }
+        let filled = kept + n;
+        for at in finder.find_iter(&chunk[..filled]) {
+            let rest = chunk[at + 5..filled].trim_ascii_start();
+            if let Some(rest) = rest.strip_prefix(b"\"")
+                && let Some(end) = memchr::memchr(b'"', &rest[..rest.len().min(128)])
+                && let Ok(id) = std::str::from_utf8(&rest[..end])
+            {
+                wanted.remove(id);
+            }
+        }
+        // An id may lie across the edge of two pieces.
+        kept = filled.min(160);
+        chunk.copy_within(filled - kept..filled, 0);
+        offset += n as u64;
+    }
+}

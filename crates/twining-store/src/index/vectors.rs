@@ -1,0 +1,190 @@
+//! Vectors of texts: `local/vectors.bin`, a cache like the index beside it.
+//!
+//! A vector depends on its text and on the model alone, so it is kept under a
+//! hash of the text. An index built anew, a branch switched to and back, an
+//! entry dismissed or archived: none of them costs a vector. Rows have one size
+//! and are appended whole; one that was torn or has changed is passed over. A file
+//! that came with a clone is not read: its author could put any text beside any
+//! other.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::disk::layout::{Layout, random_bits};
+use crate::disk::{Dir, Fingerprint, Handle};
+use crate::error::StoreError;
+use crate::log::lock::{Held, Lock};
+
+/// Bytes of one vector: a scale, and a number from -127 to 127 for each dimension.
+pub const VECTOR_BYTES: usize = 388;
+/// A vector as it is stored. What the bytes mean is the model's business.
+pub type VectorBytes = [u8; VECTOR_BYTES];
+
+const FILE: &str = "vectors.bin";
+const MAGIC: &[u8; 8] = b"TWNVEC\x00\x02";
+/// Magic, seal, and a number that tells two files of one name apart.
+const HEAD: usize = 24;
+const ROW: usize = 8 + VECTOR_BYTES + 4;
+/// Rows that are read at once.
+const STRIDE: usize = 2048;
+
+/// What a text is known by. Two texts share one about never; if they do, one of
+/// them is found by the other's meaning.
+#[must_use]
+pub fn meaning_of(text: &str) -> u64 {
+    xxh3_64(text.as_bytes())
+}
+
+/// The file of vectors.
+pub struct Vectors {
+    layout: Layout,
+    lock: Lock,
+    turn: Lock,
+}
+
+/// How far a reader has read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VectorCursor {
+    /// The file as it was when it was read to its end.
+    seen: Option<Fingerprint>,
+    /// Which file: a new one may get the inode of one that was removed.
+    file: u64,
+    offset: u64,
+}
+
+/// What reading on came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadOn {
+    /// Everything there is has been read.
+    Done,
+    /// It is another file now: forget what was read, and read it from the start.
+    Anew,
+}
+
+impl Vectors {
+    pub(crate) fn new(layout: &Layout) -> Self {
+        let (lock, turn) = (Lock::new(&layout.local, "vectors.lock"), Lock::new(&layout.local, "embed.lock"));
+        Self { layout: layout.clone(), lock, turn }
+    }
+
+    /// The turn to make vectors, unless another process has it: two that made the
+    /// same ones would be no faster.
+    pub fn take_turn(&self) -> Result<Option<Held<'_>>, StoreError> {
+        self.turn.try_take()
+    }
+
+    /// Reads the rows of `model` that the cursor has not seen.
+    pub fn read_on(&self, model: u64, cursor: &mut VectorCursor, each: &mut dyn FnMut(u64, &VectorBytes)) -> Result<ReadOn, StoreError> {
+        let Some((_, now)) = self.local().stat(FILE)? else { return Ok(forget(cursor)) };
+        if cursor.seen == Some(now) {
+            return Ok(ReadOn::Done);
+        }
+        let Some(handle) = self.local().open(FILE)? else { return Ok(forget(cursor)) };
+        let Some(file) = self.ours(&handle, model)? else { return Ok(forget(cursor)) };
+        let now = handle.fingerprint()?;
+        if file != cursor.file || now.size < cursor.offset {
+            if *cursor != VectorCursor::default() {
+                return Ok(forget(cursor));
+            }
+            *cursor = VectorCursor { seen: None, file, offset: HEAD as u64 };
+        }
+        read_rows(&handle, cursor, each)?;
+        cursor.seen = (now.size == cursor.offset).then_some(now);
+        Ok(ReadOn::Done)
+    }
+
+    /// Adds rows. They are not flushed: a vector that a power cut takes is made again.
+    pub fn append(&self, model: u64, rows: &[(u64, VectorBytes)]) -> Result<(), StoreError> {
+        let _alone = self.lock.take()?;
+        let bytes: Vec<u8> = rows.iter().flat_map(|(meaning, vector)| row_bytes(*meaning, vector)).collect();
+        let Some(handle) = self.local().open_append(FILE)? else { return self.begin(model, &bytes) };
+        if self.ours(&handle, model)?.is_none() {
+            return self.begin(model, &bytes);
+        }
+        let Fingerprint { size, .. } = handle.fingerprint()?;
+        let torn = (size - HEAD as u64) % ROW as u64;
+        if torn > 0 {
+            handle.set_len(size - torn)?;
+        }
+        handle.write(&bytes)
+    }
+
+    /// Puts these rows in the place of all.
+    pub fn rewrite(&self, model: u64, rows: &[(u64, VectorBytes)]) -> Result<(), StoreError> {
+        let _alone = self.lock.take()?;
+        let bytes: Vec<u8> = rows.iter().flat_map(|(meaning, vector)| row_bytes(*meaning, vector)).collect();
+        self.begin(model, &bytes)
+    }
+
+    fn begin(&self, model: u64, rows: &[u8]) -> Result<(), StoreError> {
+        let mut bytes = Vec::with_capacity(HEAD + rows.len());
+        bytes.extend(MAGIC);
+        bytes.extend(self.seal(model)?);
+        // Never zero, which is the file of a cursor that has read nothing.
+        let file = u64::try_from(random_bits()? >> 64).unwrap_or(1) | 1;
+        bytes.extend(file.to_le_bytes());
+        bytes.extend(rows);
+        self.layout.replace(self.local(), FILE, &bytes, false)
+    }
+
+    /// The number of a file that this model made here; nothing of any other.
+    fn ours(&self, handle: &Handle, model: u64) -> Result<Option<u64>, StoreError> {
+        let mut head = [0; HEAD];
+        let n = handle.read_at(&mut head, 0)?;
+        let is_ours = n == HEAD && head[..8] == *MAGIC && head[8..16] == self.seal(model)?;
+        Ok(head.last_chunk::<8>().filter(|_| is_ours).map(|file| u64::from_le_bytes(*file)))
+    }
+
+    /// What only a file made in this directory, by this model, has at its head.
+    fn seal(&self, model: u64) -> Result<[u8; 8], StoreError> {
+        Ok(xxh3_64(format!("{model:x} {}", self.local().identity()?).as_bytes()).to_le_bytes())
+    }
+
+    fn local(&self) -> &Dir {
+        &self.layout.local
+    }
+}
+
+fn forget(cursor: &mut VectorCursor) -> ReadOn {
+    if *cursor == VectorCursor::default() {
+        return ReadOn::Done;
+    }
+    *cursor = VectorCursor::default();
+    ReadOn::Anew
+}
+
+fn read_rows(handle: &Handle, cursor: &mut VectorCursor, each: &mut dyn FnMut(u64, &VectorBytes)) -> Result<(), StoreError> {
+    let mut stride = vec![0; ROW * STRIDE];
+    loop {
+        let n = handle.read_at(&mut stride, cursor.offset)?;
+        let (rows, _torn) = stride[..n].as_chunks::<ROW>();
+        for row in rows {
+            if let Some((meaning, vector)) = parse(row) {
+                each(meaning, vector);
+            }
+        }
+        cursor.offset += (rows.len() * ROW) as u64;
+        if rows.len() < STRIDE {
+            return Ok(());
+        }
+    }
+}
+
+fn row_bytes(meaning: u64, vector: &VectorBytes) -> [u8; ROW] {
+    let mut row = [0; ROW];
+    row[..8].copy_from_slice(&meaning.to_le_bytes());
+    row[8..8 + VECTOR_BYTES].copy_from_slice(vector);
+    let sum = sum_of(&row[..8 + VECTOR_BYTES]);
+    row[8 + VECTOR_BYTES..].copy_from_slice(&sum);
+    row
+}
+
+fn parse(row: &[u8; ROW]) -> Option<(u64, &VectorBytes)> {
+    let (meaning, rest) = row.split_first_chunk::<8>()?;
+    let (vector, sum) = rest.split_first_chunk::<VECTOR_BYTES>()?;
+    (*sum == sum_of(&row[..8 + VECTOR_BYTES])).then(|| (u64::from_le_bytes(*meaning), vector))
+}
+
+fn sum_of(bytes: &[u8]) -> [u8; 4] {
+    let [a, b, c, d, ..] = xxh3_64(bytes).to_le_bytes();
+    [a, b, c, d]
+}

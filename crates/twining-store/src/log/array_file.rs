@@ -1,0 +1,522 @@
+//! Array files: when a reply is sent, they hold what it acknowledges.
+//!
+//! A short array is replaced as a whole. A long one is changed in place, so that no write
+//! costs more in it: a new element is written over the closing bracket, a changed one over
+//! its old line if it fits there and else at the end, with blanks where it stood. No byte of
+//! another element moves, and a killed writer harms none. Blanks are taken out later, when
+//! nobody waits.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use memchr::{memchr, memchr_iter, memmem};
+
+use crate::disk::layout::{ARRAY_BYTES, Layout};
+use crate::disk::{Fingerprint, Handle, hash_of};
+use crate::error::StoreError;
+use crate::format::array;
+use crate::log::files::{Array, ArrayState};
+
+/// Arrays up to this size are replaced as a whole: some thousand elements.
+const SHORT_BYTES: u64 = 256 * 1024;
+/// Arrays up to this size are searched for an element; of longer ones it is remembered
+/// where each stands.
+const SEARCHED_BYTES: u64 = 1024 * 1024;
+/// Elements that one call looks for.
+const MOST_SOUGHT: usize = 64;
+/// How every array of ours ends.
+const END: &[u8] = b"\n]\n";
+/// The part of it that a new element is written over.
+const BRACKET: u64 = 2;
+
+/// What is done to one array.
+#[derive(Clone, Debug, Default)]
+pub struct ArrayEdits {
+    /// Elements from now on, by id.
+    pub puts: BTreeMap<String, String>,
+    /// Ids of elements that go.
+    pub gone: HashSet<String>,
+}
+
+impl ArrayEdits {
+    /// Whether nothing is done.
+    pub fn is_empty(&self) -> bool {
+        self.puts.is_empty() && self.gone.is_empty()
+    }
+
+    /// How many elements must be found in the file.
+    fn sought(&self, new: &HashSet<String>) -> usize {
+        self.puts.keys().filter(|id| !new.contains(*id)).count() + self.gone.len()
+    }
+}
+
+/// The way back: bytes that stood there, the newest first to be restored, and the length.
+#[derive(Debug)]
+pub struct ArrayUndo {
+    array: Array,
+    kind: UndoKind,
+}
+
+#[derive(Debug)]
+enum UndoKind {
+    Bytes { old: Vec<(u64, Vec<u8>)>, size: u64 },
+    Whole(Option<Vec<u8>>),
+}
+
+/// Where elements stand in long arrays, as this process left them.
+#[derive(Default)]
+pub struct ArrayFiles {
+    places: Mutex<[Option<Places>; 3]>,
+}
+
+struct Places {
+    print: Fingerprint,
+    /// By the hash of its id, where an element begins.
+    at: HashMap<u64, u64>,
+}
+
+/// An element's bytes in the file, without the comma in front.
+struct Line {
+    at: u64,
+    bytes: Vec<u8>,
+}
+
+/// What one call writes.
+#[derive(Default)]
+struct Writes {
+    patches: Vec<(u64, Vec<u8>)>,
+    appended: Vec<(String, Vec<u8>)>,
+    is_loose: bool,
+}
+
+impl ArrayFiles {
+    /// Carries the edits out; none if the file cannot be read, and so is left alone.
+    /// `left` is how we left the file, and `new` tells ids that stand nowhere in it.
+    pub fn edit(
+        &self,
+        layout: &Layout,
+        array: Array,
+        edits: &ArrayEdits,
+        left: Option<ArrayState>,
+        new: &HashSet<String>,
+        undo: &mut Vec<ArrayUndo>,
+    ) -> Result<Option<Edited>, StoreError> {
+        if let Some(left) = left
+            && let Some(handle) = as_left(layout, array, &left)?
+        {
+            let edited = if left.to.size <= SHORT_BYTES {
+                replace(layout, array, edits, &handle, &left, new, undo)?
+            } else {
+                self.edit_in_place(array, edits, &handle, &left, new, undo)?
+            };
+            if edited.is_some() {
+                return Ok(edited);
+            }
+        }
+        rewrite(layout, array, edits, undo)
+    }
+
+    fn edit_in_place(
+        &self,
+        array: Array,
+        edits: &ArrayEdits,
+        handle: &Handle,
+        left: &ArrayState,
+        new: &HashSet<String>,
+        undo: &mut Vec<ArrayUndo>,
+    ) -> Result<Option<Edited>, StoreError> {
+        let size = left.to.size;
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = &mut places[array as usize];
+        if known.as_ref().is_some_and(|known| known.print != left.to) {
+            *known = None;
+        }
+        let Some(writes) = plan(handle, size, edits, new, known)? else { return Ok(None) };
+        let mut old = Vec::new();
+        let written = write(handle, size, &writes, &mut old);
+        undo.push(ArrayUndo { array, kind: UndoKind::Bytes { old, size } });
+        let appended = written.inspect_err(|_| *known = None)?;
+        let print = handle.fingerprint()?;
+        if let Some(known) = known {
+            known.print = print;
+            known.at.extend(appended);
+        }
+        Ok(Some(Edited { from: Some(left.to), to: print, is_loose: left.is_loose || writes.is_loose, is_ours: true }))
+    }
+}
+
+/// How an array was left.
+#[derive(Clone, Copy, Debug)]
+pub struct Edited {
+    /// What the file was before.
+    pub from: Option<Fingerprint>,
+    /// What it is now.
+    pub to: Fingerprint,
+    /// Whether blanks stand where elements were.
+    pub is_loose: bool,
+    /// Whether it was as we left it.
+    pub is_ours: bool,
+}
+
+/// The array, if it is as we left it.
+fn as_left(layout: &Layout, array: Array, left: &ArrayState) -> Result<Option<Handle>, StoreError> {
+    let dir = array.dir(layout);
+    if dir.stat(array.name())?.map(|(_, print)| print) != Some(left.to) {
+        return Ok(None);
+    }
+    let handle = dir.make_random(array.name())?;
+    let (size, mut end) = (left.to.size, [0; 3]);
+    let is_ours = handle.fingerprint()? == left.to && handle.links()? == 1 && size >= END.len() as u64;
+    let ends_so = is_ours && handle.read_at(&mut end, size - END.len() as u64)? == END.len() && end == END;
+    Ok(ends_so.then_some(handle))
+}
+
+/// Puts a new version in the place of a short array; none if an element cannot be found.
+fn replace(
+    layout: &Layout,
+    array: Array,
+    edits: &ArrayEdits,
+    handle: &Handle,
+    left: &ArrayState,
+    new: &HashSet<String>,
+    undo: &mut Vec<ArrayUndo>,
+) -> Result<Option<Edited>, StoreError> {
+    if edits.sought(new) > MOST_SOUGHT {
+        return Ok(None);
+    }
+    let old = handle.read_all(ARRAY_BYTES)?;
+    let mut bytes = old.clone();
+    for (id, text) in &edits.puts {
+        if new.contains(id) {
+            let end = bytes.len() - BRACKET as usize;
+            let comma = if bytes.len() == array::NONE.len() { "" } else { "," };
+            bytes.splice(end..end, format!("{comma}{text}\n").into_bytes());
+        } else {
+            let Some(line) = line_of(&bytes, id) else { return Ok(None) };
+            bytes.splice(line, text.bytes());
+        }
+    }
+    for id in &edits.gone {
+        let Some(line) = line_of(&bytes, id) else { return Ok(None) };
+        let is_first = bytes[line.start - 1] != b',';
+        let end = line.end + 1;
+        // The next one becomes the first, and loses its comma.
+        let end = end + usize::from(is_first && bytes.get(end) == Some(&b','));
+        bytes.drain(line.start - usize::from(!is_first)..end);
+    }
+    undo.push(ArrayUndo { array, kind: UndoKind::Whole(Some(old)) });
+    let to = layout.swap(array.dir(layout), array.name(), &bytes)?;
+    Ok(Some(Edited { from: Some(left.to), to, is_loose: false, is_ours: true }))
+}
+
+/// Where the line of an element is, without the comma in front.
+fn line_of(bytes: &[u8], id: &str) -> Option<Range<usize>> {
+    let start = format!("{{\"id\":\"{id}\"");
+    let is_start = |at: &usize| bytes[..*at].ends_with(b"\n") || bytes[..*at].ends_with(b"\n,");
+    let at = memmem::find_iter(bytes, start.as_bytes()).find(is_start)?;
+    Some(at..at + memchr(b'\n', &bytes[at..])?)
+}
+
+/// What to write where; none if an element cannot be found, or the first one must move.
+fn plan(
+    handle: &Handle,
+    size: u64,
+    edits: &ArrayEdits,
+    new: &HashSet<String>,
+    places: &mut Option<Places>,
+) -> Result<Option<Writes>, StoreError> {
+    // Looked for one by one, many would take longer than writing all anew.
+    if edits.sought(new) > MOST_SOUGHT {
+        return Ok(None);
+    }
+    let mut writes = Writes::default();
+    let mut bytes = None;
+    for (id, text) in &edits.puts {
+        if new.contains(id) {
+            writes.appended.push((id.clone(), text.clone().into_bytes()));
+            continue;
+        }
+        let Some(line) = find(handle, size, id, places, &mut bytes)? else { return Ok(None) };
+        let mut text = text.clone().into_bytes();
+        if text == line.bytes.trim_ascii_end() {
+            continue;
+        }
+        writes.is_loose |= text.len() != line.bytes.len();
+        if text.len() <= line.bytes.len() {
+            text.resize(line.bytes.len(), b' ');
+            writes.patches.push((line.at, text));
+        } else {
+            let Some(blank) = blanked(handle, &line)? else { return Ok(None) };
+            writes.patches.push(blank);
+            writes.appended.push((id.clone(), text));
+        }
+    }
+    for id in &edits.gone {
+        let Some(line) = find(handle, size, id, places, &mut bytes)? else { return Ok(None) };
+        let Some(blank) = blanked(handle, &line)? else { return Ok(None) };
+        writes.patches.push(blank);
+        writes.is_loose = true;
+    }
+    Ok(Some(writes))
+}
+
+/// Blanks for an element and its comma; none for the first one, which has no comma.
+fn blanked(handle: &Handle, line: &Line) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
+    let mut before = [0];
+    let has_comma = line.at > 0 && handle.read_at(&mut before, line.at - 1)? == 1 && before == *b",";
+    Ok(has_comma.then(|| (line.at - 1, vec![b' '; line.bytes.len() + 1])))
+}
+
+/// Where the element of an id stands.
+fn find(
+    handle: &Handle,
+    size: u64,
+    id: &str,
+    places: &mut Option<Places>,
+    bytes: &mut Option<Vec<u8>>,
+) -> Result<Option<Line>, StoreError> {
+    let start = format!("{{\"id\":\"{id}\"");
+    let at = if let Some(known) = places {
+        known.at.get(&hash_of(id.as_bytes())).copied()
+    } else {
+        if bytes.is_none() {
+            *bytes = Some(handle.read_all(ARRAY_BYTES)?);
+        }
+        let bytes = bytes.as_deref().unwrap_or_default();
+        if size > SEARCHED_BYTES {
+            *places = Some(Places { print: handle.fingerprint()?, at: starts(bytes) });
+        }
+        line_of(bytes, id).map(|line| line.start as u64)
+    };
+    let Some(at) = at else { return Ok(None) };
+    let line = read_line(handle, at, size)?;
+    Ok(line.starts_with(start.as_bytes()).then_some(Line { at, bytes: line }))
+}
+
+/// Where each element begins that has its line for itself.
+fn starts(bytes: &[u8]) -> HashMap<u64, u64> {
+    let mut at = 0;
+    let mut starts = HashMap::new();
+    for end in memchr_iter(b'\n', bytes) {
+        let line = &bytes[at..end];
+        let comma = usize::from(line.starts_with(b","));
+        let id = line[comma..].strip_prefix(b"{\"id\":\"").and_then(|rest| rest.get(..memchr(b'"', rest)?));
+        if let Some(id) = id {
+            starts.insert(hash_of(id), (at + comma) as u64);
+        }
+        at = end + 1;
+    }
+    starts
+}
+
+fn read_line(handle: &Handle, at: u64, size: u64) -> Result<Vec<u8>, StoreError> {
+    let mut line = Vec::new();
+    let mut piece = [0; 4096];
+    while at + (line.len() as u64) < size {
+        let read = handle.read_at(&mut piece, at + line.len() as u64)?;
+        match memchr(b'\n', &piece[..read]) {
+            Some(end) => {
+                line.extend_from_slice(&piece[..end]);
+                break;
+            }
+            None if read == 0 => break,
+            None => line.extend_from_slice(&piece[..read]),
+        }
+    }
+    Ok(line)
+}
+
+/// Writes, and tells where the new elements begin. What is at the end goes first: killed
+/// in between, an element stands there twice and not at all never.
+fn write(handle: &Handle, size: u64, writes: &Writes, old: &mut Vec<(u64, Vec<u8>)>) -> Result<Vec<(u64, u64)>, StoreError> {
+    let mut starts = Vec::new();
+    if !writes.appended.is_empty() {
+        let at = size - BRACKET;
+        let mut text = Vec::new();
+        let is_empty = size == array::NONE.len() as u64;
+        for (nth, (id, element)) in writes.appended.iter().enumerate() {
+            if nth > 0 || !is_empty {
+                text.push(b',');
+            }
+            starts.push((hash_of(id.as_bytes()), at + text.len() as u64));
+            text.extend_from_slice(element);
+            text.push(b'\n');
+        }
+        text.extend_from_slice(b"]\n");
+        old.push((at, b"]\n".to_vec()));
+        handle.write_at(&text, at)?;
+    }
+    for (at, bytes) in &writes.patches {
+        let mut before = vec![0; bytes.len()];
+        handle.read_at(&mut before, *at)?;
+        old.push((*at, before));
+        handle.write_at(bytes, *at)?;
+    }
+    Ok(starts)
+}
+
+/// Writes the array anew: somebody else wrote it last, or it has another layout.
+fn rewrite(layout: &Layout, array: Array, edits: &ArrayEdits, undo: &mut Vec<ArrayUndo>) -> Result<Option<Edited>, StoreError> {
+    let (dir, name) = (array.dir(layout), array.name());
+    let current = match dir.open(name) {
+        Ok(Some(handle)) => Some((handle.fingerprint()?, handle.read_all(ARRAY_BYTES)?)),
+        // No file at all, as on a branch that never had one, is an empty array.
+        Ok(None) => None,
+        Err(StoreError::Unsafe { .. } | StoreError::Damaged { .. }) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let from = current.as_ref().map(|(print, _)| *print);
+    let bytes = current.map(|(_, bytes)| bytes);
+    let scanned = array::scan(bytes.as_deref().unwrap_or(array::NONE));
+    if !scanned.unreadable.is_empty() {
+        return Ok(None);
+    }
+    let text = array::splice(&scanned, &edits.puts, &edits.gone);
+    undo.push(ArrayUndo { array, kind: UndoKind::Whole(bytes.clone()) });
+    let to = layout.swap(dir, name, text.as_bytes())?;
+    Ok(Some(Edited { from, to, is_loose: false, is_ours: false }))
+}
+
+/// Takes back what a killed writer, or a power cut, left of its last elements. The
+/// journal has them.
+pub fn mend_torn(layout: &Layout, array: Array, left: &ArrayState) -> Result<(), StoreError> {
+    let dir = array.dir(layout);
+    let Some((_, print)) = dir.stat(array.name())? else { return Ok(()) };
+    let Some(kept) = left.to.size.checked_sub(BRACKET).filter(|kept| print.ino == left.to.ino && print.size >= *kept) else {
+        return Ok(());
+    };
+    let handle = dir.make_random(array.name())?;
+    let mut tail = vec![0; usize::try_from(print.size - kept).unwrap_or(0).min(ARRAY_BYTES)];
+    let read = handle.read_at(&mut tail, kept)?;
+    tail.truncate(read);
+    let is_torn = (!tail.starts_with(b",") && !tail.starts_with(b"]")) || !tail.ends_with(b"]\n") || tail.contains(&0);
+    if !is_torn {
+        return Ok(());
+    }
+    handle.set_len(kept)?;
+    handle.write_at(b"]\n", kept)
+}
+
+impl ArrayUndo {
+    /// Makes the file what it was.
+    pub fn roll_back(self, layout: &Layout) -> Result<(), StoreError> {
+        let (dir, name) = (self.array.dir(layout), self.array.name());
+        match self.kind {
+            UndoKind::Whole(None) => dir.remove(name).map(drop),
+            UndoKind::Whole(Some(bytes)) => layout.replace(dir, name, &bytes, false),
+            UndoKind::Bytes { old, size } => {
+                let handle = dir.make_random(name)?;
+                for (at, bytes) in old.iter().rev() {
+                    handle.write_at(bytes, *at)?;
+                }
+                handle.set_len(size)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::log::record::Record;
+
+    struct Scene {
+        _dir: tempfile::TempDir,
+        layout: Layout,
+        files: ArrayFiles,
+        record: Record,
+        model: BTreeMap<String, String>,
+    }
+
+    impl Scene {
+        /// An array of so many elements, some 300 bytes each.
+        fn of(elements: usize) -> Self {
+            let dir = tempfile::tempdir().expect("a temporary directory");
+            let layout = Layout::make(dir.path(), None).expect("makes the folder");
+            let mut scene = Self { _dir: dir, layout, files: ArrayFiles::default(), record: Record::default(), model: BTreeMap::new() };
+            let puts: Vec<(String, usize)> = (0..elements).map(|at| (format!("e{at:05}"), 300)).collect();
+            scene.edit(&puts, &[]);
+            scene
+        }
+
+        fn edit(&mut self, puts: &[(String, usize)], gone: &[String]) {
+            let puts: BTreeMap<String, String> =
+                puts.iter().map(|(id, length)| (id.clone(), json!({"id": id, "text": "x".repeat(*length)}).to_string())).collect();
+            let gone: HashSet<String> = gone.iter().filter(|id| self.model.contains_key(*id) && !puts.contains_key(*id)).cloned().collect();
+            let new = puts.keys().filter(|id| !self.model.contains_key(*id)).cloned().collect();
+            let edits = ArrayEdits { puts: puts.clone(), gone: gone.clone() };
+            let left = self.record.arrays[0];
+            let edited = self.files.edit(&self.layout, Array::Entities, &edits, left, &new, &mut Vec::new());
+            self.record.leave_array(Array::Entities, edited.expect("writes").expect("can be read"), 1);
+            self.model.extend(puts);
+            self.model.retain(|id, _| !gone.contains(id));
+        }
+
+        fn bytes(&self) -> Vec<u8> {
+            self.layout.graph.open("entities.json").expect("opens").expect("is there").read_all(ARRAY_BYTES).expect("reads")
+        }
+
+        fn assert_right(&self) {
+            let bytes = self.bytes();
+            let list: Vec<Value> = serde_json::from_slice(&bytes).expect("is a JSON array");
+            let found: BTreeMap<String, String> =
+                list.iter().map(|element| (element["id"].as_str().expect("has an id").to_owned(), element.to_string())).collect();
+            assert_eq!(list.len(), found.len(), "no element stands there twice");
+            assert_eq!(found, self.model);
+        }
+    }
+
+    #[test]
+    fn a_long_array_grows_in_place() {
+        let mut scene = Scene::of(2_000);
+        let before = (scene.record.arrays[0].expect("was left").to.ino, scene.bytes());
+        scene.edit(&[("f1".to_owned(), 10)], &[]);
+        let after = (scene.record.arrays[0].expect("was left").to.ino, scene.bytes());
+        assert_eq!(before.0, after.0, "it is the same file");
+        assert!(after.1.starts_with(&before.1[..before.1.len() - 2]));
+        scene.assert_right();
+    }
+
+    #[test]
+    fn what_a_killed_writer_left_of_an_element_is_taken_back() {
+        let scene = Scene::of(2_000);
+        let (left, whole) = (scene.record.arrays[0].expect("was left"), scene.bytes());
+        let handle = scene.layout.graph.make_random("entities.json").expect("opens");
+        for torn in [&b",{\"id\":\"f1\",\"te"[..], b",{", b",\0\0\0\0\0\0"] {
+            handle.write_at(torn, whole.len() as u64 - 2).expect("writes");
+            mend_torn(&scene.layout, Array::Entities, &left).expect("mends");
+            assert!(scene.bytes() == whole, "{torn:?}");
+        }
+        scene.assert_right();
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        #[test]
+        fn any_edits_leave_an_array_of_what_was_put(
+            elements in prop_oneof![Just(0), Just(3), Just(900), Just(4_000)],
+            steps in proptest::collection::vec(
+                (proptest::collection::vec((0_usize..5_000, 0_usize..700), 0..4), proptest::collection::vec(0_usize..5_000, 0..3), any::<bool>()),
+                1..12,
+            ),
+        ) {
+            let mut scene = Scene::of(elements);
+            for (puts, gone, is_other_process) in steps {
+                // Mostly among the first elements, where the special cases are.
+                let name = |at: usize| format!("e{:05}", if at.is_multiple_of(3) { at % 4 } else { at });
+                let puts: Vec<(String, usize)> = puts.into_iter().map(|(at, length)| (name(at), length)).collect();
+                let gone: Vec<String> = gone.into_iter().map(name).collect();
+                if is_other_process {
+                    scene.files = ArrayFiles::default();
+                }
+                scene.edit(&puts, &gone);
+                scene.assert_right();
+            }
+        }
+    }
+}

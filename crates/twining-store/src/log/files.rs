@@ -1,0 +1,251 @@
+//! The files as the index reads them: each with a fingerprint that tells
+//! whether it changed.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use twining_model::{Id, limits};
+
+use crate::disk::layout::{ARRAY_BYTES, BOARD, DECISION_INDEX, DECISIONS, Layout};
+use crate::disk::watch::Watch;
+use crate::disk::{Dir, Handle, Kind};
+use crate::error::StoreError;
+use crate::log::journal::{Journal, JournalLine};
+use crate::log::record::Record;
+
+pub use crate::disk::Fingerprint;
+pub use crate::disk::watch::DecisionsChanged;
+
+/// An array file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Array {
+    /// `graph/entities.json`.
+    Entities = 0,
+    /// `graph/relations.json`.
+    Relations = 1,
+    /// `decisions/index.json`, which is derived.
+    DecisionIndex = 2,
+}
+
+/// How we left an array, after writes of ours with none of others between them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArrayState {
+    /// What the file was before the first of them.
+    pub from: Option<Fingerprint>,
+    /// The last journal line before the first of them.
+    pub since: u64,
+    /// What it was after the last.
+    pub to: Fingerprint,
+    /// It holds every journal line up to this one.
+    pub through: u64,
+    /// Whether blanks stand where elements were.
+    pub is_loose: bool,
+}
+
+impl Array {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Entities => "entities.json",
+            Self::Relations => "relations.json",
+            Self::DecisionIndex => DECISION_INDEX,
+        }
+    }
+
+    /// Its path inside the folder.
+    #[must_use]
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Entities => "graph/entities.json",
+            Self::Relations => "graph/relations.json",
+            Self::DecisionIndex => "decisions/index.json",
+        }
+    }
+
+    pub(crate) fn dir(self, layout: &Layout) -> &Dir {
+        match self {
+            Self::Entities | Self::Relations => &layout.graph,
+            Self::DecisionIndex => &layout.decisions,
+        }
+    }
+}
+
+/// The blackboard, open for reading.
+pub struct DataFile {
+    handle: Handle,
+    print: Fingerprint,
+}
+
+impl DataFile {
+    /// Its state when it was opened.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.print
+    }
+
+    /// Reads at a place; fewer bytes only at the end.
+    pub fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize, StoreError> {
+        self.handle.read_at(buf, offset)
+    }
+}
+
+/// The read side of the folder.
+pub struct Files {
+    layout: Layout,
+    journal: Journal,
+    watch: Watch,
+}
+
+/// What stands in `decisions/`.
+#[derive(Clone, Debug, Default)]
+pub struct DecisionNames {
+    /// Every decision file and its state, in the order of their ids.
+    pub decisions: Vec<(Id, Fingerprint)>,
+    /// Names that are not an id, and so hold no decision.
+    pub odd: Vec<String>,
+}
+
+impl Files {
+    /// The files of this folder, for a process that `stays` or will soon be gone.
+    pub(crate) fn new(layout: &Layout, stays: &Arc<AtomicBool>) -> Self {
+        Self { layout: layout.clone(), journal: Journal::new(&layout.local), watch: Watch::new(Arc::clone(stays)) }
+    }
+
+    /// `local/`, for the index's own files.
+    #[must_use]
+    pub fn local(&self) -> &Dir {
+        &self.layout.local
+    }
+
+    /// Replaces a file in `local/` in one step.
+    pub fn replace_local(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.layout.replace(&self.layout.local, name, bytes, false)
+    }
+
+    /// Where `local/` is, with links resolved.
+    #[must_use]
+    pub fn local_path(&self) -> &Path {
+        self.layout.local.path()
+    }
+
+    /// What tells this `local/` from one that came with a clone.
+    pub fn local_stamp(&self) -> Result<String, StoreError> {
+        self.layout.local.identity()
+    }
+
+    /// The blackboard, if there is one.
+    pub fn board(&self) -> Result<Option<DataFile>, StoreError> {
+        match self.layout.top.open(BOARD)? {
+            Some(handle) => Ok(Some(DataFile { print: handle.fingerprint()?, handle })),
+            None => Ok(None),
+        }
+    }
+
+    /// The blackboard's state, without opening it.
+    pub fn board_fingerprint(&self) -> Result<Option<Fingerprint>, StoreError> {
+        Ok(self.layout.top.stat(BOARD)?.map(|(_, print)| print))
+    }
+
+    /// Grows whenever a writer found the board changed by someone else.
+    #[must_use]
+    pub fn board_epoch(&self) -> u64 {
+        self.record().epoch
+    }
+
+    /// What stands in `decisions/`.
+    pub fn decision_names(&self) -> Result<DecisionNames, StoreError> {
+        let mut names = DecisionNames::default();
+        for name in self.layout.decisions.list()? {
+            let Some(stem) = name.strip_suffix(".json") else { continue };
+            match Id::read(stem).filter(|id| id.as_str() == stem) {
+                Some(id) => {
+                    if let Some((_, print)) = self.layout.decisions.stat(&name)? {
+                        names.decisions.push((id, print));
+                    }
+                }
+                None if name != DECISION_INDEX => names.odd.push(name),
+                None => {}
+            }
+        }
+        Ok(names)
+    }
+
+    /// The state of the folder of decisions, if it is there: it changes when one
+    /// comes, goes or is replaced.
+    pub fn decisions_fingerprint(&self) -> Result<Option<Fingerprint>, StoreError> {
+        Ok(self.layout.top.stat(DECISIONS)?.filter(|(kind, _)| *kind == Kind::Dir).map(|(_, print)| print))
+    }
+
+    /// One decision file, if it is there.
+    pub fn decision(&self, id: &Id) -> Result<Option<(Fingerprint, Vec<u8>)>, StoreError> {
+        match self.layout.decisions.open(&format!("{id}.json"))? {
+            Some(handle) => Ok(Some((handle.fingerprint()?, handle.read_all(limits::RECORD_BYTES)?))),
+            None => Ok(None),
+        }
+    }
+
+    /// The state of one decision file, if it is there.
+    pub fn decision_fingerprint(&self, id: &Id) -> Result<Option<Fingerprint>, StoreError> {
+        Ok(self.layout.decisions.stat(&format!("{id}.json"))?.filter(|(kind, _)| *kind == Kind::File).map(|(_, print)| print))
+    }
+
+    /// Which decision files changed since this was last asked.
+    pub fn decisions_changed(&self) -> DecisionsChanged {
+        self.watch.decisions_changed(&self.layout.decisions)
+    }
+
+    /// An array's state, without reading it.
+    pub fn array_fingerprint(&self, array: Array) -> Result<Option<Fingerprint>, StoreError> {
+        Ok(array.dir(&self.layout).stat(array.name())?.map(|(_, print)| print))
+    }
+
+    /// How much the arrays hold together.
+    pub fn arrays_bytes(&self) -> Result<u64, StoreError> {
+        let mut bytes = 0;
+        for array in [Array::Entities, Array::Relations, Array::DecisionIndex] {
+            bytes += self.array_fingerprint(array)?.map_or(0, |print| print.size);
+        }
+        Ok(bytes)
+    }
+
+    /// An array's bytes.
+    pub fn array(&self, array: Array) -> Result<Option<(Fingerprint, Vec<u8>)>, StoreError> {
+        match array.dir(&self.layout).open(array.name())? {
+            Some(handle) => Ok(Some((handle.fingerprint()?, handle.read_all(ARRAY_BYTES)?))),
+            None => Ok(None),
+        }
+    }
+
+    /// How we left each array, and the last line that was dropped from the journal.
+    #[must_use]
+    pub fn arrays_left(&self) -> ([Option<ArrayState>; 3], u64) {
+        let record = self.record();
+        (record.arrays, record.dropped_seq)
+    }
+
+    /// The last journal line that is carried out.
+    #[must_use]
+    pub fn journal_seq(&self) -> u64 {
+        self.record().applied_seq
+    }
+
+    /// Journal lines after `seq`, in order.
+    pub fn journal_since(&self, seq: u64) -> Result<Vec<JournalLine>, StoreError> {
+        self.journal.since(seq, self.record().applied_seq)
+    }
+
+    /// Journal lines that are not in every array yet, in order.
+    pub fn journal_all(&self) -> Result<Vec<JournalLine>, StoreError> {
+        let record = self.record();
+        self.journal.since(record.checkpoint_seq, record.applied_seq)
+    }
+
+    fn record(&self) -> Record {
+        match self.layout.local.open(crate::disk::layout::WRITE_LOCK) {
+            Ok(Some(lock)) => Record::read(&lock).unwrap_or_default(),
+            _ => Record::default(),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The journal: every change that touches more than the blackboard is one line
+//! here before it is anywhere else, so it happens whole or not at all.
+//!
+//! Lines stay for a while after they are in the files. If git takes a file away
+//! from under us in that time, they are carried out again.
+
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use twining_model::{Change, Id, Time};
+
+use crate::disk::{Dir, Handle};
+use crate::error::StoreError;
+
+const JOURNAL: &str = "journal.jsonl";
+const MOST_BYTES: usize = 256 * 1024 * 1024;
+
+/// One line of the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JournalLine {
+    /// Grows from line to line, also over a lost journal.
+    pub seq: u64,
+    /// When it was written.
+    pub at: Time,
+    /// What it does.
+    pub change: Change,
+    /// A drained queue file that goes with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drained: Option<Drained>,
+}
+
+impl JournalLine {
+    /// The decisions it makes or amends.
+    pub fn touched_decisions(&self) -> impl Iterator<Item = &Id> {
+        let made = self.change.decisions.iter().map(|decision| &decision.id);
+        made.chain(self.change.amendments.iter().map(|amendment| &amendment.id))
+    }
+}
+
+/// A queue file whose lines up to `through` became entries of this change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drained {
+    /// Its name in `local/`.
+    pub file: String,
+    /// How many bytes of it were taken.
+    pub through: u64,
+}
+
+/// The journal file.
+pub struct Journal {
+    local: Dir,
+    open: Mutex<Option<Handle>>,
+    cursor: Mutex<Cursor>,
+}
+
+/// Up to where a reader has read, so that it need not start over.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cursor {
+    ino: u64,
+    offset: u64,
+    seq: u64,
+}
+
+impl Journal {
+    /// The journal in `local/`.
+    pub fn new(local: &Dir) -> Self {
+        Self { local: local.clone(), open: Mutex::new(None), cursor: Mutex::new(Cursor::default()) }
+    }
+
+    /// Adds a line. The caller holds the write lock.
+    pub fn append(&self, line: &JournalLine) -> Result<(), StoreError> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let handle = self.current(&mut open)?;
+        let before = handle.fingerprint()?.size;
+        handle.write(&text).inspect_err(|_| {
+            // A torn line is cut off by the next writer if this fails too.
+            drop(handle.set_len(before));
+        })
+    }
+
+    /// The length now, to come back to with [`Journal::cut`].
+    pub fn size(&self) -> Result<u64, StoreError> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(self.current(&mut open)?.fingerprint()?.size)
+    }
+
+    /// Cuts the journal back to a length it had.
+    pub fn cut(&self, size: u64) -> Result<(), StoreError> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        *self.cursor.lock().unwrap_or_else(PoisonError::into_inner) = Cursor::default();
+        self.current(&mut open)?.set_len(size)
+    }
+
+    /// Flushes it to the device.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        // A second handle, so that nobody who wants to append waits for the device.
+        let handle = self.current(&mut self.open.lock().unwrap_or_else(PoisonError::into_inner))?.again()?;
+        handle.sync()
+    }
+
+    /// Cuts off a line that a killed writer left half written. The caller holds the lock.
+    pub fn mend(&self) -> Result<(), StoreError> {
+        let Some(handle) = self.local.open_append(JOURNAL)? else { return Ok(()) };
+        let size = handle.fingerprint()?.size;
+        let mut last = [b'\n'];
+        if size > 0 {
+            handle.read_at(&mut last, size - 1)?;
+        }
+        if last[0] == b'\n' {
+            return Ok(());
+        }
+        let bytes = handle.read_all(MOST_BYTES)?;
+        let keep = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
+        handle.set_len(keep as u64)
+    }
+
+    /// Every line after `seq` up to `through`, in order. A line that does not parse
+    /// is passed over; one after `through` is not settled yet.
+    pub fn since(&self, seq: u64, through: u64) -> Result<Vec<JournalLine>, StoreError> {
+        let Some(handle) = self.local.open(JOURNAL)? else { return Ok(Vec::new()) };
+        let print = handle.fingerprint()?;
+        let mut cursor = self.cursor.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = cursor.ino == print.ino && cursor.offset <= print.size && cursor.seq <= seq;
+        let start = if fits { cursor.offset } else { 0 };
+        let length = usize::try_from(print.size - start).unwrap_or(usize::MAX).min(MOST_BYTES);
+        let mut bytes = vec![0; length];
+        let read = handle.read_at(&mut bytes, start)?;
+        bytes.truncate(read);
+        let mut lines = Vec::new();
+        let mut taken = 0;
+        let mut last = if fits { cursor.seq } else { 0 };
+        for text in bytes.split_inclusive(|&byte| byte == b'\n') {
+            if !text.ends_with(b"\n") {
+                break;
+            }
+            let line = serde_json::from_slice::<JournalLine>(text);
+            if line.as_ref().is_ok_and(|line| line.seq > through) {
+                break;
+            }
+            taken += text.len() as u64;
+            if let Ok(line) = line {
+                last = last.max(line.seq);
+                if line.seq > seq {
+                    lines.push(line);
+                }
+            }
+        }
+        *cursor = Cursor { ino: print.ino, offset: start + taken, seq: last };
+        Ok(lines)
+    }
+
+    /// Keeps only the given lines. The caller holds the write lock.
+    pub fn rewrite(&self, layout: &crate::disk::layout::Layout, lines: &[JournalLine]) -> Result<(), StoreError> {
+        let mut text = Vec::new();
+        for line in lines {
+            serde_json::to_writer(&mut text, line)?;
+            text.push(b'\n');
+        }
+        layout.replace(&self.local, JOURNAL, &text, !lines.is_empty())?;
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(())
+    }
+
+    /// The length of the file, zero if there is none.
+    pub fn bytes(&self) -> Result<u64, StoreError> {
+        Ok(self.local.stat(JOURNAL)?.map_or(0, |(_, print)| print.size))
+    }
+
+    fn current<'o>(&self, open: &'o mut Option<Handle>) -> Result<&'o Handle, StoreError> {
+        let stale = match open.as_ref() {
+            Some(handle) => {
+                let ino = handle.fingerprint()?.ino;
+                self.local.stat(JOURNAL)?.is_none_or(|(_, print)| print.ino != ino)
+            }
+            None => true,
+        };
+        if stale {
+            *open = Some(self.local.make_append(JOURNAL)?);
+        }
+        Ok(open.as_ref().expect("opened above"))
+    }
+}

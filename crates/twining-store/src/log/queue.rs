@@ -1,0 +1,179 @@
+//! Queues that hooks write without a lock: `pending-posts.jsonl` and
+//! `pending-actions.jsonl`. Each line is taken exactly once, whoever drains.
+//!
+//! The file is renamed out of the hooks' way first. A hook that had it open may
+//! still write to it, so it is kept a while and looked at again. Lines become
+//! entries through the journal, with the file's name beside them: after a crash
+//! either both are there or neither.
+
+use serde_json::json;
+use twining_model::{Entry, Time, limits};
+
+use crate::disk::Kind;
+use crate::disk::layout::{Layout, random_bits};
+use crate::error::StoreError;
+use crate::log::journal::Drained;
+
+/// Where bad lines go.
+const REJECTED: &str = "pending-rejected.jsonl";
+/// How long a drained file is kept for late writers.
+const LATE_NS: i64 = 2_000_000_000;
+const QUEUE_BYTES: usize = 64 * 1024 * 1024;
+
+/// Which queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// Entries to post.
+    Posts,
+    /// Things to do.
+    Actions,
+}
+
+/// What came of draining a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DrainCount {
+    /// Lines that were good.
+    pub taken: u64,
+    /// Lines that were set aside.
+    pub rejected: u64,
+}
+
+/// A queue file that was taken, and the lines in it nobody has had yet.
+pub struct Batch {
+    /// What goes into the journal with the entries.
+    pub drained: Drained,
+    /// Its complete lines.
+    pub lines: Vec<String>,
+}
+
+impl Queue {
+    fn file(self) -> &'static str {
+        match self {
+            Self::Posts => "pending-posts.jsonl",
+            Self::Actions => "pending-actions.jsonl",
+        }
+    }
+
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Posts => "posts-",
+            Self::Actions => "actions-",
+        }
+    }
+}
+
+/// Whether there may be something to drain; cheap, asked before every call.
+pub fn is_waiting(layout: &Layout, queue: Queue) -> Result<bool, StoreError> {
+    Ok(layout.top.stat(queue.file())?.is_some_and(|(kind, print)| kind != Kind::File || print.size > 0))
+}
+
+/// Adds a line, in one write.
+pub fn add(layout: &Layout, queue: Queue, line: &str) -> Result<(), StoreError> {
+    layout.top.make_append(queue.file())?.write(format!("{line}\n").as_bytes())
+}
+
+/// Whether files that were taken are still kept for late writers.
+pub fn has_leftovers(layout: &Layout, queue: Queue) -> Result<bool, StoreError> {
+    Ok(layout.local.list()?.iter().any(|name| taken_through(name, queue).is_some()))
+}
+
+/// How many lines were set aside. Only a file of reasonable size is counted out.
+pub fn rejected(layout: &Layout) -> Result<u64, StoreError> {
+    match layout.top.open(REJECTED)? {
+        Some(handle) => Ok(memchr::memchr_iter(b'\n', &handle.read_all(QUEUE_BYTES).unwrap_or_default()).count() as u64),
+        None => Ok(0),
+    }
+}
+
+/// Takes the queue file out of the hooks' way, and returns every batch that is
+/// not settled. The caller holds the write lock.
+pub fn take(layout: &Layout, queue: Queue, now: Time) -> Result<Vec<Batch>, StoreError> {
+    // Opening it refuses links and pipes; renaming alone would not look.
+    if layout.top.open(queue.file())?.is_some() {
+        let name = format!("{}{:032x}.0", queue.prefix(), random_bits()?);
+        layout.top.rename(queue.file(), &layout.local, &name)?;
+    }
+    let mut batches = Vec::new();
+    for name in layout.local.list()? {
+        let Some(through) = taken_through(&name, queue) else { continue };
+        let Some(handle) = layout.local.open(&name)? else { continue };
+        let print = handle.fingerprint()?;
+        if print.size <= through {
+            if through > 0 && print.mtime_ns.saturating_add(LATE_NS) < now.as_ms().saturating_mul(1_000_000) {
+                layout.local.remove(&name)?;
+            }
+            continue;
+        }
+        let bytes = handle.read_all(QUEUE_BYTES)?;
+        let fresh = &bytes[usize::try_from(through).unwrap_or(0).min(bytes.len())..];
+        let (lines, taken) = complete_lines(fresh, print.mtime_ns, now);
+        if taken > 0 {
+            batches.push(Batch { drained: Drained { file: name, through: through + taken as u64 }, lines });
+        }
+    }
+    Ok(batches)
+}
+
+/// Marks a batch as taken: from now on only what comes after it counts.
+pub fn settle(layout: &Layout, drained: &Drained) -> Result<(), StoreError> {
+    let Some((stem, _)) = drained.file.rsplit_once('.') else { return Ok(()) };
+    if layout.local.stat(&drained.file)?.is_some() {
+        layout.local.rename(&drained.file, &layout.local, &format!("{stem}.{}", drained.through))?;
+    }
+    Ok(())
+}
+
+/// Sets bad lines aside, with the reason and the time.
+pub fn set_aside(layout: &Layout, rejected: &[(String, String)], now: Time) -> Result<(), StoreError> {
+    if rejected.is_empty() {
+        return Ok(());
+    }
+    let mut text = Vec::new();
+    for (line, reason) in rejected {
+        serde_json::to_writer(&mut text, &json!({ "rejected_at": now, "reason": reason, "line": line }))?;
+        text.push(b'\n');
+    }
+    layout.top.make_append(REJECTED)?.write(&text)
+}
+
+/// Sorts lines into entries and rejects. Past the limit for one queue, lines are
+/// set aside too: a flood must not reach the board.
+pub fn sort(lines: &[String], make: &mut dyn FnMut(&str) -> Result<Entry, String>) -> (Vec<Entry>, Vec<(String, String)>) {
+    let (mut entries, mut rejected) = (Vec::new(), Vec::new());
+    for line in lines {
+        let made = if entries.len() >= limits::QUEUE_LINES {
+            Err(format!("more than {} lines at once", limits::QUEUE_LINES))
+        } else if line.len() > limits::RECORD_BYTES {
+            Err(format!("longer than {} bytes", limits::RECORD_BYTES))
+        } else {
+            make(line)
+        };
+        match made {
+            Ok(entry) => entries.push(entry),
+            Err(reason) => rejected.push((excerpt(line), reason)),
+        }
+    }
+    (entries, rejected)
+}
+
+/// An over-long line is kept only in part; it is not ours to fill the disk with.
+fn excerpt(line: &str) -> String {
+    if line.len() <= limits::RECORD_BYTES { line.to_owned() } else { line.chars().take(limits::TEXT_BYTES).collect() }
+}
+
+/// How many bytes of a drained file were taken, by its name: `posts-<random>.<bytes>`.
+fn taken_through(name: &str, queue: Queue) -> Option<u64> {
+    name.strip_prefix(queue.prefix())?.split_once('.')?.1.parse().ok()
+}
+
+fn complete_lines(bytes: &[u8], mtime_ns: i64, now: Time) -> (Vec<String>, usize) {
+    let settled = mtime_ns.saturating_add(LATE_NS) < now.as_ms().saturating_mul(1_000_000);
+    // A last line without newline may still be growing, unless nobody has touched it for a while.
+    let taken = if settled { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1) };
+    let lines = bytes[..taken]
+        .split(|&byte| byte == b'\n')
+        .map(|line| String::from_utf8_lossy(line).trim().to_owned())
+        .filter(|line| !line.is_empty())
+        .collect();
+    (lines, taken)
+}

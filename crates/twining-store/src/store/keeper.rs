@@ -1,0 +1,143 @@
+//! The housekeeper: a thread that does, soon after a write, what no write waits
+//! for; and goes on looking for ten seconds in case git takes something away.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::open::Store;
+use crate::log::board::RECENT_MS;
+
+/// Writes that come together are kept house for together.
+const GATHER: Duration = Duration::from_millis(50);
+/// How often to look while git may still interfere.
+const LOOK: Duration = Duration::from_millis(500);
+/// How long the index's log may stay when there is little to do.
+const QUIET_LOG_BYTES: u64 = 512 * 1024;
+/// How long an ending process waits for a pass that is under way.
+const PARTING: Duration = Duration::from_millis(50);
+/// Housekeeping takes at most this share of the time: one part in so many.
+const SHARE: u32 = 50;
+
+/// Lets every other thread of the machine go first from now on.
+pub fn step_back() {
+    // Where it is refused, the work is only a little more noticeable.
+    let _refused = rustix::process::nice(10).is_err();
+}
+
+/// Whether there is something to do, and a bell that rings when there is.
+#[derive(Debug, Default)]
+pub struct Work {
+    desk: Mutex<Desk>,
+    bell: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Desk {
+    waiting: bool,
+    over: bool,
+}
+
+impl Work {
+    /// There is something to do.
+    pub fn add(&self) {
+        self.desk().waiting = true;
+        self.bell.notify_all();
+    }
+
+    /// Whether there was something; from now on there is not.
+    pub fn take(&self) -> bool {
+        std::mem::take(&mut self.desk().waiting)
+    }
+
+    /// There will be nothing more to do.
+    fn end(&self) {
+        self.desk().over = true;
+        self.bell.notify_all();
+    }
+
+    /// Waits until there is something to do, or so long; whether to go on.
+    fn wait(&self, at_most: Option<Duration>) -> bool {
+        let desk = self.desk();
+        let quiet = |desk: &mut Desk| !desk.waiting && !desk.over;
+        let desk = match at_most {
+            Some(time) => self.bell.wait_timeout_while(desk, time, quiet).map_or_else(|e| e.into_inner().0, |(desk, _)| desk),
+            None => self.bell.wait_while(desk, quiet).unwrap_or_else(PoisonError::into_inner),
+        };
+        !desk.over
+    }
+
+    /// Rests, whatever there is to do; whether to go on.
+    fn rest(&self, time: Duration) -> bool {
+        let rested = self.bell.wait_timeout_while(self.desk(), time, |desk| !desk.over);
+        !rested.map_or_else(|e| e.into_inner().0, |(desk, _)| desk).over
+    }
+
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps house for a store until dropped.
+pub struct Keeper {
+    store: Arc<Store>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Keeper {
+    /// Starts keeping house.
+    #[must_use]
+    pub fn start(store: Arc<Store>) -> Self {
+        store.stay();
+        let inside = Arc::clone(&store);
+        // Without a thread, the work is done when the keeper is dropped.
+        let thread = std::thread::Builder::new().name("keeper".to_owned()).spawn(move || keep(&inside)).ok();
+        Self { store, thread }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.store.work().end();
+        // A pass that takes longer is cut short like a kill would, and is as harmless.
+        let started = Instant::now();
+        while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) && started.elapsed() < PARTING {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if self.store.work().take() {
+            // Nothing acknowledged depends on this; the next process does it otherwise.
+            drop(self.store.leave());
+        }
+    }
+}
+
+fn keep(store: &Store) {
+    let work = store.work();
+    let mut watch_until: Option<Instant> = None;
+    if store.is_behind().unwrap_or(false) {
+        // A process before us ended in a hurry.
+        work.add();
+    }
+    loop {
+        let idle = watch_until.is_none_or(|until| until < Instant::now());
+        if !work.wait(if idle { None } else { Some(LOOK) }) || !work.rest(GATHER) {
+            return;
+        }
+        let written = work.take();
+        if written {
+            watch_until = Some(Instant::now() + Duration::from_millis(u64::try_from(RECENT_MS).unwrap_or(10_000)));
+        } else {
+            // Nobody has written for a moment: the time for what flushes a lot.
+            drop(store.settle_index(QUIET_LOG_BYTES));
+        }
+        let started = Instant::now();
+        // Failing here loses nothing: the journal and the ring keep what is to be done.
+        let unfinished = store.housekeep_in_turn().unwrap_or(false);
+        if written && unfinished {
+            work.add();
+        }
+        if !work.rest(started.elapsed() * SHARE) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Where reviewed knowledge lives: one DOT file of the project, read whole and
+//! replaced whole.
+//!
+//! The path may come from `config.yml`, which came with the repository: it is
+//! walked name by name inside the project, follows no link, and ends in a DOT
+//! file, so it can neither lead out nor be turned against another file.
+
+use std::path::Path;
+
+use twining_model::limits;
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::open::Store;
+use crate::disk::Dir;
+use crate::disk::layout::FOLDER;
+use crate::error::StoreError;
+
+/// Its name in `.twining` and in `.maestro`.
+const NAME: &str = "knowledge.dot";
+/// Where another program keeps the same kind of file.
+const ELSEWHERE: &str = ".maestro";
+/// How a DOT file is called.
+const ENDINGS: [&str; 2] = [".dot", ".gv"];
+
+/// The knowledge file as it was when it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnowledgeFile {
+    /// Relative to the project.
+    pub path: String,
+    /// What it holds; none if it is not there.
+    pub bytes: Option<Vec<u8>>,
+    /// A file in the other usual place, which is not read.
+    pub passed_over: Option<String>,
+}
+
+impl KnowledgeFile {
+    /// What tells its content from any other.
+    #[must_use]
+    pub fn digest(&self) -> u128 {
+        xxh3_128(self.bytes.as_deref().unwrap_or_default())
+    }
+}
+
+impl Store {
+    /// Reads the knowledge file, wherever it is.
+    pub fn knowledge(&self) -> Result<KnowledgeFile, StoreError> {
+        self.knowledge_in(&self.place().project)
+    }
+
+    /// Reads the version of it that a working tree of the project has.
+    pub fn knowledge_in(&self, tree: &Path) -> Result<KnowledgeFile, StoreError> {
+        let tree = Dir::project(tree, self.probe())?;
+        let (path, passed_over) = self.knowledge_path(&tree)?;
+        let bytes = read(&tree, &path)?;
+        Ok(KnowledgeFile { path, bytes, passed_over })
+    }
+
+    /// Reads another DOT file of a working tree of the project, by its relative path.
+    pub fn dot_file(&self, tree: &Path, path: &str) -> Result<KnowledgeFile, StoreError> {
+        let bytes = read(&Dir::project(tree, self.probe())?, path)?;
+        Ok(KnowledgeFile { path: path.to_owned(), bytes, passed_over: None })
+    }
+
+    fn knowledge_path(&self, project: &Dir) -> Result<(String, Option<String>), StoreError> {
+        let chosen = self.config()?.knowledge.path;
+        let is_elsewhere = is_there(project, ELSEWHERE)?;
+        let path = knowledge_place(&chosen, is_elsewhere)?;
+        let both = chosen.trim().is_empty() && is_elsewhere && is_there(project, FOLDER)?;
+        Ok((path, both.then(|| format!("{FOLDER}/{NAME}"))))
+    }
+}
+
+/// Where another program keeps its file, relative to the project.
+#[must_use]
+pub fn knowledge_elsewhere() -> String {
+    format!("{ELSEWHERE}/{NAME}")
+}
+
+/// Where the file is, by the path that `config.yml` names, or none, and whether
+/// another program's is there.
+pub fn knowledge_place(chosen: &str, is_elsewhere: bool) -> Result<String, StoreError> {
+    let path = match chosen.trim().trim_start_matches("./") {
+        "" => format!("{}/{NAME}", if is_elsewhere { ELSEWHERE } else { FOLDER }),
+        path => path.to_owned(),
+    };
+    parts(&path)?;
+    Ok(path)
+}
+
+fn is_there(project: &Dir, folder: &str) -> Result<bool, StoreError> {
+    match project.open_dir(folder)? {
+        Some(dir) => Ok(dir.stat(NAME)?.is_some()),
+        None => Ok(false),
+    }
+}
+
+fn read(project: &Dir, path: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    let (folders, name) = parts(path)?;
+    let mut dir = project.clone();
+    for folder in folders {
+        match dir.open_dir(folder)? {
+            Some(inner) => dir = inner,
+            None => return Ok(None),
+        }
+    }
+    dir.open(name)?.map(|handle| handle.read_all(limits::KNOWLEDGE_BYTES)).transpose()
+}
+
+/// The folders of a path and its name, if it stays in the project and names a
+/// DOT file that is not git's own.
+pub(crate) fn parts(path: &str) -> Result<(Vec<&str>, &str), StoreError> {
+    let refused = |what| Err(StoreError::Unsafe { path: twining_model::text::excerpt(path, 200), what });
+    let mut names: Vec<&str> = path.split('/').collect();
+    let plain = |name: &&str| !name.is_empty() && *name != "." && *name != ".." && !name.chars().any(char::is_control);
+    if path.contains('\\') || !names.iter().all(plain) {
+        return refused("a path that leads out of it");
+    }
+    if names.iter().any(|name| name.eq_ignore_ascii_case(".git")) {
+        return refused("inside `.git`");
+    }
+    let name = names.pop().unwrap_or_default();
+    if !ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        return refused("no `.dot` file");
+    }
+    Ok((names, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_stays_in_the_project_and_names_a_dot_file() {
+        for hostile in
+            ["../x.dot", "/etc/x.dot", "a//x.dot", "a/../../x.dot", ".git/x.dot", "a/.GIT/x.dot", "src/main.rs", "", "a\\..\\x.dot"]
+        {
+            assert!(matches!(parts(hostile), Err(StoreError::Unsafe { .. })), "{hostile}");
+        }
+        assert_eq!(parts("docs/known.gv").expect("is fine"), (vec!["docs"], "known.gv"));
+    }
+}

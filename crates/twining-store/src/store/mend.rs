@@ -1,0 +1,154 @@
+//! Putting right what git leaves where no driver is installed: both sides of a
+//! merge between markers, in the board, in an array, in a decision, in the feature
+//! list or in the graph.
+//!
+//! Readers make sense of such files at once. Here they are written anew, off
+//! everybody's way, so that other programs and the next commit find them whole.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+use std::sync::PoisonError;
+
+use memchr::memmem;
+use twining_model::{Change, Id, Time};
+
+use super::features::{FeatureFile, FeatureShelf};
+use super::knowledge::KnowledgeFile;
+use super::open::{Durability, Store};
+use super::room::Room;
+use crate::disk::layout::{BOARD, DECISIONS, FOLDER};
+use crate::error::StoreError;
+use crate::format::array;
+use crate::git::Git;
+use crate::log::files::Array;
+use crate::log::record::Record;
+use crate::merge::{DECISION, Joining, LEFT_BY_GIT, has_markers, is_marker, join_sides};
+
+/// The most of a board that is rewritten in memory.
+const BOARD_BYTES: usize = 1024 * 1024 * 1024;
+
+/// Writes the files anew that the index found in this state. Does nothing while
+/// git or another writer is at work; the next call looks again.
+pub fn after_git(room: &Room, now: Time) -> Result<(), StoreError> {
+    let files = room.with_view::<Vec<String>, StoreError>(now, |view| {
+        // What nobody can make out from a decision's text alone may still be made out with git's help.
+        let is_torn = |file: &str| {
+            let bytes = decision_of(file).and_then(|id| room.files.decision(&id).ok().flatten());
+            bytes.is_some_and(|(_, bytes)| has_markers(&bytes))
+        };
+        let left = view.unreadable()?.into_iter().filter(|bad| bad.why == LEFT_BY_GIT || is_torn(&bad.file));
+        Ok(left.map(|bad| bad.file).collect())
+    })?;
+    if files.is_empty() || room.board.git_is_busy() {
+        return Ok(());
+    }
+    let Some(held) = room.lock.try_take()? else { return Ok(()) };
+    let mut record = Record::read(held.file())?;
+    for id in files.iter().filter_map(|file| decision_of(file)) {
+        let Some((_, bytes)) = room.files.decision(&id)?.filter(|(_, bytes)| has_markers(bytes)) else { continue };
+        let (project, file) = (room.board.project(), format!("{FOLDER}/{DECISIONS}/{id}.json"));
+        let is_it = |whole: &Vec<u8>| array::id_of(&String::from_utf8_lossy(whole)) == Some(id.to_string());
+        // What git merged is known; lines that no commit has may be anybody's, between whatever markers.
+        let known = Git::at(project).merged_versions(&file, &bytes).joined(&bytes, &DECISION);
+        if let Some(whole) = known.filter(is_it).or_else(|| join_sides(&bytes, &DECISION).filter(is_it)) {
+            room.put_decision(&format!("{id}.json"), &whole)?;
+        }
+    }
+    if files.iter().any(|file| file == BOARD) {
+        mend_board(room, &mut record)?;
+    }
+    // The list of decisions is derived and no part of the index: it is looked at where another file was left so.
+    for which in [Array::Entities, Array::Relations, Array::DecisionIndex] {
+        mend_array(room, which)?;
+    }
+    record.write(held.file())?;
+    drop(held);
+    room.catch_up()
+}
+
+/// How files are made one whose meaning is not this crate's business.
+#[derive(Clone, Copy, Debug)]
+pub struct Joiners {
+    /// For a feature list.
+    pub features: Joining,
+    /// For the knowledge graph.
+    pub knowledge: Joining,
+}
+
+/// What git left in a file, made one. Line by line git may have put what one branch
+/// wrote into a record of another, outside of every conflict: the versions that were
+/// merged are asked for first, the text only where they are not to be had. None where
+/// nothing can be made out, or people must settle it.
+pub(crate) fn one(project: &Path, file: &str, text: &[u8], joining: &Joining) -> Option<Vec<u8>> {
+    Git::at(project).merged_versions(file, text).joined(text, joining).or_else(|| join_sides(text, joining))
+}
+
+impl Store {
+    /// From now on feature lists and graphs are put right too.
+    pub fn join_with(&self, joiners: Joiners) {
+        // Whoever was first knows as much.
+        let _ = self.joiners.set(joiners);
+    }
+
+    /// Looks once for each time that git wrote its index.
+    pub(crate) fn mend_with_joiners(&self, room: &Room) -> Result<(), StoreError> {
+        let (Some(joiners), Some(print)) = (self.joiners.get(), room.board.git_index()) else { return Ok(()) };
+        if room.board.git_is_busy() || self.looked.lock().unwrap_or_else(PoisonError::into_inner).replace(print) == Some(print) {
+            return Ok(());
+        }
+        self.mend_registry(room)?;
+        let graph = self.knowledge()?;
+        let left = graph.bytes.as_deref().filter(|bytes| has_markers(bytes));
+        if let Some(whole) = left.and_then(|bytes| one(&self.place().project, &graph.path, bytes, &joiners.knowledge)) {
+            // Somebody may have edited it meanwhile.
+            let whole = String::from_utf8(whole).ok();
+            self.transact_on(Durability::Strict, |file: &KnowledgeFile| {
+                let text = whole.clone().filter(|_| file.bytes == graph.bytes);
+                Ok::<_, StoreError>((Change::of_document(&file.path, text), ()))
+            })?;
+        }
+        let shelf = self.features()?;
+        if shelf.joined {
+            self.transact_on(Durability::Strict, |now: &FeatureShelf| {
+                let list = match &now.file {
+                    FeatureFile::Text(list) if now.joined && now.file == shelf.file => Some(list.clone()),
+                    _ => None,
+                };
+                Ok::<_, StoreError>((Change::of_document(&now.path, list), ()))
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes an array anew in which both sides stand, each element once.
+fn mend_array(room: &Room, which: Array) -> Result<(), StoreError> {
+    let Some((_, bytes)) = room.files.array(which)? else { return Ok(()) };
+    let scanned = array::scan(&bytes);
+    if !has_markers(&bytes) || !scanned.unreadable.is_empty() {
+        return Ok(());
+    }
+    let dir = if which == Array::DecisionIndex { &room.layout.decisions } else { &room.layout.graph };
+    let whole = array::splice(&scanned, &BTreeMap::new(), &HashSet::new());
+    room.layout.replace(dir, which.name(), whole.as_bytes(), true)
+}
+
+/// Takes git's markers off the board; every other line stays as it is.
+fn mend_board(room: &Room, record: &mut Record) -> Result<(), StoreError> {
+    let Some(board) = room.layout.top.open(BOARD)? else { return Ok(()) };
+    let bytes = board.read_all(BOARD_BYTES)?;
+    if memmem::find(&bytes, b"<<<<<<< ").is_none() {
+        return Ok(());
+    }
+    let mut kept = Vec::with_capacity(bytes.len());
+    let lines = bytes.split_inclusive(|&byte| byte == b'\n').filter(|line| !is_marker(line.trim_ascii_end()));
+    lines.for_each(|line| kept.extend_from_slice(line));
+    room.layout.replace(&room.layout.top, BOARD, &kept, true)?;
+    let known = room.board.replaced(record, &HashSet::new());
+    record.epoch = record.epoch.saturating_add(1);
+    known
+}
+
+fn decision_of(file: &str) -> Option<Id> {
+    Id::read(file.strip_prefix(DECISIONS)?.strip_prefix('/')?.strip_suffix(".json")?)
+}

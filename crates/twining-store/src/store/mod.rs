@@ -1,0 +1,40 @@
+//! The open memory: what is planned, committed and read, kind by kind.
+
+mod agents;
+mod apply;
+mod archive;
+mod calls;
+mod changed_records;
+mod checkpoint;
+mod features;
+mod keeper;
+mod knowledge;
+mod mend;
+mod metrics;
+mod moves;
+mod notes;
+mod open;
+mod packs;
+mod policy;
+mod read_on;
+mod receipt;
+mod record_files;
+mod room;
+mod trace_ring;
+mod traces;
+mod turns;
+
+pub use agents::{AgentShelf, claims_path};
+pub use archive::archive_file;
+pub use features::{FeatureFile, FeatureShelf, feature_list_paths};
+pub use keeper::{Keeper, step_back};
+pub use knowledge::{KnowledgeFile, knowledge_elsewhere, knowledge_place};
+pub use mend::Joiners;
+pub use notes::{BindingState, digest};
+pub use open::{Base, Durability, Rebuilt, Store};
+pub use packs::Packs;
+pub use policy::policy_path;
+pub use read_on::Tail;
+pub use receipt::lacking_lines;
+pub use traces::{Left, TraceSeen};
+pub use turns::{Listing, Shelf, Slot};

@@ -1,0 +1,115 @@
+//! Notes of hooks: small files in `local/hooks/` that one process leaves for the
+//! next. Nothing is lost with them but patience.
+
+use super::open::Store;
+use crate::disk::layout::{CLAIMS, DECISIONS};
+use crate::error::StoreError;
+use xxhash_rust::xxh3::xxh3_128;
+
+const HOOKS: &str = "hooks";
+/// Bytes of one note.
+const MOST_BYTES: usize = 4 * 1024 * 1024;
+/// Notes that are kept; a new session clears the rest away.
+const MOST_NOTES: usize = 128;
+
+/// How notes begin that are nobody's alone.
+const SHARED: &str = "note-shared-";
+
+/// A state of decisions and knowledge.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BindingState {
+    /// When a decision last came, went or was replaced, in nanoseconds since 1970.
+    pub decisions: i64,
+    /// What the knowledge file holds, in short.
+    pub knowledge: String,
+}
+
+/// What tells some content from any other, in words.
+#[must_use]
+pub fn digest(bytes: &[u8]) -> String {
+    format!("{:x}-{:032x}", bytes.len(), xxh3_128(bytes))
+}
+
+impl Store {
+    /// Reads a note; none where there is no memory yet, or it is no note of ours.
+    pub fn note(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(None) };
+        let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(None) };
+        Ok(hooks.open(&file_of(name))?.and_then(|handle| handle.read_all(MOST_BYTES).ok()))
+    }
+
+    /// Leaves a note. Where there is no memory yet, none is made for it.
+    pub fn leave_note(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(()) };
+        let hooks = room.layout.local.make_dir(HOOKS)?;
+        room.layout.replace(&hooks, &file_of(name), bytes, false)
+    }
+
+    /// Adds a line to a note of lines. A hook that is waited for appends and replaces
+    /// nothing: some disks flush a file that takes another's place.
+    pub fn add_to_note(&self, name: &str, line: &str) -> Result<(), StoreError> {
+        let Some(room) = self.reading_room()?.filter(|_| !line.contains('\n')) else { return Ok(()) };
+        let hooks = room.layout.local.make_dir(HOOKS)?;
+        hooks.make_append(&file_of(name))?.write(format!("{line}\n").as_bytes())
+    }
+
+    /// The lines of such a note, the oldest first.
+    pub fn note_lines(&self, name: &str) -> Result<Vec<String>, StoreError> {
+        let bytes = self.note(name)?.unwrap_or_default();
+        Ok(String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect())
+    }
+
+    /// Whether there is such a note.
+    pub fn has_note(&self, name: &str) -> Result<bool, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(false) };
+        let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(false) };
+        Ok(hooks.stat(&file_of(name))?.is_some())
+    }
+
+    /// The claims that agents made on files, as they stand on disk.
+    pub fn claims_file(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(None) };
+        room.layout.local.open(CLAIMS)?.map(|handle| handle.read_all(MOST_BYTES)).transpose()
+    }
+
+    /// What tells whether decisions or knowledge may have changed, without looking
+    /// into them: the folder's own state, and the file's. None where there are none.
+    pub fn binding_state(&self) -> Result<Option<BindingState>, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(None) };
+        let decisions = room.layout.top.stat(DECISIONS)?.map(|(_, print)| print.mtime_ns).unwrap_or_default();
+        Ok(Some(BindingState { decisions, knowledge: format!("{:032x}", self.knowledge()?.digest()) }))
+    }
+
+    /// Clears the oldest notes away where there are too many.
+    pub fn clear_notes(&self) -> Result<(), StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(()) };
+        let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(()) };
+        // What all sessions share is not a session's to age.
+        let mut names = hooks.list()?;
+        names.retain(|name| !name.starts_with(SHARED));
+        if names.len() <= MOST_NOTES {
+            return Ok(());
+        }
+        let mut aged = Vec::with_capacity(names.len());
+        for name in names {
+            let written = hooks.stat(&name)?.map(|(_, print)| print.mtime_ns).unwrap_or_default();
+            aged.push((written, name));
+        }
+        aged.sort();
+        let most = aged.len().saturating_sub(MOST_NOTES / 2);
+        aged.into_iter().take(most).try_for_each(|(_, name)| hooks.remove(&name).map(drop))
+    }
+
+    /// Takes a note away.
+    pub fn drop_note(&self, name: &str) -> Result<(), StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(()) };
+        let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(()) };
+        hooks.remove(&file_of(name)).map(drop)
+    }
+}
+
+/// A session's name is a host's word, and no path.
+fn file_of(name: &str) -> String {
+    let plain: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(80).collect();
+    format!("note-{plain}.json")
+}

@@ -1,0 +1,595 @@
+//! The store: one write at a time, planned on a view that is up to date and
+//! carried out whole; reads on a snapshot, never behind the lock.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use twining_model::scope::{Folding, Root};
+use twining_model::{Change, Entry, Id, IdSource, PolicyFile, Time};
+
+use super::agents::AgentShelf;
+use super::apply::{Planned, Wrote};
+use super::checkpoint::{self, When};
+use super::features::FeatureShelf;
+use super::keeper::Work;
+use super::knowledge::KnowledgeFile;
+use super::mend::{self, Joiners};
+use super::room::Room;
+use crate::disk::layout::{CONFIG, Layout, Place, WRITE_LOCK};
+use crate::disk::{self, Dir, Fingerprint, Probe};
+use crate::error::StoreError;
+use crate::format::config::{self, Config};
+use crate::index::vectors::Vectors;
+use crate::index::{Index, View};
+use crate::log::array_file::ArrayFiles;
+use crate::log::board::Board;
+use crate::log::files::Files;
+use crate::log::journal::Journal;
+use crate::log::lock::Lock;
+use crate::log::queue::{self, DrainCount, Queue};
+use crate::log::record::Record;
+
+/// How much must be on the device before a write is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// In the file: survives a killed process and git, not a power cut.
+    Normal,
+    /// On the device.
+    Strict,
+}
+
+/// What a rebuilt index holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// Entries on the board.
+    pub entries: u64,
+    /// Decisions of any status.
+    pub decisions: u64,
+    /// Entities.
+    pub entities: u64,
+    /// Relations.
+    pub relations: u64,
+}
+
+/// One project's memory.
+pub struct Store {
+    place: Place,
+    ids: Arc<IdSource>,
+    root: Root,
+    probe: Option<Arc<dyn Probe>>,
+    room: RwLock<Option<Arc<Room>>>,
+    config: Mutex<Option<(Option<Fingerprint>, Config)>>,
+    work: Work,
+    /// For each queue: whether something that was taken may still grow.
+    drained: [AtomicBool; 2],
+    /// Whether this process lives longer than a call or two.
+    stays: Arc<AtomicBool>,
+    /// Until when whoever asks waits for an answer, if not for long.
+    until: Arc<OnceLock<Instant>>,
+    /// What makes one of two sides, where that takes more than this crate knows.
+    pub(crate) joiners: OnceLock<Joiners>,
+    /// Git's index when such files were last looked at.
+    pub(crate) looked: Mutex<Option<Fingerprint>>,
+}
+
+impl Store {
+    /// The store of a project. Nothing is made, opened or read yet.
+    pub fn open(place: Place, ids: Arc<IdSource>) -> Result<Self, StoreError> {
+        Self::open_probed(place, ids, None)
+    }
+
+    /// The same, with a probe on every call to the disk.
+    pub fn open_probed(mut place: Place, ids: Arc<IdSource>, probe: Option<Arc<dyn Probe>>) -> Result<Self, StoreError> {
+        let given = place.project.clone();
+        place.project = disk::canonical(&given)?;
+        let root = Root::new([place.project.as_path(), given.as_path()].into_iter().chain(place.aliases.iter().map(|path| path.as_path())));
+        Ok(Self {
+            place,
+            ids,
+            root,
+            probe,
+            room: RwLock::new(None),
+            config: Mutex::new(None),
+            work: Work::default(),
+            drained: [AtomicBool::new(true), AtomicBool::new(true)],
+            stays: Arc::new(AtomicBool::new(false)),
+            until: Arc::new(OnceLock::new()),
+            joiners: OnceLock::new(),
+            looked: Mutex::new(None),
+        })
+    }
+
+    /// Time and ids.
+    #[must_use]
+    pub fn ids(&self) -> &IdSource {
+        &self.ids
+    }
+
+    /// The project folder, to make scopes relative to.
+    #[must_use]
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Where the project is, links resolved.
+    #[must_use]
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Whether the volume tells `A` from `a`.
+    #[must_use]
+    pub fn folding(&self) -> Folding {
+        self.reading_room().ok().flatten().map_or(Folding::Exact, |room| room.folding)
+    }
+
+    /// What the project is called.
+    #[must_use]
+    pub fn project_name(&self) -> String {
+        let named = self.config().map(|config| config.project_name).unwrap_or_default();
+        if !named.trim().is_empty() {
+            return named;
+        }
+        self.place.project.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// The settings, read again when the file changes.
+    pub fn config(&self) -> Result<Config, StoreError> {
+        match self.reading_room()? {
+            Some(room) => self.config_of(&room),
+            None => Ok(Config::default()),
+        }
+    }
+
+    /// Appends entries to the blackboard, without the index.
+    pub fn post(&self, entries: &[Entry]) -> Result<(), StoreError> {
+        let room = self.writing_room()?;
+        let held = room.lock.take()?;
+        let mut record = Record::read(held.file())?;
+        let now = self.ids.now();
+        let footing = room.board.settle(&mut record, now)?;
+        let change = Change::of_entries(entries.to_vec());
+        room.commit(change.into(), None, Durability::Normal, footing, &mut record, &held, now)?;
+        self.work.add();
+        Ok(())
+    }
+
+    /// Plans a change on an up-to-date view and carries it out, whole or not at all. The
+    /// plan may be asked more than once.
+    pub fn transact<T, E: From<StoreError>>(
+        &self,
+        durability: Durability,
+        mut plan: impl FnMut(&View<'_>) -> Result<(Change, T), E>,
+    ) -> Result<T, E> {
+        let room = self.writing_room()?;
+        // Without the lock first: a long catch-up must not keep others from posting.
+        room.catch_up()?;
+        self.commit(&room, durability, |now| {
+            room.catch_up()?;
+            room.with_view(now, |view| {
+                let (change, outcome) = plan(view)?;
+                Ok((planned(view, change)?, outcome))
+            })
+        })
+    }
+
+    /// The same where the plan needs some files and not the index.
+    pub fn transact_on<B: Base, T, E: From<StoreError>>(
+        &self,
+        durability: Durability,
+        mut plan: impl FnMut(&B) -> Result<(Change, T), E>,
+    ) -> Result<T, E> {
+        let room = self.writing_room()?;
+        self.commit(&room, durability, |_| {
+            let (change, outcome) = plan(&B::read_from(self)?)?;
+            Ok((change.into(), outcome))
+        })
+    }
+
+    /// Every write: takes the lock, completes what a killed writer left, plans, and carries
+    /// the change out.
+    fn commit<T, E: From<StoreError>>(
+        &self,
+        room: &Room,
+        durability: Durability,
+        mut plan: impl FnMut(Time) -> Result<(Planned, T), E>,
+    ) -> Result<T, E> {
+        let held = room.lock.take()?;
+        let now = self.ids.now();
+        let mut record = Record::read(held.file())?;
+        let before = record;
+        room.recover(&mut record, now)?;
+        let footing = room.board.settle(&mut record, now)?;
+        if record != before {
+            record.write(held.file())?;
+        }
+        let (planned, outcome) = plan(now)?;
+        let wrote = room.commit(planned, None, durability, footing, &mut record, &held, now)?;
+        if wrote != Wrote::Nothing {
+            self.work.add();
+        }
+        drop(held);
+        if durability == Durability::Strict {
+            match wrote {
+                Wrote::Nothing | Wrote::Files => {}
+                Wrote::Entries => room.board.sync()?,
+                Wrote::Journal => room.journal.sync()?,
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Reads on a snapshot that holds every write acknowledged before.
+    pub fn view<T, E: From<StoreError>>(&self, read: impl FnOnce(&View<'_>) -> Result<T, E>) -> Result<T, E> {
+        let now = self.ids.now();
+        let Some(room) = self.reading_room()? else {
+            let index = Index::in_memory()?;
+            return read(&index.view(now, Folding::Exact)?);
+        };
+        room.catch_up()?;
+        room.with_view(now, read)
+    }
+
+    /// The same for a process that has milliseconds: the decision files are not all
+    /// looked at, if that was done and their folder has not changed since; those that
+    /// the answer tells are. One that was changed in place and is not told may count
+    /// as it was.
+    pub fn glance<T, E: From<StoreError>>(&self, read: impl Fn(&View<'_>) -> Result<T, E>, told: impl Fn(&T) -> Vec<Id>) -> Result<T, E> {
+        if let Some(room) = self.reading_room()?
+            // What is wrong is found out again below, where it can be dealt with.
+            && room.is_as_looked().unwrap_or(false)
+        {
+            let answer = room.with_view(self.ids.now(), |view| -> Result<Option<T>, E> {
+                let answer = read(view)?;
+                Ok(view.decisions().are_as_filed(&told(&answer), &room.files)?.then_some(answer))
+            });
+            if let Ok(Some(answer)) = answer {
+                return Ok(answer);
+            }
+        }
+        self.view(read)
+    }
+
+    /// Takes what hooks queued to be posted; each line once, whoever asks.
+    pub fn drain_posts(&self, make: &mut dyn FnMut(&str) -> Result<Entry, String>) -> Result<DrainCount, StoreError> {
+        let Some(room) = self.queue_room(Queue::Posts)? else { return Ok(DrainCount::default()) };
+        let Some(held) = room.lock_for_a_moment()? else { return Ok(DrainCount::default()) };
+        let now = self.ids.now();
+        let mut record = Record::read(held.file())?;
+        room.recover(&mut record, now)?;
+        let footing = room.board.settle(&mut record, now)?;
+        let mut count = DrainCount::default();
+        for batch in queue::take(&room.layout, Queue::Posts, now)? {
+            let (entries, rejected) = queue::sort(&batch.lines, make);
+            queue::set_aside(&room.layout, &rejected, now)?;
+            count.taken += entries.len() as u64;
+            count.rejected += rejected.len() as u64;
+            let change = Change { entries, ..Change::default() };
+            room.commit(change.into(), Some(batch.drained), Durability::Normal, footing, &mut record, &held, now)?;
+        }
+        record.write(held.file())?;
+        self.work.add();
+        Ok(count)
+    }
+
+    /// Takes what hooks queued to be done; the caller then does it once.
+    pub fn drain_actions(&self, check: &mut dyn FnMut(&str) -> Result<(), String>) -> Result<DrainCount, StoreError> {
+        let Some(room) = self.queue_room(Queue::Actions)? else { return Ok(DrainCount::default()) };
+        let Some(held) = room.lock_for_a_moment()? else { return Ok(DrainCount::default()) };
+        let now = self.ids.now();
+        let mut count = DrainCount::default();
+        for batch in queue::take(&room.layout, Queue::Actions, now)? {
+            let mut rejected = Vec::new();
+            for line in &batch.lines {
+                match check(line) {
+                    Ok(()) => count.taken += 1,
+                    Err(reason) => rejected.push((line.clone(), reason)),
+                }
+            }
+            count.rejected += rejected.len() as u64;
+            queue::set_aside(&room.layout, &rejected, now)?;
+            queue::settle(&room.layout, &batch.drained)?;
+        }
+        drop(held);
+        Ok(count)
+    }
+
+    /// Queues something to be done, as hooks do: no lock, and whoever comes next does it.
+    pub fn queue_action(&self, line: &str) -> Result<(), StoreError> {
+        match self.reading_room()? {
+            Some(room) => queue::add(&room.layout, Queue::Actions, line),
+            None => Ok(()),
+        }
+    }
+
+    /// How many lines from the queues were refused and set aside.
+    pub fn rejected_lines(&self) -> Result<u64, StoreError> {
+        match self.reading_room()? {
+            Some(room) => queue::rejected(&room.layout),
+            None => Ok(0),
+        }
+    }
+
+    /// Works on the file of vectors; nothing if there is no `.twining`.
+    pub fn vectors<T>(&self, work: impl FnOnce(&Vectors) -> Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+        self.reading_room()?.map(|room| work(&room.vectors)).transpose()
+    }
+
+    /// Whether `.twining` is there.
+    pub fn exists(&self) -> Result<bool, StoreError> {
+        Ok(self.reading_room()?.is_some())
+    }
+
+    /// Builds the index anew from the files.
+    pub fn rebuild(&self) -> Result<Rebuilt, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(Rebuilt::default()) };
+        {
+            let mut slot = room.index.lock().unwrap_or_else(PoisonError::into_inner);
+            let _alone = room.index_lock.take_within(room.index_patience())?;
+            *slot = None;
+            Index::destroy(&room.files)?;
+            let mut index = Index::open(&room.files)?;
+            index.rebuild(&room.files)?;
+            *slot = Some(index);
+        }
+        self.view(|view| {
+            let tally = view.tally()?;
+            let decisions = tally.active + tally.provisional + tally.superseded + tally.overridden;
+            Ok(Rebuilt { entries: tally.entries, decisions, entities: tally.entities, relations: tally.relations })
+        })
+    }
+
+    /// From now on, nobody waits longer than this for another process that has the
+    /// index, all calls together: a host that waits for a hook goes on without it.
+    pub fn hurry(&self, most: Duration) {
+        let _ = self.until.set(Instant::now() + most);
+    }
+
+    /// From now on, what is worth its while only in a process that stays is done.
+    pub(crate) fn stay(&self) {
+        self.stays.store(true, Ordering::Release);
+    }
+
+    /// What tells a housekeeper that there is something to do.
+    pub(crate) fn work(&self) -> &Work {
+        &self.work
+    }
+
+    pub(crate) fn probe(&self) -> Option<Arc<dyn Probe>> {
+        self.probe.clone()
+    }
+
+    /// What is done off the path of any call: flush, index, carry the journal
+    /// into the arrays, and put back what git took from under a writer.
+    pub fn housekeep(&self) -> Result<(), StoreError> {
+        self.housekeep_when(When::Now)
+    }
+
+    fn housekeep_when(&self, when: When) -> Result<(), StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(()) };
+        self.work.take();
+        self.look_after_git(&room)?;
+        room.board.sync()?;
+        room.catch_up()?;
+        let now = self.ids.now();
+        mend::after_git(&room, now)?;
+        self.mend_with_joiners(&room)?;
+        checkpoint::run(&room, now, when)?;
+        // At once, while nobody waits: the next call then finds the index up to date.
+        room.catch_up()?;
+        self.settle_index(LOG_BYTES)?;
+        room.layout.sweep((now.as_ms() - 3_600_000).saturating_mul(1_000_000))
+    }
+
+    /// Empties the index's log where it would slow down the next process: the
+    /// first to open the index reads all of it, and a hook has milliseconds.
+    pub fn settle(&self) -> Result<(), StoreError> {
+        self.settle_index(BRIEF_LOG_BYTES)
+    }
+
+    /// Empties the index's log, of which `most` bytes may stay.
+    pub(crate) fn settle_index(&self, most: u64) -> Result<(), StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(()) };
+        let slot = room.index.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(index) = slot.as_ref() else { return Ok(()) };
+        match room.index_lock.try_take()? {
+            Some(_alone) => index.settle(&room.files, most),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether what belongs to the memory is kept beside it, because it may only be read.
+    #[must_use]
+    pub fn is_beside(&self) -> bool {
+        self.open_room().is_some_and(|room| room.layout.stand_in.is_some())
+    }
+
+    /// Whether something is left to do about the arrays.
+    pub(crate) fn is_behind(&self) -> Result<bool, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(false) };
+        Ok(checkpoint::is_due(&room.record()?))
+    }
+
+    /// What is left to do when a process ends. Arrays that take long to write are
+    /// left to the next process: the journal has what they lack.
+    pub fn leave(&self) -> Result<(), StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(()) };
+        self.work.take();
+        room.board.sync()?;
+        let record = room.record()?;
+        let large = room.files.arrays_bytes()? > QUICK_BYTES;
+        if large || (!checkpoint::is_due(&record) && room.journal.bytes()? == 0) {
+            return Ok(());
+        }
+        checkpoint::run(&room, self.ids.now(), When::Now)
+    }
+
+    /// Keeps house unless another process has just begun to: what it flushes and
+    /// indexes is ours too. Whether there may be something left to do.
+    pub(crate) fn housekeep_in_turn(&self) -> Result<bool, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(false) };
+        let since = self.ids.now().as_ms() - room.record()?.kept_ms;
+        if (0..TURN_MS).contains(&since) {
+            return Ok(true);
+        }
+        self.housekeep_when(When::Quiet).map(|()| false)
+    }
+
+    fn look_after_git(&self, room: &Room) -> Result<(), StoreError> {
+        let Some(held) = room.lock.try_take()? else { return Ok(()) };
+        let now = self.ids.now();
+        let mut record = Record::read(held.file())?;
+        record.kept_ms = now.as_ms();
+        let looked = room.recover(&mut record, now).and_then(|()| room.board.settle(&mut record, now));
+        record.write(held.file())?;
+        looked.map(|_| ())
+    }
+
+    fn config_of(&self, room: &Room) -> Result<Config, StoreError> {
+        let print = room.layout.top.stat(CONFIG)?.map(|(_, print)| print);
+        let mut known = self.config.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((seen, config)) = known.as_ref()
+            && *seen == print
+        {
+            return Ok(config.clone());
+        }
+        let config = Config::load(&room.layout)?;
+        *known = Some((print, config.clone()));
+        Ok(config)
+    }
+
+    /// The room, if there may be something in this queue.
+    fn queue_room(&self, queue: Queue) -> Result<Option<Arc<Room>>, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(None) };
+        let fresh = queue::is_waiting(&room.layout, queue)?;
+        // What was taken is looked at once more, for a hook that still had it open.
+        let late = self.drained[queue as usize].load(Ordering::Acquire) && queue::has_leftovers(&room.layout, queue)?;
+        self.drained[queue as usize].store(fresh || late, Ordering::Release);
+        let readable = self.config_of(&room)?.version <= config::VERSION;
+        Ok(((fresh || late) && readable).then_some(room))
+    }
+
+    pub(crate) fn reading_room(&self) -> Result<Option<Arc<Room>>, StoreError> {
+        if let Some(room) = self.open_room() {
+            return Ok(Some(room));
+        }
+        match Layout::open(&self.place, self.probe.clone())? {
+            Some(layout) => self.move_in(layout).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    pub(crate) fn writing_room(&self) -> Result<Arc<Room>, StoreError> {
+        let room = match self.reading_room()? {
+            Some(room) => room,
+            None => self.move_in(Layout::make(&self.place.project, self.probe.clone())?)?,
+        };
+        let found = self.config_of(&room)?.version;
+        if found > config::VERSION {
+            return Err(StoreError::TooNew { found, known: config::VERSION });
+        }
+        Ok(room)
+    }
+
+    /// The room we are in, unless its folders were replaced: git removes a
+    /// directory whose last file goes, and makes a new one later.
+    fn open_room(&self) -> Option<Arc<Room>> {
+        let room = self.room.read().unwrap_or_else(PoisonError::into_inner).clone()?;
+        room.is_current(&self.place).then_some(room)
+    }
+
+    fn move_in(&self, layout: Layout) -> Result<Arc<Room>, StoreError> {
+        let git = match &self.place.git_dir {
+            Some(path) => Dir::project(path, self.probe.clone()).ok(),
+            None => None,
+        };
+        let room = Arc::new(Room {
+            lock: Lock::new(&layout.local, WRITE_LOCK),
+            checkpoint_lock: Lock::new(&layout.local, "checkpoint.lock"),
+            index_lock: Lock::new(&layout.local, "index.lock"),
+            board: Board::new(&layout, &self.place.project, git),
+            journal: Journal::new(&layout.local),
+            files: Files::new(&layout, &self.stays),
+            arrays: ArrayFiles::default(),
+            index: Mutex::new(None),
+            until: Arc::clone(&self.until),
+            vectors: Vectors::new(&layout),
+            folding: layout.folding(),
+            project: Dir::project(&self.place.project, self.probe.clone())?,
+            layout,
+        });
+        room.recover_after_crash(self.ids.now())?;
+        *self.room.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&room));
+        Ok(room)
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").field("project", &self.place.project).finish_non_exhaustive()
+    }
+}
+
+/// A change with the ids that the arrays do not have yet.
+fn planned(view: &View<'_>, change: Change) -> Result<Planned, StoreError> {
+    let mut new: HashSet<String> = change.decisions.iter().map(|decision| decision.id.to_string()).collect();
+    let graph = view.graph();
+    for entity in &change.entities {
+        if !graph.has_entity(&entity.id)? {
+            new.insert(entity.id.clone());
+        }
+    }
+    for relation in &change.relations {
+        if !graph.has_relation(&relation.id)? {
+            new.insert(relation.id.clone());
+        }
+    }
+    Ok(Planned { change, new })
+}
+
+/// How often one of many processes keeps house for all.
+const TURN_MS: i64 = 400;
+/// How long the index's log may grow while there is much to do.
+const LOG_BYTES: u64 = 64 * 1024 * 1024;
+/// How much of a log is read within a fraction of a millisecond.
+const BRIEF_LOG_BYTES: u64 = 256 * 1024;
+/// Arrays up to this size are written within a few milliseconds.
+const QUICK_BYTES: u64 = 2 * 1024 * 1024;
+
+/// What a plan is made on, besides the index.
+pub trait Base: Sized {
+    /// Reads it. The caller holds the write lock.
+    fn read_from(store: &Store) -> Result<Self, StoreError>;
+}
+
+impl Base for () {
+    fn read_from(_store: &Store) -> Result<Self, StoreError> {
+        Ok(())
+    }
+}
+
+impl Base for AgentShelf {
+    fn read_from(store: &Store) -> Result<Self, StoreError> {
+        store.agents()
+    }
+}
+
+impl Base for FeatureShelf {
+    fn read_from(store: &Store) -> Result<Self, StoreError> {
+        store.features()
+    }
+}
+
+impl Base for PolicyFile {
+    fn read_from(store: &Store) -> Result<Self, StoreError> {
+        store.policy()
+    }
+}
+
+impl Base for KnowledgeFile {
+    fn read_from(store: &Store) -> Result<Self, StoreError> {
+        store.knowledge()
+    }
+}

@@ -1,0 +1,86 @@
+//! Packs: answers that were dear to make, kept in `local/packs` under a key of
+//! everything they were made from, so that an old one is never found again.
+//!
+//! The day of the last use is part of a file's name: cleaning up reads no pack.
+
+use twining_model::{Time, limits};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::open::Store;
+use crate::disk::Dir;
+use crate::disk::layout::Layout;
+use crate::error::StoreError;
+
+const FOLDER: &str = "packs";
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// The packs of one project.
+pub struct Packs {
+    layout: Layout,
+    dir: Dir,
+    seal: String,
+    today: i64,
+}
+
+impl Store {
+    /// The packs; none if there is no `.twining`.
+    pub fn packs(&self) -> Result<Option<Packs>, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(None) };
+        let layout = room.layout.clone();
+        let dir = layout.local.make_dir(FOLDER)?;
+        // Of this folder alone: a pack that came with a clone has another seal.
+        let seal = dir.identity()?;
+        Ok(Some(Packs { layout, dir, seal, today: day(self.ids().now()) }))
+    }
+}
+
+impl Packs {
+    /// The key of what is made from these parts.
+    #[must_use]
+    pub fn key(&self, kind: &str, parts: &[&[u8]]) -> String {
+        let mut hash = Xxh3::new();
+        for part in std::iter::once(self.seal.as_bytes()).chain(parts.iter().copied()) {
+            hash.update(&(part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        format!("{kind}-{:032x}", hash.digest128())
+    }
+
+    /// A pack, and that it was used today.
+    pub fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        for name in self.dir.list()? {
+            if name.rsplit_once('.').is_none_or(|(found, _)| found != key) {
+                continue;
+            }
+            let Some(handle) = self.dir.open(&name)? else { continue };
+            let bytes = handle.read_all(limits::ANSWER_BYTES * 2)?;
+            let used = self.name(key);
+            if name != used {
+                // Another process may have done it first; then it is as it should be.
+                drop(self.dir.rename(&name, &self.dir, &used));
+            }
+            return Ok(Some(bytes));
+        }
+        Ok(None)
+    }
+
+    /// Keeps a pack, and lets go of those that nobody used for so many days.
+    pub fn put(&self, key: &str, bytes: &[u8], unused_days: i64) -> Result<(), StoreError> {
+        self.layout.replace(&self.dir, &self.name(key), bytes, false)?;
+        for name in self.dir.list()? {
+            let used: Option<i64> = name.rsplit_once('.').and_then(|(_, day)| day.parse().ok());
+            if used.is_none_or(|used| used < self.today - unused_days) {
+                self.dir.remove(&name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn name(&self, key: &str) -> String {
+        format!("{key}.{}", self.today)
+    }
+}
+
+fn day(now: Time) -> i64 {
+    now.as_ms().div_euclid(DAY_MS)
+}

@@ -1,0 +1,155 @@
+//! The files of a change that are replaced as a whole: registry, handoffs, turns,
+//! documents, and what only this machine knows.
+//!
+//! A document's path may come from `config.yml`, which came with the repository: each is
+//! walked name by name from the project's folder, follows no link, and is one of those
+//! that a change may name.
+
+use std::collections::HashSet;
+
+use twining_model::{Change, HandoffFile, Time, TurnFile, limits};
+
+use super::agents::{AgentShelf, HANDOFF_INDEX, PRESENCE, REGISTRY, agent_of};
+use super::features::feature_list_paths;
+use super::knowledge;
+use super::room::Room;
+use crate::disk::Dir;
+use crate::disk::layout::{AGENTS, CLAIMS, FOLDER, HANDOFFS, LOCAL, POLICY, TURNS};
+use crate::error::StoreError;
+use crate::format::array;
+
+/// One file of a change: its path from the project's folder, and its bytes, or none if it goes.
+#[derive(Clone, Debug)]
+pub struct FileWrite {
+    folders: Vec<String>,
+    name: String,
+    bytes: Option<Vec<u8>>,
+}
+
+/// The file as it was: restored by writing it.
+pub type FileBefore = FileWrite;
+
+impl FileWrite {
+    fn inside(folders: &[&str], name: &str, bytes: Option<Vec<u8>>, most: usize) -> Result<Self, StoreError> {
+        let size = bytes.as_ref().map_or(0, Vec::len);
+        if size > most {
+            return Err(StoreError::TooLarge { bytes: size, most });
+        }
+        Ok(Self { folders: folders.iter().map(|&folder| folder.to_owned()).collect(), name: name.to_owned(), bytes })
+    }
+
+    /// The file as it is, to come back to; none where it cannot be read.
+    pub fn before(&self, room: &Room) -> Option<FileBefore> {
+        let bytes = match self.open_dir(room).ok()?.map(|dir| dir.open(&self.name)).transpose().ok()?.flatten() {
+            Some(handle) => Some(handle.read_all(limits::FEATURES_BYTES).ok()?),
+            None => None,
+        };
+        Some(Self { bytes, ..self.clone() })
+    }
+
+    /// Carries it out.
+    pub fn carry_out(&self, room: &Room, is_durable: bool) -> Result<(), StoreError> {
+        let Some(bytes) = &self.bytes else { return self.remove(room) };
+        let dir = self.folders.iter().try_fold(room.project.clone(), |dir, folder| dir.make_dir(folder))?;
+        room.layout.replace(&dir, &self.name, bytes, is_durable)?;
+        if is_durable { dir.sync() } else { Ok(()) }
+    }
+
+    fn remove(&self, room: &Room) -> Result<(), StoreError> {
+        let mut dirs = vec![room.project.clone()];
+        for folder in &self.folders {
+            let Some(dir) = dirs.last().map(|dir| dir.open_dir(folder)).transpose()?.flatten() else { return Ok(()) };
+            dirs.push(dir);
+        }
+        let Some(dir) = dirs.last() else { return Ok(()) };
+        dir.remove(&self.name)?;
+        // git keeps no empty folders, and a listing should not have to walk them.
+        for (dir, folder) in dirs.iter().zip(&self.folders).rev() {
+            if folder == TURNS || folder == FOLDER || !dir.remove_empty_dir(folder)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether somebody has written the file since, so that an old change is not carried out again.
+    pub fn was_written_after(&self, room: &Room, at: Time) -> Result<bool, StoreError> {
+        let Some(dir) = self.open_dir(room)? else { return Ok(false) };
+        Ok(dir.stat(&self.name)?.is_some_and(|(_, print)| print.mtime_ns / 1_000_000 > at.as_ms()))
+    }
+
+    fn open_dir(&self, room: &Room) -> Result<Option<Dir>, StoreError> {
+        let mut dir = room.project.clone();
+        for folder in &self.folders {
+            let Some(inner) = dir.open_dir(folder)? else { return Ok(None) };
+            dir = inner;
+        }
+        Ok(Some(dir))
+    }
+}
+
+impl Room {
+    /// The files that a change replaces, made from what is there.
+    pub(crate) fn file_writes(&self, change: &Change) -> Result<Vec<FileWrite>, StoreError> {
+        let mut writes = Vec::new();
+        for handoff in &change.handoffs {
+            writes.extend(self.handoff_writes(handoff)?);
+        }
+        if !change.agents.is_empty() {
+            writes.push(self.registry_write(change)?);
+        }
+        for TurnFile { feature, task, number, text } in &change.turns {
+            let bytes = text.clone().map(String::into_bytes);
+            writes.push(FileWrite::inside(&[FOLDER, TURNS, feature, task], &format!("T{number}.json"), bytes, limits::RECORD_BYTES)?);
+        }
+        for document in &change.documents {
+            let (folders, name, most) = document_place(&document.path)?;
+            writes.push(FileWrite::inside(&folders, name, Some(document.text.clone().into_bytes()), most)?);
+        }
+        for (name, text) in [(CLAIMS, &change.claims), (PRESENCE, &change.presence)] {
+            if let Some(text) = text {
+                writes.push(FileWrite::inside(&[FOLDER, LOCAL], name, Some(text.clone().into_bytes()), limits::AGENTS_BYTES)?);
+            }
+        }
+        Ok(writes)
+    }
+
+    fn handoff_writes(&self, HandoffFile { id, text, line }: &HandoffFile) -> Result<Vec<FileWrite>, StoreError> {
+        let folders = [FOLDER, HANDOFFS];
+        let file = FileWrite::inside(&folders, &format!("{id}.json"), Some(text.clone().into_bytes()), limits::RECORD_BYTES)?;
+        // A list that is too long or cannot be read is not ours to mend: the files have it all.
+        let read = |dir: Dir| dir.open(HANDOFF_INDEX)?.map(|handle| handle.read_all(limits::AGENTS_BYTES)).transpose();
+        let known = match self.layout.top.open_dir(HANDOFFS).and_then(|dir| dir.map_or(Ok(None), read)) {
+            Ok(known) => known,
+            Err(error @ StoreError::Io { .. }) => return Err(error),
+            Err(_) => return Ok(vec![file]),
+        };
+        let known = String::from_utf8_lossy(known.as_deref().unwrap_or_default()).into_owned();
+        let others = known.lines().filter(|known| !known.trim().is_empty() && array::id_of(known).as_deref() != Some(id.as_str()));
+        let list: String = others.chain([line.as_str()]).map(|line| format!("{line}\n")).collect();
+        Ok(vec![file, FileWrite::inside(&folders, HANDOFF_INDEX, Some(list.into_bytes()), limits::AGENTS_BYTES)?])
+    }
+
+    fn registry_write(&self, change: &Change) -> Result<FileWrite, StoreError> {
+        let shelf = AgentShelf::open(&self.layout)?;
+        let scanned = shelf.registered();
+        if let Some((line, why)) = scanned.unreadable.first() {
+            let what = format!("`{FOLDER}/{AGENTS}/{REGISTRY}` line {line} is {why}; it is left alone until someone has mended it");
+            return Err(StoreError::Damaged { what });
+        }
+        let text = array::splice_by(agent_of, &scanned, &change.agents, &HashSet::new());
+        FileWrite::inside(&[FOLDER, AGENTS], REGISTRY, Some(text.into_bytes()), limits::AGENTS_BYTES)
+    }
+}
+
+/// The folders and the name of a document, and how large it may be.
+fn document_place(path: &str) -> Result<(Vec<&str>, &str, usize), StoreError> {
+    let policy = format!("{FOLDER}/{POLICY}");
+    if path == policy || feature_list_paths().iter().any(|list| list == path) {
+        let mut folders: Vec<&str> = path.split('/').collect();
+        let name = folders.pop().unwrap_or_default();
+        return Ok((folders, name, if path == policy { limits::POLICY_BYTES } else { limits::FEATURES_BYTES }));
+    }
+    let (folders, name) = knowledge::parts(path)?;
+    Ok((folders, name, limits::KNOWLEDGE_BYTES))
+}

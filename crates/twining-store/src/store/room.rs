@@ -1,0 +1,152 @@
+//! The open folder: its files, its locks and its index, and the moves that both
+//! reading and writing are made of.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use twining_model::Time;
+use twining_model::scope::Folding;
+
+use super::apply::{Planned, Wrote};
+use super::open::Durability;
+use crate::disk::Dir;
+use crate::disk::layout::{DECISIONS, FOLDER, GRAPH, LOCAL, Layout, Place, WRITE_LOCK};
+use crate::error::StoreError;
+use crate::index::vectors::Vectors;
+use crate::index::{Index, View};
+use crate::log::array_file::ArrayFiles;
+use crate::log::board::{Board, Footing};
+use crate::log::files::Files;
+use crate::log::journal::{Drained, Journal};
+use crate::log::lock::{Held, Lock};
+use crate::log::record::Record;
+
+/// What a reader may wait for the write lock, to do something that can wait.
+const MOMENT: Duration = Duration::from_millis(50);
+/// How long a call waits for another process that is building the index.
+const INDEX_PATIENCE: Duration = Duration::from_secs(120);
+
+/// The open folder and everything that stands in it.
+pub struct Room {
+    /// The project's folder.
+    pub(crate) project: Dir,
+    pub(crate) layout: Layout,
+    pub(crate) lock: Lock,
+    pub(crate) checkpoint_lock: Lock,
+    pub(crate) index_lock: Lock,
+    pub(crate) board: Board,
+    pub(crate) journal: Journal,
+    pub(crate) files: Files,
+    pub(crate) arrays: ArrayFiles,
+    pub(crate) index: Mutex<Option<Index>>,
+    /// Until when whoever asks waits, if not for long.
+    pub(crate) until: Arc<OnceLock<Instant>>,
+    pub(crate) vectors: Vectors,
+    pub(crate) folding: Folding,
+}
+
+impl Room {
+    pub(crate) fn is_current(&self, place: &Place) -> bool {
+        let same = |dir: &Dir, parent: &Dir, name: &str| matches!((dir.inode(), parent.stat(name)), (Ok(own), Ok(Some((_, print)))) if own == print.ino);
+        let Ok(project) = Dir::project(&place.project, None) else { return false };
+        same(&self.layout.top, &project, FOLDER) && (self.layout.stand_in.is_some() || self.has_its_folders(same))
+    }
+
+    fn has_its_folders(&self, same: impl Fn(&Dir, &Dir, &str) -> bool) -> bool {
+        same(&self.layout.local, &self.layout.top, LOCAL)
+            && same(&self.layout.decisions, &self.layout.top, DECISIONS)
+            && same(&self.layout.graph, &self.layout.top, GRAPH)
+    }
+
+    /// The write lock, for something that can wait until the next call: whoever
+    /// only reads must not stand behind a writer that hangs.
+    pub(crate) fn lock_for_a_moment(&self) -> Result<Option<Held<'_>>, StoreError> {
+        self.lock.take_soon(MOMENT)
+    }
+
+    pub(crate) fn record(&self) -> Result<Record, StoreError> {
+        match self.layout.local.open(WRITE_LOCK)? {
+            Some(lock) => Record::read(&lock),
+            None => Ok(Record::default()),
+        }
+    }
+
+    /// How long to wait for another process that has the index.
+    pub(crate) fn index_patience(&self) -> Duration {
+        self.until.get().map_or(INDEX_PATIENCE, |until| until.saturating_duration_since(Instant::now()))
+    }
+
+    /// Brings the index up to the files.
+    pub(crate) fn catch_up(&self) -> Result<(), StoreError> {
+        let mut slot = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = slot.as_ref()
+            && index.is_current(&self.files)?
+        {
+            return Ok(());
+        }
+        let _alone = self.index_lock.take_within(self.index_patience())?;
+        let caught = self.open_index(&mut slot).and_then(|index| index.catch_up(&self.files));
+        match caught {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_corrupt() => {
+                // The index is a cache: a broken one is thrown away, not reported.
+                *slot = None;
+                Index::destroy(&self.files)?;
+                self.open_index(&mut slot)?.catch_up(&self.files).map(|_| ())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the index may be asked as it is, as far as can be told without a
+    /// look at every decision file. A process that stays knows what changed, and
+    /// catches up instead.
+    pub(crate) fn is_as_looked(&self) -> Result<bool, StoreError> {
+        let mut slot = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        if slot.is_some() {
+            return Ok(false);
+        }
+        let _alone = self.index_lock.take_within(self.index_patience())?;
+        self.open_index(&mut slot)?.is_as_looked(&self.files)
+    }
+
+    fn open_index<'s>(&self, slot: &'s mut Option<Index>) -> Result<&'s mut Index, StoreError> {
+        if slot.is_none() {
+            *slot = Some(Index::open(&self.files)?);
+        }
+        Ok(slot.as_mut().expect("opened above"))
+    }
+
+    pub(crate) fn with_view<T, E: From<StoreError>>(&self, now: Time, read: impl FnOnce(&View<'_>) -> Result<T, E>) -> Result<T, E> {
+        let slot = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = slot.as_ref().expect("every caller catches up first");
+        read(&index.view(now, self.folding)?)
+    }
+
+    /// Carries a planned change out. Where it is one write to one file it needs no journal.
+    #[expect(clippy::too_many_arguments, reason = "what a writer that holds the lock knows")]
+    pub(crate) fn commit(
+        &self,
+        planned: Planned,
+        drained: Option<Drained>,
+        durability: Durability,
+        footing: Footing,
+        record: &mut Record,
+        held: &Held<'_>,
+        now: Time,
+    ) -> Result<Wrote, StoreError> {
+        let change = &planned.change;
+        if change.is_empty() && drained.is_none() {
+            return Ok(Wrote::Nothing);
+        }
+        let committed = if change.is_one_write() && drained.is_none() {
+            self.write_once(change, durability, footing, record, now)
+        } else {
+            self.journal_and_apply(planned, drained, footing, record, now).map(|()| Wrote::Journal)
+        };
+        // Also after a failure: what was rolled back moved the end of the board.
+        let noted = record.write(held.file());
+        let wrote = committed?;
+        noted.map(|()| wrote)
+    }
+}

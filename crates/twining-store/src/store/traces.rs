@@ -1,0 +1,350 @@
+//! Traces on disk: `traces.jsonl`, appended under the lock.
+//!
+//! A hook must neither wait nor fail because of a trace. Where the lock is taken,
+//! or git is at work, the line goes to a file of its own in `local/`, which the
+//! next one who has the lock brings in: exactly once, because a file is given
+//! another name before its line is written, and after a crash only files of that
+//! name are looked for in the traces.
+//!
+//! What this machine wrote it knows again by a list of hashes in a folder named
+//! after the identity of `local/`. A clone can bring neither, so a line that came
+//! with one is known to.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde::de::IgnoredAny;
+use twining_model::{Glimpse, Time, Trace, limits};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::open::Store;
+use super::room::Room;
+use super::trace_ring;
+use crate::disk::layout::{Layout, TRACES, random_bits};
+use crate::disk::{Dir, Handle};
+use crate::error::StoreError;
+use crate::format::tail;
+
+const SPOOL: &str = "spool";
+const WAITING: &str = "waiting-";
+const TAKEN: &str = "taken-";
+/// One hash a line.
+const OWN: &str = "own";
+const CHUNK: usize = 1024 * 1024;
+/// Bytes of the list of hashes that are read: a million of them.
+const OWN_BYTES: usize = 17 * 1024 * 1024;
+/// A file of traces that has a second name is copied up to this size.
+const COPY_BYTES: usize = 1024 * 1024 * 1024;
+
+/// What became of traces that could not wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// They are in the file.
+    Written,
+    /// They wait in `local/`.
+    Spooled,
+    /// There is no memory to leave them in.
+    Nowhere,
+}
+
+/// A trace as it was read.
+pub struct TraceSeen<'a> {
+    /// Its line, without the newline.
+    pub line: &'a [u8],
+    /// Its id.
+    pub id: &'a str,
+    /// Where the line begins in the file.
+    pub offset: u64,
+    /// Whether this machine wrote it.
+    pub written_here: bool,
+}
+
+impl TraceSeen<'_> {
+    /// The trace, without fields of other versions; none where the line is none.
+    #[must_use]
+    pub fn read(&self) -> Option<Trace> {
+        Trace::glance(self.line)
+    }
+
+    /// What it is searched by, without a copy.
+    #[must_use]
+    pub fn glimpse(&self) -> Option<Glimpse<'_>> {
+        Glimpse::of(self.line)
+    }
+}
+
+impl Store {
+    /// Leaves traces without waiting for anybody. Makes no folder.
+    pub fn leave_traces(&self, traces: &[Trace]) -> Result<Left, StoreError> {
+        let lines = lines_of(traces)?;
+        let Some(room) = self.open_to_traces()? else { return Ok(Left::Nowhere) };
+        if lines.is_empty() {
+            return Ok(Left::Written);
+        }
+        // What git writes now, it may write over us.
+        let held = if room.board.git_is_busy() { None } else { room.lock.try_take()? };
+        // Where git wrote the file anew, whoever can wait looks first what it lacks.
+        if held.is_none() || !trace_ring::is_settled(&room.layout)? {
+            spool(&room.layout, &lines)?;
+            return Ok(Left::Spooled);
+        }
+        let now = self.ids().now();
+        drain(&room.layout, now)?;
+        append(&room.layout, &lines, now)?;
+        Ok(Left::Written)
+    }
+
+    /// Brings in what hooks left, if nobody has the lock; how many there were.
+    pub fn drain_traces(&self) -> Result<usize, StoreError> {
+        let Some(room) = self.open_to_traces()? else { return Ok(0) };
+        let nothing_waits = nook(&room.layout)?.open_dir(SPOOL)?.is_none() && trace_ring::is_settled(&room.layout)?;
+        if nothing_waits || room.board.git_is_busy() {
+            return Ok(0);
+        }
+        match room.lock_for_a_moment()? {
+            Some(_held) => {
+                let now = self.ids().now();
+                let lost = trace_ring::lost(&room, now)?;
+                append_lines(&room.layout, &lost, now)?;
+                drain(&room.layout, now)
+            }
+            None => Ok(0),
+        }
+    }
+
+    /// Shows every trace, oldest line first, each id once; `false` ends it.
+    pub fn each_trace(&self, see: &mut dyn FnMut(&TraceSeen<'_>) -> bool) -> Result<(), StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(()) };
+        let Some(handle) = room.layout.top.open(TRACES)? else { return Ok(()) };
+        let own = own_lines(&room.layout)?;
+        // git's union of two branches may hold a line twice.
+        let mut known: HashSet<u64> = HashSet::new();
+        each_line(&handle, &mut |line, offset| {
+            let Some(id) = tail::id_of(line).or_else(|| id_anywhere(line)) else { return true };
+            if !known.insert(xxh3_64(id.as_bytes())) {
+                return true;
+            }
+            see(&TraceSeen { line, id: &id, offset, written_here: own.contains(&xxh3_64(line)) })
+        })
+    }
+
+    /// The lines that begin at these places, each with its place; those that are no
+    /// longer there are left out.
+    pub fn traces_at(&self, offsets: &[u64]) -> Result<Vec<(u64, Trace)>, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(Vec::new()) };
+        let Some(handle) = room.layout.top.open(TRACES)? else { return Ok(Vec::new()) };
+        let mut buffer = vec![0; limits::TRACE_BYTES * 4];
+        let mut traces = Vec::new();
+        for offset in offsets {
+            let read = handle.read_at(&mut buffer, *offset)?;
+            let line = buffer[..read].split(|byte| *byte == b'\n').next().unwrap_or_default();
+            traces.extend(serde_json::from_slice::<Trace>(line).ok().map(|trace| (*offset, trace)));
+        }
+        Ok(traces)
+    }
+
+    /// What tells this folder from every copy of it; none where there is none.
+    pub fn identity(&self) -> Result<Option<String>, StoreError> {
+        self.reading_room()?.map(|room| room.layout.local.identity()).transpose()
+    }
+
+    /// The room, if what hooks leave may be written there.
+    pub(crate) fn open_to_traces(&self) -> Result<Option<Arc<Room>>, StoreError> {
+        match self.reading_room()? {
+            Some(room) if room.layout.stand_in.is_none() => self.writing_room().map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The folder for what only this machine knows. Its name tells which `local/` it
+/// was made in: one that came with a clone is never opened.
+pub(crate) fn nook(layout: &Layout) -> Result<Dir, StoreError> {
+    layout.local.make_dir(&nook_name(layout)?)
+}
+
+/// The same folder, where it is there already: whoever only reads makes none.
+pub(crate) fn nook_if_there(layout: &Layout) -> Result<Option<Dir>, StoreError> {
+    layout.local.open_dir(&nook_name(layout)?)
+}
+
+fn nook_name(layout: &Layout) -> Result<String, StoreError> {
+    Ok(format!("own-{:016x}", xxh3_64(layout.local.identity()?.as_bytes())))
+}
+
+/// Appends lines to a file that is ours alone, after a torn one if there is one.
+pub(crate) fn append_after(handle: &Handle, lines: &[u8]) -> Result<(), StoreError> {
+    let size = handle.fingerprint()?.size;
+    if tail::last_byte(handle, size)? == b'\n' {
+        return handle.write(lines);
+    }
+    handle.write(&[b"\n", lines].concat())
+}
+
+pub(crate) fn lines_of(traces: &[Trace]) -> Result<Vec<u8>, StoreError> {
+    let mut lines = Vec::new();
+    for trace in traces {
+        let line = serde_json::to_vec(trace)?;
+        if line.len() > limits::TRACE_BYTES {
+            return Err(StoreError::TooLarge { bytes: line.len(), most: limits::TRACE_BYTES });
+        }
+        lines.extend(line);
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
+/// Appends whole lines that this machine vouches for. The caller holds the lock.
+pub(crate) fn append(layout: &Layout, lines: &[u8], now: Time) -> Result<(), StoreError> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    // Known before they are there: a crash in between leaves a hash too many, not a trace nobody believes.
+    let mut hashes = Vec::new();
+    for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        hashes.extend(format!("{:016x}\n", xxh3_64(line)).into_bytes());
+    }
+    append_after(&nook(layout)?.make_append(OWN)?, &hashes)?;
+    append_lines(layout, lines, now)
+}
+
+/// Appends whole lines. The caller holds the lock.
+pub(crate) fn append_lines(layout: &Layout, lines: &[u8], now: Time) -> Result<(), StoreError> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let mut handle = layout.top.make_append(TRACES)?;
+    if handle.links()? > 1 {
+        // Under its other name it is somebody else's file.
+        layout.replace(&layout.top, TRACES, &handle.read_all(COPY_BYTES)?, false)?;
+        handle = layout.top.make_append(TRACES)?;
+    }
+    let mut size = handle.fingerprint()?.size;
+    if tail::last_byte(&handle, size)? != b'\n' {
+        size = tail::mend(layout, &handle, size)?;
+    }
+    // The disk may be full: the part that was written must not stay.
+    handle.write(lines).inspect_err(|_| drop(handle.set_len(size)))?;
+    trace_ring::remember(layout, lines, now)
+}
+
+fn own_lines(layout: &Layout) -> Result<HashSet<u64>, StoreError> {
+    let Some(handle) = nook(layout)?.open(OWN)? else { return Ok(HashSet::new()) };
+    let size = handle.fingerprint()?.size;
+    // The newest, where there are more than anybody counts.
+    let from = size.saturating_sub(OWN_BYTES as u64);
+    let mut bytes = vec![0; usize::try_from(size - from).unwrap_or(OWN_BYTES)];
+    let read = handle.read_at(&mut bytes, from)?;
+    bytes.truncate(read);
+    let hash = |line: &[u8]| (line.len() == 16).then(|| u64::from_str_radix(std::str::from_utf8(line).ok()?, 16).ok()).flatten();
+    Ok(bytes.split(|byte| *byte == b'\n').filter_map(hash).collect())
+}
+
+/// One file for what one hook leaves, in place all at once.
+fn spool(layout: &Layout, lines: &[u8]) -> Result<(), StoreError> {
+    let dir = nook(layout)?.make_dir(SPOOL)?;
+    if dir.list()?.len() >= limits::SPOOLED_TRACES {
+        return Err(StoreError::Damaged { what: format!("{} traces wait already", limits::SPOOLED_TRACES) });
+    }
+    let name = format!("{WAITING}{:032x}", random_bits()?);
+    match layout.replace(&dir, &name, lines, false) {
+        // Whoever drained last took the empty folder away.
+        Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            layout.replace(&nook(layout)?.make_dir(SPOOL)?, &name, lines, false)
+        }
+        done => done,
+    }
+}
+
+/// Brings in what waits. The caller holds the lock.
+pub(crate) fn drain(layout: &Layout, now: Time) -> Result<usize, StoreError> {
+    let nook = nook(layout)?;
+    let Some(dir) = nook.open_dir(SPOOL)? else { return Ok(0) };
+    let names = dir.list()?;
+    let (mut fresh, mut again) = (Vec::new(), Vec::new());
+    let mut taken: Vec<String> = Vec::new();
+    for name in &names {
+        if let Some(rest) = name.strip_prefix(WAITING) {
+            let renamed = format!("{TAKEN}{rest}");
+            dir.rename(name, &dir, &renamed)?;
+            fresh.extend(read_spooled(&dir, &renamed)?);
+            taken.push(renamed);
+        } else if name.starts_with(TAKEN) {
+            // Somebody was killed with it in hand: it may be written or not.
+            again.extend(read_spooled(&dir, name)?);
+            taken.push(name.clone());
+        }
+    }
+    if !again.is_empty()
+        && let Some(handle) = layout.top.open(TRACES)?
+    {
+        let mut missing: HashSet<String> = lines(&again).filter_map(tail::id_of).collect();
+        tail::strike_out_present(&handle, &mut missing)?;
+        let kept = lines(&again).filter(|line| tail::id_of(line).is_some_and(|id| missing.contains(&id)));
+        again = kept.flat_map(|line| [line, b"\n"].concat()).collect();
+    }
+    again.extend(fresh);
+    append(layout, &again, now)?;
+    for name in taken {
+        dir.remove(&name)?;
+    }
+    // Another hook may be leaving one now; then the folder stays.
+    drop(nook.remove_empty_dir(SPOOL));
+    Ok(lines(&again).count())
+}
+
+/// The whole lines of a spooled file that are traces.
+fn read_spooled(dir: &Dir, name: &str) -> Result<Vec<u8>, StoreError> {
+    let Some(handle) = dir.open(name)? else { return Ok(Vec::new()) };
+    let bytes = handle.read_all(limits::TRACE_BYTES * 16).unwrap_or_default();
+    let whole = |line: &&[u8]| tail::id_of(line).is_some() && serde_json::from_slice::<IgnoredAny>(line).is_ok();
+    Ok(lines(&bytes).filter(whole).flat_map(|line| [line, b"\n"].concat()).collect())
+}
+
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+}
+
+fn id_anywhere(line: &[u8]) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        id: String,
+    }
+    serde_json::from_slice::<Named>(line).ok().map(|named| named.id)
+}
+
+/// Every line of a file, in bounded memory: one longer than a record is passed over.
+fn each_line(handle: &Handle, see: &mut dyn FnMut(&[u8], u64) -> bool) -> Result<(), StoreError> {
+    let mut buffer: Vec<u8> = Vec::new();
+    let mut chunk = vec![0; CHUNK];
+    let (mut offset, mut start) = (0_u64, 0_u64);
+    let mut too_long = false;
+    loop {
+        let read = handle.read_at(&mut chunk, offset)?;
+        offset += read as u64;
+        buffer.extend_from_slice(&chunk[..read]);
+        let mut from = 0;
+        while let Some(end) = memchr::memchr(b'\n', &buffer[from..]) {
+            let line = buffer[from..from + end].trim_ascii_end();
+            if !line.is_empty() && !too_long && !see(line, start) {
+                return Ok(());
+            }
+            too_long = false;
+            start += end as u64 + 1;
+            from += end + 1;
+        }
+        buffer.drain(..from);
+        if buffer.len() > limits::RECORD_BYTES {
+            start += buffer.len() as u64;
+            buffer.clear();
+            too_long = true;
+        }
+        if read == 0 {
+            // A last line that only lacks its newline counts; a torn one is no JSON and is left out by whoever reads it.
+            if !buffer.is_empty() && !too_long {
+                see(buffer.trim_ascii_end(), start);
+            }
+            return Ok(());
+        }
+    }
+}
