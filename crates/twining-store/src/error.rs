@@ -2,6 +2,23 @@
 
 use std::io;
 
+/// Why a log did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LogError {
+    /// Others planned meanwhile: follow, and plan again.
+    #[error("others wrote meanwhile")]
+    Behind,
+    /// Whether the lines were accepted is not known: send them again under the same keys.
+    #[error("the log was lost while it answered: {0}")]
+    Unknown(String),
+    /// It cannot be reached.
+    #[error("the log cannot be reached: {0}")]
+    Unreachable(String),
+    /// It does not take the lines.
+    #[error("the log refuses it: {0}")]
+    Refused(String),
+}
+
 /// Why the store could not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -68,6 +85,9 @@ pub enum StoreError {
         /// The id asked for.
         id: String,
     },
+    /// The log that the folder follows did not do what it was asked.
+    #[error(transparent)]
+    Log(#[from] LogError),
 }
 
 impl StoreError {
@@ -83,6 +103,7 @@ impl StoreError {
             Self::Damaged { .. } => "DAMAGED",
             Self::TooLarge { .. } => "INVALID_INPUT",
             Self::NoDecision { .. } => "NOT_FOUND",
+            Self::Log(_) => "LOG_ERROR",
         }
     }
 
@@ -111,6 +132,8 @@ impl StoreError {
                 Some("move it away if you did not put it there; Twining follows no links and leaves no project".to_owned())
             }
             Self::TooNew { .. } => Some("update twining; until then this folder can be read but not written".to_owned()),
+            Self::Log(LogError::Behind) => Some("others write a lot just now; try again".to_owned()),
+            Self::Log(_) => Some("nothing is lost: try again when the log is there".to_owned()),
             Self::Index(_) => Some("the index is only a cache: `twining reindex` builds it anew from the files".to_owned()),
             _ => None,
         }

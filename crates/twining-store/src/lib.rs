@@ -16,7 +16,7 @@ pub mod merge;
 mod store;
 
 pub use disk::layout::{Place, SCAFFOLD};
-pub use error::StoreError;
+pub use error::{LogError, StoreError};
 pub use format::config::Config;
 pub use format::{array, config};
 pub use index::*;
@@ -24,9 +24,10 @@ pub use log::files::{Array, ArrayState, DataFile, DecisionNames, DecisionsChange
 pub use log::journal::JournalLine;
 pub use log::lock::Held;
 pub use log::queue::DrainCount;
+pub use log::shared::{Log, LogBase, LogLine, NewLine};
 pub use store::{
-    AgentShelf, Base, BindingState, Durability, FeatureFile, FeatureShelf, Joiners, Keeper, KnowledgeFile, Left, Listing, Packs, Rebuilt,
-    Shelf, Slot, Store, Tail, TraceSeen, archive_file, claims_path, digest, feature_list_paths, knowledge_elsewhere, knowledge_place,
-    lacking_lines, policy_path, step_back,
+    AgentShelf, BindingState, Durability, FeatureFile, FeatureShelf, Joiners, Keeper, KnowledgeFile, Left, Listing, Packs, PlanBase,
+    Rebuilt, Shelf, Slot, Store, Tail, TraceSeen, archive_file, claims_path, digest, feature_list_paths, knowledge_elsewhere,
+    knowledge_place, lacking_lines, policy_path, step_back,
 };
 pub use twining_model::PolicyFile;

@@ -4,6 +4,7 @@
 pub mod faults;
 pub mod files;
 pub mod memory;
+pub mod memory_log;
 pub mod project;
 pub mod records;
 pub mod storm;
@@ -11,5 +12,6 @@ pub mod tidy;
 pub mod world;
 
 pub use faults::{Faults, Outcome};
+pub use memory_log::MemoryLog;
 pub use project::{TestProject, git_in};
 pub use world::{FixedWorld, ids};

@@ -242,6 +242,19 @@ impl Dir {
         rustix::fs::renameat(&*self.fd, name, &*target.fd, new_name).map_err(|errno| io_error("rename", &target.label_of(new_name), errno))
     }
 
+    /// Moves `name` to `new_name` in `target` unless something is there; whether it moved.
+    pub fn rename_new(&self, name: &str, target: &Self, new_name: &str) -> Result<bool, StoreError> {
+        self.ask(Op::Rename, new_name, "rename")?;
+        let flags = rustix::fs::RenameFlags::NOREPLACE;
+        match rustix::fs::renameat_with(&*self.fd, name, &*target.fd, new_name, flags) {
+            Ok(()) => Ok(true),
+            Err(Errno::EXIST) => Ok(false),
+            // Where the system cannot do that, only two who make the folder at once would notice.
+            Err(Errno::NOSYS | Errno::INVAL | Errno::OPNOTSUPP) => self.rename(name, target, new_name).map(|()| true),
+            Err(errno) => Err(io_error("rename", &target.label_of(new_name), errno)),
+        }
+    }
+
     /// Makes `name` and `other` in `target` change places; whether the system can do that.
     pub fn exchange(&self, name: &str, target: &Self, other: &str) -> Result<bool, StoreError> {
         self.ask(Op::Rename, other, "replace")?;

@@ -154,10 +154,21 @@ impl Layout {
         let layout = Self::inside(top)?;
         // Also in a folder that exists: the TypeScript server fails for good when one of these is missing.
         write_new(&layout.top, BOARD, "")?;
-        write_new(&layout.decisions, DECISION_INDEX, "[\n]\n")?;
-        write_new(&layout.graph, "entities.json", "[\n]\n")?;
-        write_new(&layout.graph, "relations.json", "[\n]\n")?;
+        layout.new_array(&layout.decisions, DECISION_INDEX)?;
+        layout.new_array(&layout.graph, "entities.json")?;
+        layout.new_array(&layout.graph, "relations.json")?;
         Ok(layout)
+    }
+
+    /// An array without elements, if there is none. In one step: an empty file is no array,
+    /// and would be left alone until a person has looked at it.
+    fn new_array(&self, dir: &Dir, name: &str) -> Result<(), StoreError> {
+        if dir.stat(name)?.is_some() {
+            return Ok(());
+        }
+        let (mut staged, _) = self.stage(dir, b"[\n]\n", false)?;
+        staged.placed = self.local.rename_new(&staged.temp, dir, name)?;
+        Ok(())
     }
 
     fn inside(top: Dir) -> Result<Self, StoreError> {

@@ -27,6 +27,9 @@ pub struct JournalLine {
     /// A drained queue file that goes with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drained: Option<Drained>,
+    /// How far the log was followed with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub followed: Option<u64>,
 }
 
 impl JournalLine {

@@ -7,3 +7,4 @@ pub mod journal;
 pub mod lock;
 pub mod queue;
 pub mod record;
+pub mod shared;

@@ -13,7 +13,7 @@ use crate::log::files::{Array, ArrayState};
 
 const MAGIC: u64 = 0x0231_474e_494e_5754;
 /// Single values, then nine words an array, then the checksum.
-const SINGLE: usize = 13;
+const SINGLE: usize = 14;
 const EACH: usize = 9;
 const WORDS: usize = SINGLE + 3 * EACH;
 const BYTES: usize = (WORDS + 1) * 8;
@@ -44,6 +44,8 @@ pub struct Record {
     pub kept_ms: i64,
     /// The last line that was dropped from the journal.
     pub dropped_seq: u64,
+    /// The last line of the log that the folder has followed.
+    pub followed_seq: u64,
     /// How we left each array.
     pub arrays: [Option<ArrayState>; 3],
 }
@@ -105,6 +107,7 @@ impl Record {
             self.git_mtime_ns as u64,
             self.kept_ms as u64,
             self.dropped_seq,
+            self.followed_seq,
         ];
         for array in self.arrays {
             let known = array.unwrap_or_default();
@@ -156,6 +159,7 @@ impl Record {
             git_mtime_ns: words[10] as i64,
             kept_ms: words[11] as i64,
             dropped_seq: words[12],
+            followed_seq: words[13],
             arrays: [array(SINGLE), array(SINGLE + EACH), array(SINGLE + 2 * EACH)],
         })
     }
@@ -179,6 +183,7 @@ mod tests {
             git_mtime_ns: -8,
             kept_ms: 5,
             dropped_seq: 2,
+            followed_seq: 6,
             arrays: [
                 Some(ArrayState { from: None, since: 1, to: print, through: 4, is_loose: false }),
                 None,

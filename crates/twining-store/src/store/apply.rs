@@ -91,12 +91,15 @@ impl Room {
         if !change.runs.is_empty() {
             remember(&self.layout, &change.runs)?;
         }
-        let (own, imported) = (traces::lines_of(&change.traces)?, traces::lines_of(&change.imported_traces)?);
-        if own.is_empty() && imported.is_empty() {
+        if change.traces.is_empty() && change.imported_traces.is_empty() {
             return Ok(());
         }
         let lost = trace_ring::lost(self, now)?;
         traces::append_lines(&self.layout, &lost, now)?;
+        // What was taken back after a failure has just come back, and is not written twice.
+        let back: HashSet<String> = lost.split(|byte| *byte == b'\n').filter_map(tail::id_of).collect();
+        let rest = |traces: &[Trace]| traces.iter().filter(|trace| !back.contains(&trace.id)).cloned().collect::<Vec<_>>();
+        let (own, imported) = (traces::lines_of(&rest(&change.traces))?, traces::lines_of(&rest(&change.imported_traces))?);
         traces::drain(&self.layout, now)?;
         let file = self.layout.top.make_append(TRACES)?;
         let size = file.fingerprint()?.size;
@@ -111,6 +114,7 @@ impl Room {
         &self,
         Planned { change, new }: Planned,
         drained: Option<Drained>,
+        followed: Option<u64>,
         footing: Footing,
         record: &mut Record,
         now: Time,
@@ -118,7 +122,7 @@ impl Room {
         check_sizes(&change)?;
         self.journal.mend()?;
         let size = self.journal.size()?;
-        let line = JournalLine { seq: next_seq(record, now), at: now, change, drained };
+        let line = JournalLine { seq: next_seq(record, now), at: now, change, drained, followed };
         self.journal.append(&line)?;
         let mut undo = Vec::new();
         let left = record.arrays;
@@ -126,6 +130,7 @@ impl Room {
         match applied {
             Ok(()) => {
                 record.written_seq = line.seq;
+                record.followed_seq = line.followed.unwrap_or(record.followed_seq);
                 // A queue file that could not be marked keeps the line open, so that
                 // whoever comes next marks it before taking anything from it.
                 let settled = line.drained.as_ref().map_or(Ok(()), |drained| queue::settle(&self.layout, drained));
@@ -308,6 +313,7 @@ impl Room {
             self.repeat(&line, record, now)?;
             self.write_arrays(&line, &HashSet::new(), record, &mut Vec::new())?;
             self.repeat_files(&line, record, now)?;
+            record.followed_seq = line.followed.unwrap_or(record.followed_seq);
             record.written_seq = record.written_seq.max(line.seq);
             record.applied_seq = line.seq;
         }
@@ -340,7 +346,7 @@ impl Room {
             again.amendments.extend(lost.amendments.iter().map(|amendment| amended(&amendment.id)));
         }
         if !again.is_empty() && replaced {
-            let line = JournalLine { seq: next_seq(record, now), at: now, change: again, drained: None };
+            let line = JournalLine { seq: next_seq(record, now), at: now, change: again, drained: None, followed: None };
             self.journal.append(&line)?;
             self.write_arrays(&line, &HashSet::new(), record, &mut Vec::new())?;
             record.written_seq = line.seq;

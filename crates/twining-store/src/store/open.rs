@@ -30,6 +30,7 @@ use crate::log::journal::Journal;
 use crate::log::lock::Lock;
 use crate::log::queue::{self, DrainCount, Queue};
 use crate::log::record::Record;
+use crate::log::shared::Log;
 
 /// How much must be on the device before a write is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +71,8 @@ pub struct Store {
     until: Arc<OnceLock<Instant>>,
     /// What makes one of two sides, where that takes more than this crate knows.
     pub(crate) joiners: OnceLock<Joiners>,
+    /// The log that the folder follows, if there is one.
+    pub(super) log: OnceLock<Arc<dyn Log>>,
     /// Git's index when such files were last looked at.
     pub(crate) looked: Mutex<Option<Fingerprint>>,
 }
@@ -97,6 +100,7 @@ impl Store {
             stays: Arc::new(AtomicBool::new(false)),
             until: Arc::new(OnceLock::new()),
             joiners: OnceLock::new(),
+            log: OnceLock::new(),
             looked: Mutex::new(None),
         })
     }
@@ -145,12 +149,15 @@ impl Store {
 
     /// Appends entries to the blackboard, without the index.
     pub fn post(&self, entries: &[Entry]) -> Result<(), StoreError> {
+        let change = Change::of_entries(entries.to_vec());
+        if let Some(log) = self.log.get() {
+            return self.commit_through(&**log, Durability::Normal, false, |_| Ok((change.clone(), ())));
+        }
         let room = self.writing_room()?;
         let held = room.lock.take()?;
         let mut record = Record::read(held.file())?;
         let now = self.ids.now();
         let footing = room.board.settle(&mut record, now)?;
-        let change = Change::of_entries(entries.to_vec());
         room.commit(change.into(), None, Durability::Normal, footing, &mut record, &held, now)?;
         self.work.add();
         Ok(())
@@ -166,6 +173,12 @@ impl Store {
         let room = self.writing_room()?;
         // Without the lock first: a long catch-up must not keep others from posting.
         room.catch_up()?;
+        if let Some(log) = self.log.get() {
+            return self.commit_through(&**log, durability, true, |now| {
+                room.catch_up()?;
+                room.with_view(now, &mut plan)
+            });
+        }
         self.commit(&room, durability, |now| {
             room.catch_up()?;
             room.with_view(now, |view| {
@@ -176,16 +189,27 @@ impl Store {
     }
 
     /// The same where the plan needs some files and not the index.
-    pub fn transact_on<B: Base, T, E: From<StoreError>>(
+    pub fn transact_on<B: PlanBase, T, E: From<StoreError>>(
         &self,
         durability: Durability,
         mut plan: impl FnMut(&B) -> Result<(Change, T), E>,
     ) -> Result<T, E> {
+        if let Some(log) = self.log.get() {
+            return self.commit_through(&**log, durability, false, |_| plan(&B::read_from(self)?));
+        }
         let room = self.writing_room()?;
         self.commit(&room, durability, |_| {
             let (change, outcome) = plan(&B::read_from(self)?)?;
             Ok((change.into(), outcome))
         })
+    }
+
+    /// Carries out a change that is no business of a log.
+    pub(super) fn commit_here(&self, durability: Durability, change: &Change) -> Result<(), StoreError> {
+        if change.is_empty() {
+            return Ok(());
+        }
+        self.commit(&*self.writing_room()?, durability, |_| Ok((change.clone().into(), ())))
     }
 
     /// Every write: takes the lock, completes what a killed writer left, plans, and carries
@@ -533,7 +557,7 @@ impl std::fmt::Debug for Store {
 }
 
 /// A change with the ids that the arrays do not have yet.
-fn planned(view: &View<'_>, change: Change) -> Result<Planned, StoreError> {
+pub(super) fn planned(view: &View<'_>, change: Change) -> Result<Planned, StoreError> {
     let mut new: HashSet<String> = change.decisions.iter().map(|decision| decision.id.to_string()).collect();
     let graph = view.graph();
     for entity in &change.entities {
@@ -559,36 +583,36 @@ const BRIEF_LOG_BYTES: u64 = 256 * 1024;
 const QUICK_BYTES: u64 = 2 * 1024 * 1024;
 
 /// What a plan is made on, besides the index.
-pub trait Base: Sized {
+pub trait PlanBase: Sized {
     /// Reads it. The caller holds the write lock.
     fn read_from(store: &Store) -> Result<Self, StoreError>;
 }
 
-impl Base for () {
+impl PlanBase for () {
     fn read_from(_store: &Store) -> Result<Self, StoreError> {
         Ok(())
     }
 }
 
-impl Base for AgentShelf {
+impl PlanBase for AgentShelf {
     fn read_from(store: &Store) -> Result<Self, StoreError> {
         store.agents()
     }
 }
 
-impl Base for FeatureShelf {
+impl PlanBase for FeatureShelf {
     fn read_from(store: &Store) -> Result<Self, StoreError> {
         store.features()
     }
 }
 
-impl Base for PolicyFile {
+impl PlanBase for PolicyFile {
     fn read_from(store: &Store) -> Result<Self, StoreError> {
         store.policy()
     }
 }
 
-impl Base for KnowledgeFile {
+impl PlanBase for KnowledgeFile {
     fn read_from(store: &Store) -> Result<Self, StoreError> {
         store.knowledge()
     }

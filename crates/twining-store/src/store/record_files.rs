@@ -5,7 +5,7 @@
 //! walked name by name from the project's folder, follows no link, and is one of those
 //! that a change may name.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use twining_model::{Change, HandoffFile, Time, TurnFile, limits};
 
@@ -31,6 +31,11 @@ pub type FileBefore = FileWrite;
 
 impl FileWrite {
     fn inside(folders: &[&str], name: &str, bytes: Option<Vec<u8>>, most: usize) -> Result<Self, StoreError> {
+        // Names may come from a log that others write.
+        let is_plain = |name: &&str| !name.is_empty() && !name.contains(['/', '\0']) && ![".", ".."].contains(name);
+        if !folders.iter().chain([&name]).all(is_plain) {
+            return Err(StoreError::Unsafe { path: folders.join("/"), what: "a path that leads out of it" });
+        }
         let size = bytes.as_ref().map_or(0, Vec::len);
         if size > most {
             return Err(StoreError::TooLarge { bytes: size, most });
@@ -92,8 +97,8 @@ impl Room {
     /// The files that a change replaces, made from what is there.
     pub(crate) fn file_writes(&self, change: &Change) -> Result<Vec<FileWrite>, StoreError> {
         let mut writes = Vec::new();
-        for handoff in &change.handoffs {
-            writes.extend(self.handoff_writes(handoff)?);
+        if !change.handoffs.is_empty() {
+            writes.extend(self.handoff_writes(&change.handoffs)?);
         }
         if !change.agents.is_empty() {
             writes.push(self.registry_write(change)?);
@@ -114,20 +119,28 @@ impl Room {
         Ok(writes)
     }
 
-    fn handoff_writes(&self, HandoffFile { id, text, line }: &HandoffFile) -> Result<Vec<FileWrite>, StoreError> {
+    fn handoff_writes(&self, handoffs: &[HandoffFile]) -> Result<Vec<FileWrite>, StoreError> {
         let folders = [FOLDER, HANDOFFS];
-        let file = FileWrite::inside(&folders, &format!("{id}.json"), Some(text.clone().into_bytes()), limits::RECORD_BYTES)?;
+        let file = |handoff: &HandoffFile| {
+            let bytes = Some(handoff.text.clone().into_bytes());
+            FileWrite::inside(&folders, &format!("{}.json", handoff.id), bytes, limits::RECORD_BYTES)
+        };
+        let mut writes = handoffs.iter().map(file).collect::<Result<Vec<_>, _>>()?;
         // A list that is too long or cannot be read is not ours to mend: the files have it all.
         let read = |dir: Dir| dir.open(HANDOFF_INDEX)?.map(|handle| handle.read_all(limits::AGENTS_BYTES)).transpose();
         let known = match self.layout.top.open_dir(HANDOFFS).and_then(|dir| dir.map_or(Ok(None), read)) {
             Ok(known) => known,
             Err(error @ StoreError::Io { .. }) => return Err(error),
-            Err(_) => return Ok(vec![file]),
+            Err(_) => return Ok(writes),
         };
         let known = String::from_utf8_lossy(known.as_deref().unwrap_or_default()).into_owned();
-        let others = known.lines().filter(|known| !known.trim().is_empty() && array::id_of(known).as_deref() != Some(id.as_str()));
-        let list: String = others.chain([line.as_str()]).map(|line| format!("{line}\n")).collect();
-        Ok(vec![file, FileWrite::inside(&folders, HANDOFF_INDEX, Some(list.into_bytes()), limits::AGENTS_BYTES)?])
+        let is_changed = |line: &str| array::id_of(line).is_some_and(|id| handoffs.iter().any(|handoff| handoff.id.as_str() == id));
+        let others = known.lines().filter(|line| !line.trim().is_empty() && !is_changed(line));
+        // One that was taken in the same change stands in it twice, and the last line counts.
+        let lines: BTreeMap<&str, &str> = handoffs.iter().map(|handoff| (handoff.id.as_str(), handoff.line.as_str())).collect();
+        let list: String = others.chain(lines.into_values()).map(|line| format!("{line}\n")).collect();
+        writes.push(FileWrite::inside(&folders, HANDOFF_INDEX, Some(list.into_bytes()), limits::AGENTS_BYTES)?);
+        Ok(writes)
     }
 
     fn registry_write(&self, change: &Change) -> Result<FileWrite, StoreError> {

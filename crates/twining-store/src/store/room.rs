@@ -142,7 +142,7 @@ impl Room {
         let committed = if change.is_one_write() && drained.is_none() {
             self.write_once(change, durability, footing, record, now)
         } else {
-            self.journal_and_apply(planned, drained, footing, record, now).map(|()| Wrote::Journal)
+            self.journal_and_apply(planned, drained, None, footing, record, now).map(|()| Wrote::Journal)
         };
         // Also after a failure: what was rolled back moved the end of the board.
         let noted = record.write(held.file());

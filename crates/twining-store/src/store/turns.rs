@@ -6,7 +6,7 @@
 use twining_model::turn::number_of;
 use twining_model::{TurnFile, TurnKey, limits};
 
-use super::open::{Base, Store};
+use super::open::{PlanBase, Store};
 use crate::disk::layout::{LOCAL, Layout, TURNS};
 use crate::disk::{self, Dir};
 use crate::error::StoreError;
@@ -176,7 +176,7 @@ impl Store {
     }
 }
 
-impl Base for Shelf {
+impl PlanBase for Shelf {
     fn read_from(store: &Store) -> Result<Self, StoreError> {
         let room = store.writing_room()?;
         Ok(Self { top: room.layout.top.open_dir(TURNS)?, layout: Some(room.layout.clone()) })

@@ -26,7 +26,7 @@ fn journal(desk: &Desk, lines: &[(u64, &str)]) {
         .map(|(seq, name)| {
             let put: Entity = serde_json::from_str(&entity("e1", name, "file")).expect("an entity");
             let change = Change { entities: vec![put], ..Change::default() };
-            let line = JournalLine { seq: *seq, at: Time::from_ms(0), change, drained: None };
+            let line = JournalLine { seq: *seq, at: Time::from_ms(0), change, drained: None, followed: None };
             serde_json::to_string(&line).expect("prints") + "\n"
         })
         .collect();

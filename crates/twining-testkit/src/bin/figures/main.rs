@@ -5,6 +5,7 @@
 mod adoption;
 mod client;
 mod crowd;
+mod follow;
 mod guards;
 mod knowledge;
 mod measure;
@@ -66,6 +67,8 @@ enum What {
     Knowledge,
     /// Many processes, kills, arrays
     Crowd,
+    /// A folder that follows a log
+    Follow,
 }
 
 /// What this program is to itself.
@@ -135,6 +138,7 @@ fn report(arguments: Arguments) -> Outcome<()> {
             What::Adoption => adoption::adoption(&mut bench)?,
             What::Knowledge => knowledge::knowledge(&mut bench)?,
             What::Crowd => crowd::crowd(&mut bench)?,
+            What::Follow => follow::follow(&mut bench)?,
         }
     }
     show(&format!("\nMeasured in {} s; load average at the end: {}.", began.elapsed().as_secs(), load()));

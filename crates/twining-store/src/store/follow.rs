@@ -1,0 +1,165 @@
+//! Following a log that others write too.
+//!
+//! Lines are taken in under the write lock, many as one line of the journal that also
+//! says how far the log was followed: a crash in between repeats them and doubles none.
+//! The lock is never held while the log is asked.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+
+use twining_model::{Change, Entity, Id, Relation, Time};
+
+use super::apply::Planned;
+use super::open::{Durability, Store, planned};
+use super::room::Room;
+use crate::error::{LogError, StoreError};
+use crate::log::record::Record;
+use crate::log::shared::{Log, LogBase, LogLine, NewLine};
+
+/// Lines that are asked for at once.
+const BATCH: usize = 1024;
+/// How often a plan is made anew because others were quicker.
+const TRIES: usize = 16;
+
+impl Store {
+    /// From now on the folder follows this log, and what is written goes there first.
+    pub fn use_log(&self, log: Arc<dyn Log>) {
+        // Whoever was first stays.
+        let _ = self.log.set(log);
+    }
+
+    /// How far the folder has followed its log.
+    pub fn followed(&self) -> Result<u64, StoreError> {
+        Ok(self.reading_room()?.map(|room| room.record()).transpose()?.map_or(0, |record| record.followed_seq))
+    }
+
+    /// Takes in all that the log has and the folder has not.
+    pub fn follow_log(&self) -> Result<(), StoreError> {
+        self.follow_to_end(&HashSet::new())
+    }
+
+    fn follow_to_end(&self, own: &HashSet<Id>) -> Result<(), StoreError> {
+        let Some(log) = self.log.get() else { return Ok(()) };
+        loop {
+            let lines = log.since(self.followed()?, BATCH)?;
+            if lines.is_empty() {
+                return Ok(());
+            }
+            self.take_in(&lines, own)?;
+        }
+    }
+
+    /// Takes in lines of the log; those that the folder has already are passed over.
+    pub fn follow(&self, lines: &[LogLine]) -> Result<(), StoreError> {
+        self.take_in(lines, &HashSet::new())
+    }
+
+    fn take_in(&self, lines: &[LogLine], own: &HashSet<Id>) -> Result<(), StoreError> {
+        let room = self.writing_room()?;
+        let held = room.lock.take()?;
+        let now = self.ids().now();
+        let mut record = Record::read(held.file())?;
+        room.recover(&mut record, now)?;
+        let lines: Vec<&LogLine> = lines.iter().filter(|line| line.seq > record.followed_seq).collect();
+        // What leaves the board must be on it: such a line begins anew.
+        for batch in lines.chunk_by(|_, next| next.change.archived.is_empty()) {
+            let Some(last) = batch.last() else { continue };
+            let expected = record.followed_seq + batch.len() as u64;
+            if last.seq != expected {
+                let what = format!("the log skips from line {} to line {}", record.followed_seq, last.seq);
+                return Err(StoreError::Damaged { what });
+            }
+            let footing = room.board.settle(&mut record, now)?;
+            let change = self.joined_lines(&room, batch, own, now)?;
+            let followed = room.journal_and_apply(change, None, Some(last.seq), footing, &mut record, now);
+            // Also after a failure: what was rolled back moved the end of the board.
+            record.write(held.file())?;
+            followed?;
+        }
+        self.work().add();
+        Ok(())
+    }
+
+    /// Many lines as one change, without what the folder cannot carry out.
+    fn joined_lines(&self, room: &Room, lines: &[&LogLine], own: &HashSet<Id>, now: Time) -> Result<Planned, StoreError> {
+        let mut change = join(lines, own);
+        let made: BTreeSet<&Id> = change.decisions.iter().map(|decision| &decision.id).collect();
+        let mut amendments = Vec::new();
+        for amendment in &change.amendments {
+            // Of a decision that this checkout does not have there is nothing to amend.
+            if made.contains(&amendment.id) || room.files.decision_fingerprint(&amendment.id)?.is_some() {
+                amendments.push(amendment.clone());
+            }
+        }
+        change.amendments = amendments;
+        if change.entities.is_empty() && change.relations.is_empty() {
+            let new = change.decisions.iter().map(|decision| decision.id.to_string()).collect();
+            return Ok(Planned { change, new });
+        }
+        room.catch_up()?;
+        room.with_view(now, |view| planned(view, change))
+    }
+
+    /// Writes through the log: plans without the lock, asks the log, and follows it, our
+    /// own line included. Where others were quicker, the plan is made anew.
+    pub(super) fn commit_through<T, E: From<StoreError>>(
+        &self,
+        log: &dyn Log,
+        durability: Durability,
+        is_planned: bool,
+        mut plan: impl FnMut(Time) -> Result<(Change, T), E>,
+    ) -> Result<T, E> {
+        for _ in 0..TRIES {
+            self.follow_log()?;
+            let base = if is_planned { LogBase::At(self.followed()?) } else { LogBase::Any };
+            let (change, outcome) = plan(self.ids().now())?;
+            let (shared, local) = split(change);
+            if !shared.is_empty() {
+                let line = NewLine { key: self.ids().next(), change: shared };
+                match log.append(base, std::slice::from_ref(&line)) {
+                    Ok(_) => self.follow_to_end(&HashSet::from([line.key]))?,
+                    Err(LogError::Behind) => continue,
+                    Err(error) => return Err(StoreError::from(error).into()),
+                }
+            }
+            self.commit_here(durability, &local)?;
+            return Ok(outcome);
+        }
+        Err(StoreError::from(LogError::Behind).into())
+    }
+}
+
+/// What everybody is told, and what stays in this working tree and on this machine.
+fn split(change: Change) -> (Change, Change) {
+    let Change { documents, runs, claims, presence, .. } = change.clone();
+    let local = Change { documents, runs, claims, presence, ..Change::default() };
+    (Change { documents: Vec::new(), runs: Vec::new(), claims: None, presence: None, ..change }, local)
+}
+
+/// What lines do one after the other, done at once. Of the graph the last word counts.
+fn join(lines: &[&LogLine], own: &HashSet<Id>) -> Change {
+    let mut joined = Change::default();
+    let (mut entities, mut relations) = (BTreeMap::<String, Option<Entity>>::new(), BTreeMap::<String, Option<Relation>>::new());
+    for line in lines {
+        let (change, _) = split(line.change.clone());
+        let vouched = if own.contains(&line.key) { &mut joined.traces } else { &mut joined.imported_traces };
+        vouched.extend(change.traces);
+        joined.imported_traces.extend(change.imported_traces);
+        joined.entries.extend(change.entries);
+        joined.decisions.extend(change.decisions);
+        joined.amendments.extend(change.amendments);
+        joined.archived.extend(change.archived);
+        joined.agents.extend(change.agents);
+        joined.handoffs.extend(change.handoffs);
+        joined.turns.extend(change.turns);
+        entities.extend(change.entities.into_iter().map(|entity| (entity.id.clone(), Some(entity))));
+        entities.extend(change.removed_entities.into_iter().map(|id| (id, None)));
+        relations.extend(change.relations.into_iter().map(|relation| (relation.id.clone(), Some(relation))));
+        relations.extend(change.removed_relations.into_iter().map(|id| (id, None)));
+    }
+    joined.removed_entities = entities.iter().filter(|(_, entity)| entity.is_none()).map(|(id, _)| id.clone()).collect();
+    joined.removed_relations = relations.iter().filter(|(_, relation)| relation.is_none()).map(|(id, _)| id.clone()).collect();
+    joined.entities = entities.into_values().flatten().collect();
+    joined.relations = relations.into_values().flatten().collect();
+    joined
+}
