@@ -156,9 +156,9 @@ impl Engine {
     /// Takes in what hooks left. Cheap when there is nothing.
     pub fn drain_queues_with(&self, caller: &Caller, history: &dyn History) -> Result<Drained, Failure> {
         let hook = hook(caller);
-        let posts = self.store().drain_posts(&mut |line| pending_post(line, self.store().root(), &self.stamp(&hook)))?;
+        let posts = self.store().queues().drain_posts(&mut |line| pending_post(line, self.store().root(), &self.stamp(&hook)))?;
         let mut wanted: Vec<PendingAction> = Vec::new();
-        let actions = self.store().drain_actions(&mut |line| pending_action(line).map(|action| wanted.push(action)))?;
+        let actions = self.store().queues().drain_actions(&mut |line| pending_action(line).map(|action| wanted.push(action)))?;
         let mut drained = Drained { posted: posts.taken, archived: 0, rejected: posts.rejected + actions.rejected };
         if wanted.is_empty() {
             return Ok(drained);

@@ -122,11 +122,11 @@ fn s39_readers_do_not_stand_behind_a_writer_that_hangs_even_with_a_queue() {
     std::fs::write(project.file("pending-posts.jsonl"), "queued\n").expect("writes");
     let started = Instant::now();
     let fresh = store(&project, &world);
-    assert_eq!(fresh.drain_posts(&mut |line| Ok(entry(&fresh, line))).expect("waits for another call").taken, 0);
+    assert_eq!(fresh.queues().drain_posts(&mut |line| Ok(entry(&fresh, line))).expect("waits for another call").taken, 0);
     assert_eq!(fresh.view(|view| view.tally()).expect("reads").entries, 1);
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
     drop(lock);
-    assert_eq!(fresh.drain_posts(&mut |line| Ok(entry(&fresh, line))).expect("drains").taken, 1);
+    assert_eq!(fresh.queues().drain_posts(&mut |line| Ok(entry(&fresh, line))).expect("drains").taken, 1);
 }
 
 #[cfg(target_os = "linux")]

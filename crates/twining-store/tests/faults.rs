@@ -71,7 +71,7 @@ fn drain(store: &Store, project: &TestProject, promise: &mut Promise) -> Result<
     let mut file = std::fs::OpenOptions::new().append(true).create(true).open(project.file("pending-posts.jsonl")).expect("opens");
     file.write_all(b"queued-1\nqueued-2\n").expect("writes");
     promise.queued.extend(["queued-1".to_owned(), "queued-2".to_owned()]);
-    store.drain_posts(&mut |line| Ok(entry(store, line))).map(|_| ())
+    store.queues().drain_posts(&mut |line| Ok(entry(store, line))).map(|_| ())
 }
 
 fn housekeep(store: &Store, _: &TestProject, _: &mut Promise) -> Result<(), StoreError> {
@@ -163,7 +163,7 @@ fn sweep(name: &str, operation: Operation) -> usize {
             let store = common::store(&project, &world);
             post(&store, &project, &mut promise).unwrap_or_else(|e| panic!("{what}: next process: {e}"));
             decide(&store, &project, &mut promise).unwrap_or_else(|e| panic!("{what}: next process: {e}"));
-            store.drain_posts(&mut |line| Ok(entry(&store, line))).unwrap_or_else(|e| panic!("{what}: next drain: {e}"));
+            store.queues().drain_posts(&mut |line| Ok(entry(&store, line))).unwrap_or_else(|e| panic!("{what}: next drain: {e}"));
             store.housekeep().unwrap_or_else(|e| panic!("{what}: next housekeeping: {e}"));
             if name == "archive" {
                 // Archiving again is what completes an archive that was cut short.

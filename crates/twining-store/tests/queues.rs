@@ -15,6 +15,7 @@ fn queue(project: &TestProject, name: &str, text: &str) {
 
 fn drain(store: &Store) -> DrainCount {
     store
+        .queues()
         .drain_posts(&mut |line| {
             let value: serde_json::Value = serde_json::from_str(line).map_err(|e| e.to_string())?;
             Ok(entry(store, value["summary"].as_str().ok_or("no summary")?))
@@ -91,7 +92,7 @@ fn a_queue_that_is_a_link_is_not_followed() {
     let target = project.path().join("secret.jsonl");
     std::fs::write(&target, "{\"summary\":\"secret\"}\n").expect("writes");
     std::os::unix::fs::symlink(&target, project.file("pending-posts.jsonl")).expect("links");
-    assert!(store.drain_posts(&mut |_| Ok(entry(&store, "x"))).is_err());
+    assert!(store.queues().drain_posts(&mut |_| Ok(entry(&store, "x"))).is_err());
     assert!(target.exists());
     assert_eq!(board(&project.path()).expect("valid").len(), 1);
 }

@@ -272,7 +272,7 @@ impl Bench {
                 std::fs::write(self.project.file("pending-posts.jsonl"), "queued\n").expect("writes");
                 let store = &self.store;
                 let mut made = Vec::new();
-                let drained = store.drain_posts(&mut |line| {
+                let drained = store.queues().drain_posts(&mut |line| {
                     let entry = entry(store, line);
                     made.push(entry.id.clone());
                     Ok(entry)

@@ -201,7 +201,7 @@ fn no_folder_is_made_for_a_trace_nobody_asked_for() {
     let project = TestProject::new();
     let store = store(&project, &FixedWorld::new());
     assert_eq!(store.leave_traces(&[trace(&store, "x")]).expect("leaves none"), Left::Nowhere);
-    store.record_call("{}").expect("records none");
+    store.local_state().record_call("{}").expect("records none");
     assert!(!project.file("").exists());
 }
 
@@ -212,14 +212,14 @@ fn recorded_calls_take_turns_and_the_newest_stay() {
     let padding = "x".repeat(limits::CALL_BYTES - 100);
     let most = limits::CALLS_BYTES / (limits::CALL_BYTES - 100) * 3;
     for n in 0..most {
-        store.record_call(&format!("{{\"n\":{n},\"p\":\"{padding}\"}}")).expect("records");
+        store.local_state().record_call(&format!("{{\"n\":{n},\"p\":\"{padding}\"}}")).expect("records");
     }
-    let calls = store.calls().expect("reads");
+    let calls = store.local_state().calls().expect("reads");
     assert!(calls.len() > most / 3 && calls.len() < most, "{}", calls.len());
     assert!(calls.last().expect("some").starts_with(&format!("{{\"n\":{},", most - 1)));
-    assert!(store.latest_calls().expect("reads").len() < 64);
-    assert!(store.record_call(&"x".repeat(limits::CALL_BYTES + 1)).is_err());
-    assert!(store.record_call("two\nlines").is_err());
+    assert!(store.local_state().latest_calls().expect("reads").len() < 64);
+    assert!(store.local_state().record_call(&"x".repeat(limits::CALL_BYTES + 1)).is_err());
+    assert!(store.local_state().record_call("two\nlines").is_err());
 }
 
 fn in_git(project: &TestProject) -> Store {

@@ -173,7 +173,7 @@ impl Engine {
 
     /// Adds up what was counted.
     pub fn knowledge_metrics(&self) -> Result<KnowledgeMetrics, Failure> {
-        Ok(KnowledgeMetrics::of(&self.store().metrics()?))
+        Ok(KnowledgeMetrics::of(&self.store().local_state().metrics()?))
     }
 
     pub(super) fn pack_story(&self, story: &Story) -> Result<KnowledgePack, Failure> {
@@ -215,7 +215,7 @@ impl Engine {
     /// Notes something worth counting. A count that is lost keeps nobody from their work.
     pub(super) fn count(&self, event: &Event) {
         if let Ok(line) = serde_json::to_string(event) {
-            drop(self.store().note_metric(&line));
+            drop(self.store().local_state().note_metric(&line));
         }
     }
 

@@ -73,7 +73,7 @@ impl Engine {
             let hint = "twining_extract_patterns lists the patterns there are".to_owned();
             Failure::NotFound { what: "pattern", id: text::excerpt(&input.pattern, 40), hint }
         })?;
-        let (calls, objected) = (self.store().calls()?, self.objected()?);
+        let (calls, objected) = (self.store().local_state().calls()?, self.objected()?);
         let created = self.change_policy(|file| plan_create(file, &pattern, &input, &calls, &objected))?;
         let made = StoreTraceInput {
             kind: TraceType::Decision.as_str().to_owned(),
@@ -117,7 +117,7 @@ impl Engine {
         let all = self.guards(user);
         let guard = all.guards.iter().rev().find(|guard| guard.id == id);
         let guard = guard.ok_or_else(|| Refused::new("guard", "is not there").because(text::excerpt(id, 40)))?;
-        Ok(Backtest::of(guard, &self.store().calls()?, &self.objected()?))
+        Ok(Backtest::of(guard, &self.store().local_state().calls()?, &self.objected()?))
     }
 
     fn guards(&self, user: &UserPolicy) -> Guards {

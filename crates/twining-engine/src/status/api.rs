@@ -9,7 +9,7 @@ impl Engine {
     /// Takes stock.
     pub fn status(&self) -> Result<StatusReport, Failure> {
         let config = self.store().config()?;
-        let rejected = self.store().rejected_lines()?;
+        let rejected = self.store().queues().rejected_lines()?;
         let model = self.model_state()?;
         let mut report = self.store().view(|view| status::status(view, self.store().project_name(), &config, rejected, &model))?;
         report.warnings.extend(self.knowledge_warning());

@@ -103,15 +103,16 @@ impl Engine {
     /// Notes that this project is worked on by a host that reports the results of
     /// tools: from then on `seen` evidence can be asked for.
     pub fn note_post_tool_use(&self) -> Result<(), Failure> {
-        if !self.store().has_note(POST_TOOL_USE)? {
-            self.store().leave_note(POST_TOOL_USE, b"{}")?;
+        if !self.store().local_state().has_note(POST_TOOL_USE)? {
+            self.store().local_state().leave_note(POST_TOOL_USE, b"{}")?;
         }
         Ok(())
     }
 
     /// The weakest evidence by which a feature becomes tested.
     pub fn tested_needs(&self) -> Result<EvidenceSource, Failure> {
-        let by_host = || if self.store().has_note(POST_TOOL_USE)? { Ok(EvidenceSource::Seen) } else { Ok(EvidenceSource::Told) };
+        let by_host =
+            || if self.store().local_state().has_note(POST_TOOL_USE)? { Ok(EvidenceSource::Seen) } else { Ok(EvidenceSource::Told) };
         self.store().config()?.workflow.tested_needs.map_or_else(by_host, Ok)
     }
 

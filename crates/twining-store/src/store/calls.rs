@@ -4,7 +4,7 @@
 
 use twining_model::limits;
 
-use super::open::Store;
+use super::notes::LocalState;
 use super::traces::{append_after, nook};
 use crate::disk::Handle;
 use crate::error::StoreError;
@@ -14,13 +14,13 @@ const OLDER: &str = "calls.old.jsonl";
 /// How far back from the end the latest calls are looked for.
 const LATEST_BYTES: u64 = 256 * 1024;
 
-impl Store {
+impl LocalState<'_> {
     /// Records a call. Makes no folder.
     pub fn record_call(&self, line: &str) -> Result<(), StoreError> {
         if line.len() > limits::CALL_BYTES || line.contains('\n') {
             return Err(StoreError::TooLarge { bytes: line.len(), most: limits::CALL_BYTES });
         }
-        let Some(room) = self.open_to_traces()? else { return Ok(()) };
+        let Some(room) = self.0.open_to_traces()? else { return Ok(()) };
         let nook = nook(&room.layout)?;
         let handle = nook.make_append(CALLS)?;
         append_after(&handle, format!("{line}\n").as_bytes())?;
@@ -37,7 +37,7 @@ impl Store {
 
     /// The newest calls, oldest first, as many as a backtest replays.
     pub fn calls(&self) -> Result<Vec<String>, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(Vec::new()) };
+        let Some(room) = self.0.reading_room()? else { return Ok(Vec::new()) };
         let nook = nook(&room.layout)?;
         let mut lines = Vec::new();
         for name in [OLDER, CALLS] {
@@ -51,7 +51,7 @@ impl Store {
 
     /// The last few calls, oldest first.
     pub fn latest_calls(&self) -> Result<Vec<String>, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(Vec::new()) };
+        let Some(room) = self.0.reading_room()? else { return Ok(Vec::new()) };
         match nook(&room.layout)?.open(CALLS)? {
             Some(handle) => from_end(&handle, LATEST_BYTES),
             None => Ok(Vec::new()),

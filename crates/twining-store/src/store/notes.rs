@@ -30,59 +30,35 @@ pub fn digest(bytes: &[u8]) -> String {
     format!("{:x}-{:032x}", bytes.len(), xxh3_128(bytes))
 }
 
-impl Store {
+/// What only this machine knows: notes of hooks, tool calls, counts, files that moved.
+#[derive(Clone, Copy, Debug)]
+pub struct LocalState<'s>(pub(super) &'s Store);
+
+impl LocalState<'_> {
     /// Reads a note; none where there is no memory yet, or it is no note of ours.
     pub fn note(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(None) };
+        let Some(room) = self.0.reading_room()? else { return Ok(None) };
         let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(None) };
         Ok(hooks.open(&file_of(name))?.and_then(|handle| handle.read_all(MOST_BYTES).ok()))
     }
 
     /// Leaves a note. Where there is no memory yet, none is made for it.
     pub fn leave_note(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(()) };
+        let Some(room) = self.0.reading_room()? else { return Ok(()) };
         let hooks = room.layout.local.make_dir(HOOKS)?;
         room.layout.replace(&hooks, &file_of(name), bytes, false)
     }
 
-    /// Adds a line to a note of lines. A hook that is waited for appends and replaces
-    /// nothing: some disks flush a file that takes another's place.
-    pub fn add_to_note(&self, name: &str, line: &str) -> Result<(), StoreError> {
-        let Some(room) = self.reading_room()?.filter(|_| !line.contains('\n')) else { return Ok(()) };
-        let hooks = room.layout.local.make_dir(HOOKS)?;
-        hooks.make_append(&file_of(name))?.write(format!("{line}\n").as_bytes())
-    }
-
-    /// The lines of such a note, the oldest first.
-    pub fn note_lines(&self, name: &str) -> Result<Vec<String>, StoreError> {
-        let bytes = self.note(name)?.unwrap_or_default();
-        Ok(String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect())
-    }
-
     /// Whether there is such a note.
     pub fn has_note(&self, name: &str) -> Result<bool, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(false) };
+        let Some(room) = self.0.reading_room()? else { return Ok(false) };
         let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(false) };
         Ok(hooks.stat(&file_of(name))?.is_some())
     }
 
-    /// The claims that agents made on files, as they stand on disk.
-    pub fn claims_file(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(None) };
-        room.layout.local.open(CLAIMS)?.map(|handle| handle.read_all(MOST_BYTES)).transpose()
-    }
-
-    /// What tells whether decisions or knowledge may have changed, without looking
-    /// into them: the folder's own state, and the file's. None where there are none.
-    pub fn binding_state(&self) -> Result<Option<BindingState>, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(None) };
-        let decisions = room.layout.top.stat(DECISIONS)?.map(|(_, print)| print.mtime_ns).unwrap_or_default();
-        Ok(Some(BindingState { decisions, knowledge: format!("{:032x}", self.knowledge()?.digest()) }))
-    }
-
     /// Clears the oldest notes away where there are too many.
     pub fn clear_notes(&self) -> Result<(), StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(()) };
+        let Some(room) = self.0.reading_room()? else { return Ok(()) };
         let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(()) };
         // What all sessions share is not a session's to age.
         let mut names = hooks.list()?;
@@ -102,9 +78,31 @@ impl Store {
 
     /// Takes a note away.
     pub fn drop_note(&self, name: &str) -> Result<(), StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(()) };
+        let Some(room) = self.0.reading_room()? else { return Ok(()) };
         let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(()) };
         hooks.remove(&file_of(name)).map(drop)
+    }
+}
+
+impl Store {
+    /// What only this machine knows.
+    #[must_use]
+    pub fn local_state(&self) -> LocalState<'_> {
+        LocalState(self)
+    }
+
+    /// The claims that agents made on files, as they stand on disk.
+    pub fn claims_file(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(None) };
+        room.layout.local.open(CLAIMS)?.map(|handle| handle.read_all(MOST_BYTES)).transpose()
+    }
+
+    /// What tells whether decisions or knowledge may have changed, without looking
+    /// into them: the folder's own state, and the file's. None where there are none.
+    pub fn binding_state(&self) -> Result<Option<BindingState>, StoreError> {
+        let Some(room) = self.reading_room()? else { return Ok(None) };
+        let decisions = room.layout.top.stat(DECISIONS)?.map(|(_, print)| print.mtime_ns).unwrap_or_default();
+        Ok(Some(BindingState { decisions, knowledge: format!("{:032x}", self.knowledge()?.digest()) }))
     }
 }
 

@@ -28,7 +28,6 @@ use crate::log::board::Board;
 use crate::log::files::Files;
 use crate::log::journal::Journal;
 use crate::log::lock::Lock;
-use crate::log::queue::{self, DrainCount, Queue};
 use crate::log::record::Record;
 use crate::log::shared::Log;
 
@@ -64,7 +63,7 @@ pub struct Store {
     config: Mutex<Option<(Option<Fingerprint>, Config)>>,
     work: Work,
     /// For each queue: whether something that was taken may still grow.
-    drained: [AtomicBool; 2],
+    pub(super) drained: [AtomicBool; 2],
     /// Whether this process lives longer than a call or two.
     stays: Arc<AtomicBool>,
     /// Until when whoever asks waits for an answer, if not for long.
@@ -276,66 +275,6 @@ impl Store {
         self.view(read)
     }
 
-    /// Takes what hooks queued to be posted; each line once, whoever asks.
-    pub fn drain_posts(&self, make: &mut dyn FnMut(&str) -> Result<Entry, String>) -> Result<DrainCount, StoreError> {
-        let Some(room) = self.queue_room(Queue::Posts)? else { return Ok(DrainCount::default()) };
-        let Some(held) = room.lock_for_a_moment()? else { return Ok(DrainCount::default()) };
-        let now = self.ids.now();
-        let mut record = Record::read(held.file())?;
-        room.recover(&mut record, now)?;
-        let footing = room.board.settle(&mut record, now)?;
-        let mut count = DrainCount::default();
-        for batch in queue::take(&room.layout, Queue::Posts, now)? {
-            let (entries, rejected) = queue::sort(&batch.lines, make);
-            queue::set_aside(&room.layout, &rejected, now)?;
-            count.taken += entries.len() as u64;
-            count.rejected += rejected.len() as u64;
-            let change = Change { entries, ..Change::default() };
-            room.commit(change.into(), Some(batch.drained), Durability::Normal, footing, &mut record, &held, now)?;
-        }
-        record.write(held.file())?;
-        self.work.add();
-        Ok(count)
-    }
-
-    /// Takes what hooks queued to be done; the caller then does it once.
-    pub fn drain_actions(&self, check: &mut dyn FnMut(&str) -> Result<(), String>) -> Result<DrainCount, StoreError> {
-        let Some(room) = self.queue_room(Queue::Actions)? else { return Ok(DrainCount::default()) };
-        let Some(held) = room.lock_for_a_moment()? else { return Ok(DrainCount::default()) };
-        let now = self.ids.now();
-        let mut count = DrainCount::default();
-        for batch in queue::take(&room.layout, Queue::Actions, now)? {
-            let mut rejected = Vec::new();
-            for line in &batch.lines {
-                match check(line) {
-                    Ok(()) => count.taken += 1,
-                    Err(reason) => rejected.push((line.clone(), reason)),
-                }
-            }
-            count.rejected += rejected.len() as u64;
-            queue::set_aside(&room.layout, &rejected, now)?;
-            queue::settle(&room.layout, &batch.drained)?;
-        }
-        drop(held);
-        Ok(count)
-    }
-
-    /// Queues something to be done, as hooks do: no lock, and whoever comes next does it.
-    pub fn queue_action(&self, line: &str) -> Result<(), StoreError> {
-        match self.reading_room()? {
-            Some(room) => queue::add(&room.layout, Queue::Actions, line),
-            None => Ok(()),
-        }
-    }
-
-    /// How many lines from the queues were refused and set aside.
-    pub fn rejected_lines(&self) -> Result<u64, StoreError> {
-        match self.reading_room()? {
-            Some(room) => queue::rejected(&room.layout),
-            None => Ok(0),
-        }
-    }
-
     /// Works on the file of vectors; nothing if there is no `.twining`.
     pub fn vectors<T>(&self, work: impl FnOnce(&Vectors) -> Result<T, StoreError>) -> Result<Option<T>, StoreError> {
         self.reading_room()?.map(|room| work(&room.vectors)).transpose()
@@ -482,17 +421,6 @@ impl Store {
         let config = Config::load(&room.layout)?;
         *known = Some((print, config.clone()));
         Ok(config)
-    }
-
-    /// The room, if there may be something in this queue.
-    fn queue_room(&self, queue: Queue) -> Result<Option<Arc<Room>>, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(None) };
-        let fresh = queue::is_waiting(&room.layout, queue)?;
-        // What was taken is looked at once more, for a hook that still had it open.
-        let late = self.drained[queue as usize].load(Ordering::Acquire) && queue::has_leftovers(&room.layout, queue)?;
-        self.drained[queue as usize].store(fresh || late, Ordering::Release);
-        let readable = self.config_of(&room)?.version <= config::VERSION;
-        Ok(((fresh || late) && readable).then_some(room))
     }
 
     pub(crate) fn reading_room(&self) -> Result<Option<Arc<Room>>, StoreError> {

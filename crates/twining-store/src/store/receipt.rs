@@ -20,11 +20,23 @@ pub fn lacking_lines(name: &str, text: &str) -> Vec<&'static str> {
     known.lines().filter(|line| !is_there(line)).collect()
 }
 
+/// What `init` and `uninstall` do to the folder.
+#[derive(Clone, Copy, Debug)]
+pub struct Installation<'s>(&'s Store);
+
 impl Store {
+    /// What `init` and `uninstall` do to the folder.
+    #[must_use]
+    pub fn installation(&self) -> Installation<'_> {
+        Installation(self)
+    }
+}
+
+impl Installation<'_> {
     /// Makes the folder where there is none, and adds what a folder made by
     /// another program lacks.
     pub fn prepare(&self) -> Result<(), StoreError> {
-        let room = self.writing_room()?;
+        let room = self.0.writing_room()?;
         let held = room.lock.take()?;
         for (name, text) in SCAFFOLD {
             if room.layout.top.stat(name)?.is_none() {
@@ -38,7 +50,7 @@ impl Store {
     /// Adds the lines that what git is told of the folder lacks, below what stands there.
     pub fn complete(&self) -> Result<(), StoreError> {
         self.prepare()?;
-        let room = self.writing_room()?;
+        let room = self.0.writing_room()?;
         let held = room.lock.take()?;
         let top = &room.layout.top;
         for (name, _) in SCAFFOLD {
@@ -60,7 +72,7 @@ impl Store {
 
     /// The receipt, as it was kept; none where there is none.
     pub fn receipt(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(None) };
+        let Some(room) = self.0.reading_room()? else { return Ok(None) };
         let local = &room.layout.local;
         let kept = local.open(RECEIPT)?.map(|handle| handle.read_all(MOST_BYTES)).transpose()?;
         // One that came with a clone would tell us what to write over people's settings.
@@ -70,7 +82,7 @@ impl Store {
 
     /// Keeps a receipt in place of the one before, or none.
     pub fn keep_receipt(&self, receipt: Option<&[u8]>) -> Result<(), StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(()) };
+        let Some(room) = self.0.reading_room()? else { return Ok(()) };
         match receipt {
             Some(bytes) => {
                 let sealed = [room.layout.local.identity()?.as_bytes(), b"\n", bytes].concat();
@@ -82,7 +94,7 @@ impl Store {
 
     /// Removes the whole folder with everything that was ever recorded.
     pub fn purge(&self) -> Result<bool, StoreError> {
-        let project = Dir::project(&self.place().project, None)?;
+        let project = Dir::project(&self.0.place().project, None)?;
         // Of the thing itself: what a link leads to is not ours to remove.
         if project.open_dir(FOLDER)?.is_none() {
             return Ok(false);

@@ -141,7 +141,7 @@ fn fix(project: &Project) -> Vec<String> {
     }
     let (before, _) = memory::checks(project);
     let is_ill = |name: &str| before.iter().any(|check| check.name == name && check.finding >= Finding::Warn);
-    if is_ill("folder") && store.complete().is_ok() {
+    if is_ill("folder") && store.installation().complete().is_ok() {
         done.push(format!("added what {FOLDER}/ lacked"));
     }
     if is_ill("index") && store.rebuild().is_ok() {

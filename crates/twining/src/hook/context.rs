@@ -97,7 +97,7 @@ impl HookContext {
             return cfg!(target_os = "linux") && !std::path::Path::new("/proc").join(process).exists();
         }
         let Some(began) = self.notes().began else { return false };
-        let calls = self.project.engine.store().latest_calls().unwrap_or_default();
+        let calls = self.project.engine.store().local_state().latest_calls().unwrap_or_default();
         let is_heard = |call: Call| call.session == origin.session && Time::read(&call.at).is_some_and(|at| at >= began);
         origin.since.is_some_and(|since| since < began) && !calls.iter().filter_map(|line| Call::read(line)).any(is_heard)
     }
@@ -105,7 +105,7 @@ impl HookContext {
     /// What hooks remember of the session.
     pub fn notes(&self) -> SessionNotes {
         let store = self.project.engine.store();
-        let note = store.note(&self.event.session).ok().flatten();
+        let note = store.local_state().note(&self.event.session).ok().flatten();
         let mut notes: SessionNotes = note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         notes.began.get_or_insert_with(|| store.ids().now());
         notes
@@ -115,7 +115,8 @@ impl HookContext {
     /// later check weaker, never this answer wrong.
     pub fn keep_notes(&self, notes: &SessionNotes) -> bool {
         let store = self.project.engine.store();
-        self.has_memory() && serde_json::to_vec(notes).is_ok_and(|bytes| store.leave_note(&self.event.session, &bytes).is_ok())
+        self.has_memory()
+            && serde_json::to_vec(notes).is_ok_and(|bytes| store.local_state().leave_note(&self.event.session, &bytes).is_ok())
     }
 
     /// Posts to the board, for whoever looks at it next.

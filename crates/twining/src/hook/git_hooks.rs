@@ -58,7 +58,7 @@ fn after_commit(project: Option<PathBuf>) -> Result<(), Problem> {
         return Ok(());
     }
     if store.config().map_err(failed)?.archive.auto_archive_on_commit {
-        store.queue_action(r#"{"action":"archive","trigger":"commit"}"#).map_err(failed)?;
+        store.queues().queue_action(r#"{"action":"archive","trigger":"commit"}"#).map_err(failed)?;
     }
     let Some(commit) = project.history.last_commit() else { return Ok(()) };
     let before = || commit.parents.first().and_then(|parent| project.history.committed_at(parent));

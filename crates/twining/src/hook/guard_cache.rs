@@ -32,12 +32,12 @@ pub fn guards(project: &Project) -> Guards {
     let (user, policy) = policies(project);
     let key = key_of(&user, &policy);
     let store = project.engine.store();
-    let known: Option<Compiled> = store.note(COMPILED).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let known: Option<Compiled> = store.local_state().note(COMPILED).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let guards = known.filter(|known| known.key == key).map(|known| known.guards).unwrap_or_else(|| {
         let compiled = Compiled { key, guards: Guards::load(&user, &policy, Examples::Read) };
         // Without the note the policies are read again.
         if store.exists().unwrap_or(false) {
-            let _ = serde_json::to_vec(&compiled).map(|bytes| store.leave_note(COMPILED, &bytes));
+            let _ = serde_json::to_vec(&compiled).map(|bytes| store.local_state().leave_note(COMPILED, &bytes));
         }
         compiled.guards
     });
@@ -88,7 +88,8 @@ fn clauses(project: &Project) -> Vec<Clause> {
     let store = project.engine.store();
     // Before they are read: what changes meanwhile is asked for again.
     let Ok(Some(state)) = store.binding_state() else { return Vec::new() };
-    let known: Option<KnownClauses> = store.note(CLAUSES).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let known: Option<KnownClauses> =
+        store.local_state().note(CLAUSES).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let is_current = |known: &KnownClauses| {
         known.decisions == state.decisions
             && known.knowledge == state.knowledge
@@ -100,7 +101,7 @@ fn clauses(project: &Project) -> Vec<Clause> {
             Ok(clauses) => {
                 let made = store.ids().now().as_ms();
                 let known = KnownClauses { decisions: state.decisions, knowledge: state.knowledge, made, clauses };
-                let _ = serde_json::to_vec(&known).map(|bytes| store.leave_note(CLAUSES, &bytes));
+                let _ = serde_json::to_vec(&known).map(|bytes| store.local_state().leave_note(CLAUSES, &bytes));
                 known.clauses
             }
             // Where the index cannot be asked now, what was known holds.

@@ -17,7 +17,7 @@ const MAX_ITEMS: usize = 12;
 /// A session begins, or goes on after its host forgot most of it.
 pub fn started(context: &HookContext) -> Reply {
     // An old note in the way is no reason to begin without a brief.
-    let _ = context.project.engine.store().clear_notes();
+    let _ = context.project.engine.store().local_state().clear_notes();
     // Every host we read from tells us of tools that ran: from now on a run can be seen.
     let _ = context.project.engine.note_post_tool_use();
     let mut notes = context.notes();
@@ -57,7 +57,7 @@ pub fn subagent_started(context: &HookContext) -> Reply {
 
 /// The session is over, and its notes are of no use.
 pub fn ended(context: &HookContext) -> Reply {
-    let _ = context.project.engine.store().drop_note(&context.event.session);
+    let _ = context.project.engine.store().local_state().drop_note(&context.event.session);
     Reply::Silence
 }
 

@@ -66,8 +66,8 @@ pub fn take(context: &HookContext) -> Reply {
     };
     if let Ok(bytes) = serde_json::to_vec(&taken) {
         // Without it the agent begins with the brief alone.
-        let _ = store.leave_note(&name_of(&context.event.session), &bytes);
-        let _ = store.leave_note(LAST, &bytes);
+        let _ = store.local_state().leave_note(&name_of(&context.event.session), &bytes);
+        let _ = store.local_state().leave_note(LAST, &bytes);
     }
     Reply::Silence
 }
@@ -75,11 +75,11 @@ pub fn take(context: &HookContext) -> Reply {
 /// Gives it back, once.
 pub fn bring_back(context: &HookContext) -> Option<String> {
     let store = context.project.engine.store();
-    let read = |name: &str| -> Option<Snapshot> { serde_json::from_slice(&store.note(name).ok().flatten()?).ok() };
+    let read = |name: &str| -> Option<Snapshot> { serde_json::from_slice(&store.local_state().note(name).ok().flatten()?).ok() };
     let own = name_of(&context.event.session);
     let taken = read(&own).or_else(|| read(LAST).filter(|_| context.event.source == "compact"))?;
     for name in [own.as_str(), &name_of(&taken.session), LAST] {
-        let _ = store.drop_note(name);
+        let _ = store.local_state().drop_note(name);
     }
     Some(taken.told())
 }

@@ -117,7 +117,7 @@ fn not_told_before(context: &HookContext, notices: Vec<Notice>) -> Vec<Notice> {
         return notices;
     }
     let store = context.project.engine.store();
-    let note = store.note(TOLD).ok().flatten();
+    let note = store.local_state().note(TOLD).ok().flatten();
     let mut told: BTreeSet<String> = note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let known = told.len();
     let new: Vec<Notice> =
@@ -126,7 +126,7 @@ fn not_told_before(context: &HookContext, notices: Vec<Notice>) -> Vec<Notice> {
         while told.len() > MAX_TOLD {
             told.pop_first();
         }
-        let _ = serde_json::to_vec(&told).map(|bytes| store.leave_note(TOLD, &bytes));
+        let _ = serde_json::to_vec(&told).map(|bytes| store.local_state().leave_note(TOLD, &bytes));
     }
     new
 }

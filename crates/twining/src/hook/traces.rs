@@ -84,7 +84,7 @@ fn record(context: &HookContext, evaluation: &Evaluation, lifted: &[Lifted]) {
     }
     let call = Call::of(store.ids().next().into(), store.ids().now(), &context.event.session, root, event, evaluation);
     if let Some(line) = call.to_line() {
-        let _ = store.record_call(&line);
+        let _ = store.local_state().record_call(&line);
     }
     // Most calls: nobody spoke, so nothing is told.
     if evaluation.verdict == Level::Off && lifted.is_empty() {
@@ -162,7 +162,7 @@ pub fn prompted(context: &HookContext) {
     }
     let marker = Call::of_prompt(store.ids().next().into(), store.ids().now(), &context.event.session);
     if let Some(line) = marker.to_line() {
-        let _ = store.record_call(&line);
+        let _ = store.local_state().record_call(&line);
     }
 }
 
@@ -186,7 +186,7 @@ fn at_stop<'r>(context: &HookContext, rule: &'r str, kind: TraceType, source: &'
 /// The calls of this session, newest first.
 fn latest(context: &HookContext) -> impl Iterator<Item = Call> {
     let session = text::excerpt(&context.event.session, 200);
-    let lines = context.project.engine.store().latest_calls().unwrap_or_default();
+    let lines = context.project.engine.store().local_state().latest_calls().unwrap_or_default();
     lines.into_iter().rev().filter_map(|line| Call::read(&line)).filter(move |call| call.session == session)
 }
 

@@ -142,7 +142,7 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     // What cannot be written is known before anything is.
     let staged = apply::stage(&outcome.edits)?;
     // The memory first: the receipt lies in it.
-    project.engine.store().prepare().map_err(twining_engine::Failure::from)?;
+    project.engine.store().installation().prepare().map_err(twining_engine::Failure::from)?;
     project.engine.create_knowledge()?;
     carry_out(&project, &outcome.edits, staged)?;
     Ok(tell(wish, &outcome))
@@ -294,7 +294,7 @@ fn missing_memory(project: &Project) -> Result<Vec<String>, Problem> {
 
 fn carry_out(project: &Project, edits: &[Edit], staged: Staged<'_>) -> Result<(), Problem> {
     let store = project.engine.store();
-    let mut receipt = Receipt::read(store.receipt().map_err(twining_engine::Failure::from)?.as_deref());
+    let mut receipt = Receipt::read(store.installation().receipt().map_err(twining_engine::Failure::from)?.as_deref());
     let modes: Vec<Option<u32>> = edits.iter().map(|edit| apply::mode_of(&edit.path)).collect();
     let made = staged.place()?;
     for (edit, mode) in edits.iter().zip(modes) {
@@ -309,6 +309,6 @@ fn carry_out(project: &Project, edits: &[Edit], staged: Staged<'_>) -> Result<()
     }
     receipt.folders.extend(made);
     receipt.folders.dedup();
-    store.keep_receipt(receipt.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
+    store.installation().keep_receipt(receipt.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
     Ok(())
 }

@@ -55,7 +55,7 @@ pub enum Server {
 /// Every host that is wired up in this project.
 pub fn wired(project: &Project) -> Result<Vec<Wired>, Problem> {
     let ground = ground(project, reach_of(project));
-    let receipt = Receipt::read(project.engine.store().receipt().ok().flatten().as_deref());
+    let receipt = Receipt::read(project.engine.store().installation().receipt().ok().flatten().as_deref());
     let mut found = Vec::new();
     for host in Host::ALL {
         let pieces = ours_to_write(project, &ground, host.pieces(&ground));
@@ -117,7 +117,7 @@ pub fn git_told(project: &Project) -> Result<Told, Problem> {
     }
     // What nobody ever set up is missing, not broken. Settings that start programs come with no
     // clone: where git knows one driver of ours, `init` was here, also if the folder was copied since.
-    let receipt = Receipt::read(project.engine.store().receipt().ok().flatten().as_deref());
+    let receipt = Receipt::read(project.engine.store().installation().receipt().ok().flatten().as_deref());
     let hooks_are_ours = !(git.hooks_are_tracked() && git.hides_memory(&mut sheet));
     let is_wired = |file: &Path| program.is_some() && (hooks_are_ours || file.starts_with(&git.shape.common));
     let faults = git.faults(&mut sheet, |file| is_wired(file) || was_written(&receipt, file));
@@ -134,7 +134,7 @@ fn was_written(receipt: &Receipt, file: &Path) -> bool {
 
 /// Brings every host that is wired up, and git, up to date; the files that changed.
 pub fn mend(project: &Project) -> Result<Vec<String>, Problem> {
-    let receipt = Receipt::read(project.engine.store().receipt().ok().flatten().as_deref());
+    let receipt = Receipt::read(project.engine.store().installation().receipt().ok().flatten().as_deref());
     let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
     for wired in wired(project)?.into_iter().filter(|wired| wired.unfit.is_none()) {
         for piece in &wired.pieces {

@@ -24,7 +24,7 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
         return Err(worktree.refusal());
     }
     let store = project.engine.store();
-    let receipt = Receipt::read(store.receipt().map_err(twining_engine::Failure::from)?.as_deref());
+    let receipt = Receipt::read(store.installation().receipt().map_err(twining_engine::Failure::from)?.as_deref());
     let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
     let agent = person::agent_shell();
     let git = git_ground(&project, &mut Sheet::new(Path::new("."), None));
@@ -80,14 +80,14 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     let is_concerned = |folder: &&PathBuf| guest.is_none() || folder.starts_with(&project.located.checkout);
     apply::remove_empty(&receipt.folders.iter().filter(is_concerned).cloned().collect::<Vec<_>>());
     if purged {
-        store.purge().map_err(twining_engine::Failure::from)?;
+        store.installation().purge().map_err(twining_engine::Failure::from)?;
         Allowed::forget(store);
     } else {
         let mut left = receipt;
         outcome.edits.iter().for_each(|edit| left.forget(&edit.path));
         left.forget_strangers();
         left.folders.retain(|folder| folder.is_dir());
-        store.keep_receipt(left.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
+        store.installation().keep_receipt(left.to_bytes().as_deref()).map_err(twining_engine::Failure::from)?;
     }
     Ok(tell(wish, &outcome))
 }

@@ -65,7 +65,7 @@ fn call(project: &Project, tool: &str, input: &serde_json::Value) -> String {
     let judged = Evaluation { verdict: Level::Off, findings: Vec::new(), unread: Vec::new() };
     let id: String = store.ids().next().into();
     let line = Call::of(id.clone(), store.ids().now(), "s-1", "/p", &event, &judged).to_line().expect("fits");
-    store.record_call(&line).expect("records");
+    store.local_state().record_call(&line).expect("records");
     id
 }
 
@@ -73,9 +73,9 @@ fn call(project: &Project, tool: &str, input: &serde_json::Value) -> String {
 fn a_recorded_call_keeps_no_secret() {
     let token = format!("{}{}", "gh", "p_0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX");
     let project = Project::new();
-    project.engine.store().prepare().expect("makes the folder");
+    project.engine.store().installation().prepare().expect("makes the folder");
     call(&project, "Bash", &serde_json::json!({"command": format!("curl -H 'Authorization: Bearer {token}' https://x")}));
     call(&project, "Write", &serde_json::json!({"file_path": "a", "content": format!("{token}{}", " x".repeat(200_000))}));
-    let lines = project.engine.store().calls().expect("reads");
+    let lines = project.engine.store().local_state().calls().expect("reads");
     assert!(lines.len() == 2 && lines[0].contains("curl -H") && !lines.concat().contains(&token), "{lines:?}");
 }

@@ -47,7 +47,7 @@ impl Engine {
         outcome: &ToolResult,
     ) -> Result<Option<TestRun>, Failure> {
         if outcome.is_unfinished && !command.is_empty() && self.store().exists()? {
-            self.store().leave_note(BACKGROUND, command.as_bytes())?;
+            self.store().local_state().leave_note(BACKGROUND, command.as_bytes())?;
         }
         let tests = counts_in(&outcome.output);
         let has_exit_failed = outcome.exit_code.is_some_and(|code| code != 0);
@@ -57,7 +57,11 @@ impl Engine {
             return Ok(None);
         }
         let command = match command {
-            "" => self.store().note(BACKGROUND)?.map_or("a background command".into(), |note| String::from_utf8_lossy(&note).into_owned()),
+            "" => self
+                .store()
+                .local_state()
+                .note(BACKGROUND)?
+                .map_or("a background command".into(), |note| String::from_utf8_lossy(&note).into_owned()),
             command => command.to_owned(),
         };
         let recorded = text::excerpt(&redact(&command).0, limits::ELEMENT_BYTES);
