@@ -66,7 +66,7 @@ pub use policy::policy_path;
 pub use queue::DrainCount;
 pub use read_on::Tail;
 pub use receipt::lacking_lines;
-pub use store::{Base, Durability, Rebuilt, Store};
+pub use store::{BRIEF_LOG_BYTES, Base, Durability, LONG_LOG_BYTES, Rebuilt, Store};
 pub use traces::{Left, TraceSeen};
 pub use turns::{Listing, Shelf, Slot};
 pub use twining_model::PolicyFile;
