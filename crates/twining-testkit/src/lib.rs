@@ -9,6 +9,7 @@ pub mod records;
 pub mod storm;
 pub mod tidy;
 pub mod world;
+pub mod writing_verbs;
 
 pub use faults::{Faults, Outcome};
 pub use project::{TestProject, git_in};
