@@ -10,6 +10,7 @@ pub mod records;
 pub mod storm;
 pub mod tidy;
 pub mod world;
+pub mod writing_verbs;
 
 pub use faults::{Faults, Outcome};
 pub use memory_log::MemoryLog;

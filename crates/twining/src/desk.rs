@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use twining_engine::{Caller, Engine, UserPolicy};
 use twining_model::{Authority, Channel, IdSource, Origin, Refused, Trust};
-use twining_store::Store;
 use twining_store::git::Git;
+use twining_store::{BRIEF_LOG_BYTES, LONG_LOG_BYTES, Store};
 
 use crate::locate::{self, Clues, Located};
 use crate::model;
@@ -91,12 +91,14 @@ impl Project {
     /// fails now, the next process does it.
     pub fn tidy_up(&self) {
         let store = self.engine.store();
-        let _ = store.housekeep().and_then(|()| store.settle());
+        let _ = store.housekeep().and_then(|()| store.settle(BRIEF_LOG_BYTES));
     }
 
     /// Leaves it as it is to a process that ends: the system closes what is open
     /// faster than we take it apart, and nothing was written that could be left half done.
+    /// Only a log that a killed server left long is emptied: every process to come reads it.
     pub fn leave_open(self) {
+        let _ = self.engine.store().settle(LONG_LOG_BYTES);
         // What stands in for a folder we may only read is ours to remove.
         if !self.engine.store().is_beside() {
             std::mem::forget(self);

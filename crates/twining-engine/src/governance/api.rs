@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use twining_store::{Durability, PolicyFile};
+use twining_store::PolicyFile;
 
-use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::governance::{self, *};
-use crate::hygiene::clean;
 
 impl Engine {
     /// What holds in this project. A file that cannot be read is told among the
@@ -44,16 +42,6 @@ impl Engine {
     /// Advises on how much ceremony fits a task.
     pub fn suggest_mode(&self, user: &UserPolicy, input: &SuggestModeInput) -> Result<ModeSuggested, Failure> {
         governance::modes::suggest(&self.policy(user), input)
-    }
-
-    /// Records a turn.
-    pub fn record_turn(&self, caller: &Caller, input: &RecordTurnInput) -> Result<TurnRecorded, Failure> {
-        let (input, redacted) = clean(input);
-        let caller = caller.called(input.agent_id.as_deref())?;
-        let draft = turns::TurnDraft::parse(&input, self.store().root())?;
-        let recorded =
-            self.store().transact_on(Durability::Normal, |shelf| governance::turns::plan_record(shelf, &draft, &self.stamp(&caller)))?;
-        Ok(TurnRecorded { redacted, ..recorded })
     }
 
     /// Lists the turns of a feature.

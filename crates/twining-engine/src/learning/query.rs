@@ -2,13 +2,14 @@
 //!
 //! The file is read from its start each time, line by line, in bounded memory:
 //! there is nothing to keep in step with git, and no hook waits for it. Lines are
-//! taken apart only if they may be asked for: one that has none of the words in it
-//! need not be, nor need any where the newest are asked for. Words are weighed by
-//! BM25; the best and the newest are then compared by meaning.
+//! taken apart only if they may be asked for: one that has none of the words in it,
+//! or not the name of the guard, need not be, nor need any where the newest are asked
+//! for. Words are weighed by BM25; the best and the newest are then compared by
+//! meaning, which takes longer than the walk over a hundred thousand lines.
 
 use std::borrow::Cow;
 
-use memchr::{memchr2_iter, memmem};
+use memchr::{memchr, memchr2_iter, memmem};
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_model::{Glimpse, Refused, Time, Trace, TraceType, Trust, text};
@@ -121,6 +122,15 @@ impl QueryTracesDraft {
             && self.until.is_none()
     }
 
+    /// Bytes without which no line is wanted: taking a line apart costs more than a
+    /// look for them.
+    fn marks(&self) -> Vec<memmem::Finder<'static>> {
+        let texts = [self.kind.map(TraceType::as_str), self.guard.as_deref(), self.agent.as_deref()];
+        let blocked = self.blocked.filter(|blocked| *blocked).map(|_| "blocked");
+        let written = texts.into_iter().chain([blocked]).flatten().filter_map(|text| serde_json::to_vec(text).ok());
+        written.map(|bytes| memmem::Finder::new(&bytes).into_owned()).collect()
+    }
+
     fn wants(&self, trace: &Glimpse<'_>) -> bool {
         let at = || Time::read(trace.timestamp());
         self.kind.is_none_or(|kind| trace.kind() == Some(kind))
@@ -148,6 +158,7 @@ pub(crate) struct Search<'q> {
     draft: &'q QueryTracesDraft,
     terms: Vec<Term>,
     sieve: Sieve,
+    marks: Vec<memmem::Finder<'static>>,
     /// Lines that pass the filters and, where words are asked for, have some of them.
     found: Vec<Found>,
     /// Lines without any of the words; whether they pass the filters nobody knows yet.
@@ -168,7 +179,7 @@ impl<'q> Search<'q> {
     pub(crate) fn new(draft: &'q QueryTracesDraft) -> Self {
         let terms = draft.query.as_deref().map(terms).unwrap_or_default();
         let sieve = Sieve::of(&terms);
-        Self { draft, terms, sieve, found: Vec::new(), others: Vec::new(), lines: 0.0, bytes: 0.0 }
+        Self { draft, terms, sieve, marks: draft.marks(), found: Vec::new(), others: Vec::new(), lines: 0.0, bytes: 0.0 }
     }
 
     /// Looks at one line.
@@ -191,6 +202,10 @@ impl<'q> Search<'q> {
         }
         if self.terms.is_empty() && self.draft.wants_all() {
             self.found.push(found);
+            return;
+        }
+        // What is written with a backslash may be spelt in more than one way.
+        if self.marks.iter().any(|mark| mark.find(seen.line).is_none()) && memchr(b'\\', seen.line).is_none() {
             return;
         }
         let Some(trace) = seen.glimpse().filter(|trace| self.draft.wants(trace)) else { return };

@@ -10,11 +10,12 @@ use twining_store::{Durability, FeatureShelf};
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::governance::{PromptInput, UserPolicy};
+use crate::governance::turns::{TurnDraft, plan_record};
+use crate::governance::{PromptInput, RecordTurnInput, TurnRecorded, UserPolicy};
 use crate::hygiene::clean;
 use crate::workflow::edit::{FeatureCounts, FeaturesDraft, FeaturesInput, FeaturesOutcome, plan_features, read_features};
 use crate::workflow::evidence::{Case, EvidenceVerdict, FileStates, RunLog, judge_evidence};
-use crate::workflow::feature::Feature;
+use crate::workflow::feature::{Feature, Status};
 use crate::workflow::files::file_states;
 use crate::workflow::list::FeatureList;
 use crate::workflow::list_on;
@@ -85,6 +86,25 @@ impl Engine {
             plan_report(shelf, (&draft, run.clone()), rules, context, &self.stamp(&caller), |paths| file_states(checkout, paths))
         })?;
         Ok(ReportOutcome { redacted, ..outcome })
+    }
+
+    /// Records a turn. It stands here because the feature list says which features are
+    /// completed and make room.
+    pub fn record_turn(&self, caller: &Caller, input: &RecordTurnInput) -> Result<TurnRecorded, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let draft = TurnDraft::parse(&input, self.store().root())?;
+        let recorded = self
+            .store()
+            .transact_on(Durability::Normal, |shelf| plan_record(shelf, &draft, &self.stamp(&caller), || self.completed_features()))?;
+        Ok(TurnRecorded { redacted, ..recorded })
+    }
+
+    /// The features that are completed by the list; none where it cannot be read.
+    fn completed_features(&self) -> Vec<String> {
+        let features = self.feature_list().ok().and_then(|(_, list)| list).map(|list| list.features).unwrap_or_default();
+        let completed = |feature: &Feature| matches!(feature.status, Status::Completed | Status::Tested);
+        features.into_iter().filter(completed).map(|feature| feature.id).collect()
     }
 
     /// The feature list and its path; none where there is none.

@@ -211,6 +211,11 @@ impl Index {
         Ok(settled?)
     }
 
+    /// How long SQLite's log is. Opens nothing.
+    pub fn log_bytes(files: &Files) -> Result<u64, StoreError> {
+        side::log_bytes(files)
+    }
+
     /// A snapshot to read.
     pub fn view(&self, now: Time, folding: Folding) -> Result<View<'_>, StoreError> {
         View::begin(&self.conn, now, folding)

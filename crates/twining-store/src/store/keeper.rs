@@ -115,7 +115,7 @@ fn keep(store: &Store) {
     let work = store.work();
     let mut watch_until: Option<Instant> = None;
     if store.is_behind().unwrap_or(false) {
-        // A process before us ended in a hurry.
+        // A process before us ended in a hurry, or was killed.
         work.add();
     }
     loop {

@@ -33,7 +33,7 @@ pub use keeper::{Keeper, step_back};
 pub use knowledge::{KnowledgeFile, knowledge_elsewhere, knowledge_place};
 pub use mend::Joiners;
 pub use notes::{BindingState, LocalState, digest};
-pub use open::{Durability, PlanBase, Rebuilt, Store};
+pub use open::{BRIEF_LOG_BYTES, Durability, LONG_LOG_BYTES, PlanBase, Rebuilt, Store};
 pub use packs::Packs;
 pub use policy::policy_path;
 pub use queues::Queues;

@@ -346,10 +346,10 @@ impl Store {
         room.layout.sweep((now.as_ms() - 3_600_000).saturating_mul(1_000_000))
     }
 
-    /// Empties the index's log where it would slow down the next process: the
-    /// first to open the index reads all of it, and a hook has milliseconds.
-    pub fn settle(&self) -> Result<(), StoreError> {
-        self.settle_index(BRIEF_LOG_BYTES)
+    /// Empties the index's log if it is longer than `most` bytes: the first to open the
+    /// index reads all of it. It flushes, so a process in a hurry leaves it to others.
+    pub fn settle(&self, most: u64) -> Result<(), StoreError> {
+        if self.until.get().is_some() { Ok(()) } else { self.settle_index(most) }
     }
 
     /// Empties the index's log, of which `most` bytes may stay.
@@ -369,10 +369,10 @@ impl Store {
         self.open_room().is_some_and(|room| room.layout.stand_in.is_some())
     }
 
-    /// Whether something is left to do about the arrays.
+    /// Whether a process before us left the arrays behind, or the index's log long.
     pub(crate) fn is_behind(&self) -> Result<bool, StoreError> {
         let Some(room) = self.reading_room()? else { return Ok(false) };
-        Ok(checkpoint::is_due(&room.record()?))
+        Ok(checkpoint::is_due(&room.record()?) || Index::log_bytes(&room.files)? > LONG_LOG_BYTES)
     }
 
     /// What is left to do when a process ends. Arrays that take long to write are
@@ -506,7 +506,10 @@ const TURN_MS: i64 = 400;
 /// How long the index's log may grow while there is much to do.
 const LOG_BYTES: u64 = 64 * 1024 * 1024;
 /// How much of a log is read within a fraction of a millisecond.
-const BRIEF_LOG_BYTES: u64 = 256 * 1024;
+pub const BRIEF_LOG_BYTES: u64 = 256 * 1024;
+/// How much of a log is read within a millisecond: more was left by a process that
+/// was killed, and whoever finds it empties it, even if it only reads.
+pub const LONG_LOG_BYTES: u64 = 8 * 1024 * 1024;
 /// Arrays up to this size are written within a few milliseconds.
 const QUICK_BYTES: u64 = 2 * 1024 * 1024;
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-use twining_model::{Change, Document, Refused, Time, Turn, limits};
+use twining_model::{Change, Document, Refused, Time, Turn, TurnName, limits};
 use twining_store::{Shelf, Slot, StoreError};
 
 use crate::caller::Stamp;
@@ -34,8 +34,14 @@ pub struct TurnRecorded {
     pub redacted: Vec<Redaction>,
 }
 
-/// Plans a turn on what is on the shelf.
-pub(crate) fn plan_record(shelf: &Shelf, draft: &TurnDraft, stamp: &Stamp<'_>) -> Result<(Change, TurnRecorded), Failure> {
+/// Plans a turn on what is on the shelf. `listed` gives the features that the feature
+/// list calls completed.
+pub(crate) fn plan_record(
+    shelf: &Shelf,
+    draft: &TurnDraft,
+    stamp: &Stamp<'_>,
+    listed: impl Fn() -> Vec<String>,
+) -> Result<(Change, TurnRecorded), Failure> {
     let slot = Slot::of(&draft.key);
     spelled_as_before("feature", draft.key.feature.as_str(), &slot.feature, &shelf.features()?)?;
     spelled_as_before("task", draft.key.task.as_str(), &slot.task, &shelf.tasks(&slot.feature)?)?;
@@ -52,7 +58,7 @@ pub(crate) fn plan_record(shelf: &Shelf, draft: &TurnDraft, stamp: &Stamp<'_>) -
     }
     let updated = existing.is_some();
     let text = written(existing, draft, stamp)?;
-    let pruned = to_prune(shelf, &slot, draft)?;
+    let pruned = to_prune(shelf, &slot, draft, listed)?;
     let recorded = TurnRecorded {
         id: draft.key.id(),
         path: slot.path(),
@@ -133,7 +139,7 @@ fn written(existing: Option<Document>, draft: &TurnDraft, stamp: &Stamp<'_>) -> 
 
 /// The turns that leave. Files are read only when there are too many, and then
 /// only as far as it matters: the latest of each task, and completed features.
-fn to_prune(shelf: &Shelf, new: &Slot, draft: &TurnDraft) -> Result<Vec<Slot>, Failure> {
+fn to_prune(shelf: &Shelf, new: &Slot, draft: &TurnDraft, listed: impl Fn() -> Vec<String>) -> Result<Vec<Slot>, Failure> {
     let mut slots = shelf.all()?.slots;
     let is_there = slots.contains(new);
     if !is_there {
@@ -153,7 +159,8 @@ fn to_prune(shelf: &Shelf, new: &Slot, draft: &TurnDraft) -> Result<Vec<Slot>, F
         }
         before.map(|(at, said)| (at, said.unwrap_or(false)))
     };
-    let completed = completed_features(&slots, look);
+    let mut completed = completed_features(&slots, look);
+    completed.extend(listed().into_iter().filter_map(|id| TurnName::parse("feature", &id).ok()).map(|name| name.folder()));
     let kept = slots.into_iter().filter_map(|slot| {
         let completed = completed.contains(&slot.feature);
         let at = if completed { look(&slot)?.0 } else { 0 };

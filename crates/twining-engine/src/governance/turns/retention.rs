@@ -4,8 +4,8 @@
 //! completed features can make room. What is in progress is never touched, and
 //! neither is the turn that is being written.
 //!
-//! Whether a feature is completed is for the caller to say: today its latest turn
-//! does, and the feature list will know better once there is one.
+//! Whether a feature is completed is for the caller to say: its latest turn does,
+//! or the feature list.
 
 use std::collections::{BTreeMap, BTreeSet};
 

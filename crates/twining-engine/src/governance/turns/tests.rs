@@ -217,6 +217,18 @@ fn room_is_made_from_completed_features_and_never_from_running_ones() {
 }
 
 #[test]
+fn a_feature_that_the_list_calls_completed_makes_room() {
+    let project = Project::new();
+    let list = |status: &str| json!({"features": [{"id": "FEAT-001", "description": "log in", "status": status}]}).to_string();
+    project.write("features.json", &list("in_progress"));
+    (1..=51).for_each(|number| drop(record(&project, &turn("TASK", number))));
+    assert_eq!(listed(&project, None, Some(500)).total, 51, "nothing calls it completed");
+    project.write("features.json", &list("tested"));
+    let recorded = record(&project, &turn("TASK", 52));
+    assert_eq!(recorded.pruned, ["turns/FEAT-001/TASK/T1.json", "turns/FEAT-001/TASK/T2.json"]);
+}
+
+#[test]
 fn a_full_project_makes_room_from_its_completed_features() {
     let project = Project::new();
     let of = |feature: &str, number, completed| RecordTurnInput {

@@ -34,6 +34,32 @@ fn a_trace_is_found_by_its_words_its_type_its_guard_and_its_time() {
 }
 
 #[test]
+fn a_trace_is_found_by_its_fields_however_another_program_spelt_them() {
+    let project = Project::new();
+    let [plain, spelt, other] = ["01M7J8TFS7GJG7X6KD0WJMSXE1", "01M7J8TFS7GJG7X6KD0WJMSXE2", "01M7J8TFS7GJG7X6KD0WJMSXE3"];
+    let line = |id: &str, kind: &str, agent: &str, guard: &str| {
+        format!(r#"{{"id":"{id}","type":"{kind}","context":{{"agent":"{agent}"}},"event":{{}},"guard":"{guard}","blocked":true}}"#) + "\n"
+    };
+    let lines = [
+        line(plain, "violation", "ada", "no-push"),
+        line(spelt, "viol\\u0061tion", "\\u0061da", "no\\u002dpush"),
+        line(other, "approval", "ben", "a\\/b"),
+    ];
+    project.write("traces.jsonl", &lines.concat());
+    let ids = |input: QueryTracesInput| -> Vec<String> {
+        project.engine.query_traces(&input).expect("finds").traces.into_iter().map(|hit| hit.trace.id).collect()
+    };
+    for input in [
+        QueryTracesInput { kind: Some("violation".into()), ..Default::default() },
+        QueryTracesInput { agent: Some("ada".into()), ..Default::default() },
+        QueryTracesInput { guard: Some("no-push".into()), blocked: Some(true), ..Default::default() },
+    ] {
+        assert_eq!(ids(input.clone()), [spelt, plain], "{input:?}");
+    }
+    assert_eq!(ids(QueryTracesInput { guard: Some("a/b".into()), ..Default::default() }), [other]);
+}
+
+#[test]
 fn pages_follow_each_other_without_gap_or_repeat() {
     let project = Project::new();
     let mut all: Vec<String> =

@@ -88,7 +88,8 @@ fn change(path: &Path, number: usize, word: &str) -> Outcome<()> {
     git(path, &["add", "src"]).map(drop)
 }
 
-fn git(path: &Path, words: &[&str]) -> Outcome<Duration> {
+/// Runs git as nobody in particular.
+pub fn git(path: &Path, words: &[&str]) -> Outcome<Duration> {
     let mut command = Command::new("git");
     command.args(words).current_dir(path).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
     for who in ["AUTHOR", "COMMITTER"] {
@@ -97,7 +98,8 @@ fn git(path: &Path, words: &[&str]) -> Outcome<Duration> {
     timed(&mut command, words)
 }
 
-fn twining(twining: &Path, path: &Path, words: &[&str]) -> Outcome<Duration> {
+/// Runs `twining` with the project as its home.
+pub fn twining(twining: &Path, path: &Path, words: &[&str]) -> Outcome<Duration> {
     timed(Command::new(twining).args(words).current_dir(path).env("HOME", path).env_remove("TWINING_PROJECT"), words)
 }
 

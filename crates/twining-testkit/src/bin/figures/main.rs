@@ -2,6 +2,7 @@
 //! found beside the goals, as Markdown. A report, not a test: a missed goal is
 //! printed and the exit code stays 0; only a call that fails is an error.
 
+mod acknowledged;
 mod adoption;
 mod client;
 mod crowd;
@@ -40,6 +41,9 @@ struct Arguments {
     /// Also what takes minutes: a million entries
     #[arg(long)]
     full: bool,
+    /// Commits right after a reply, for each verb
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    tries: usize,
     /// What to measure; default: everything
     what: Vec<What>,
 }
@@ -65,6 +69,8 @@ enum What {
     Adoption,
     /// The reviewed graph, read and indexed anew
     Knowledge,
+    /// Commits right after the reply of every verb that writes
+    Acknowledged,
     /// Many processes, kills, arrays
     Crowd,
     /// A folder that follows a log
@@ -116,7 +122,7 @@ fn main() -> ExitCode {
 }
 
 fn report(arguments: Arguments) -> Outcome<()> {
-    let Arguments { role: _, twining, dir, full, what } = arguments;
+    let Arguments { role: _, twining, dir, full, tries, what } = arguments;
     let twining = match twining {
         Some(path) => path,
         None => fs::read_link("/proc/self/exe")?.with_file_name("twining"),
@@ -124,7 +130,7 @@ fn report(arguments: Arguments) -> Outcome<()> {
     let twining = twining.canonicalize().map_err(|error| format!("no program `{}` to measure: {error}", twining.display()))?;
     let stores = Stores::new(dir.as_deref())?;
     show(&header(&twining, stores.path()));
-    let mut bench = Bench { twining, stores, is_full: full };
+    let mut bench = Bench { twining, stores, is_full: full, tries };
     let began = Instant::now();
     for part in What::value_variants().iter().filter(|part| what.is_empty() || what.contains(part)) {
         match part {
@@ -137,6 +143,7 @@ fn report(arguments: Arguments) -> Outcome<()> {
             What::Guards => guards::guards(&mut bench)?,
             What::Adoption => adoption::adoption(&mut bench)?,
             What::Knowledge => knowledge::knowledge(&mut bench)?,
+            What::Acknowledged => acknowledged::acknowledged(&mut bench)?,
             What::Crowd => crowd::crowd(&mut bench)?,
             What::Follow => follow::follow(&mut bench)?,
         }

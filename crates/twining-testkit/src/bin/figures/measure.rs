@@ -28,6 +28,8 @@ pub struct Bench {
     pub stores: Stores,
     /// Whether to take the time for a million entries.
     pub is_full: bool,
+    /// Commits right after a reply, for each verb.
+    pub tries: usize,
 }
 
 impl Bench {
