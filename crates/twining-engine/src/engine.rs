@@ -382,9 +382,9 @@ impl Engine {
         // Who works here is worth knowing and no reason to know nothing else.
         let others = self.store.agents().ok();
         let others = others.as_ref().map(|shelf| Others::of(shelf, draft.scope(), caller, self.store.folding(), self.store.ids().now()));
-        let (known, _) = if by == By::Meaning { self.known_meanings()? } else { (None, 0) };
+        let (known, waiting) = if by == By::Meaning { self.known_meanings()? } else { (None, 0) };
         std::thread::scope(|scope| {
-            let mut question = Question::of_task(&text);
+            let mut question = Question::of_task(&text).with_waiting(waiting);
             if let Some(known) = known {
                 let (model, text) = (known.model, &text);
                 let vector = scope.spawn(move || model.embed(text));
@@ -484,9 +484,7 @@ impl Engine {
             let vector = known.model.embed(text);
             known.to(&vector)
         });
-        let mut question = Question::of_query(text, nearness);
-        question.waiting = waiting;
-        Ok(question)
+        Ok(Question::of_query(text, nearness).with_waiting(waiting))
     }
 
     /// What a question can be compared with, and how many texts have no vector yet.
