@@ -77,9 +77,7 @@ impl Engine {
             let vector = known.model.embed(text);
             known.to(&vector)
         });
-        let mut question = Question::of_query(text, nearness);
-        question.waiting = waiting;
-        Ok(question)
+        Ok(Question::of_query(text, nearness).with_waiting(waiting))
     }
 
     /// What a question can be compared with, and how many texts have no vector yet.

@@ -238,7 +238,7 @@ pub(crate) fn person(name: &str) -> Caller {
 }
 
 fn understanding(store: Store) -> Engine {
-    Engine::with_model(store, Box::new(|| Model::built_in().map_err(|damaged| damaged.to_string())))
+    Engine::with_model(store, Box::new(|| Model::built_in().map(Arc::new).map_err(|damaged| damaged.to_string())))
 }
 
 fn store_on(path: &Path, clock: &Arc<Clock>, probe: Option<Arc<dyn Probe>>) -> Store {

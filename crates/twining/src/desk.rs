@@ -75,16 +75,8 @@ impl Project {
         let ids = Arc::new(IdSource::new(Box::new(Machine)));
         let store = Store::open(located.place.clone(), ids).map_err(|error| Problem::from(twining_engine::Failure::from(error)))?;
         let history = Git::at(&located.checkout).committing_from(index_of_commit());
-        Ok(Self { engine: Engine::with_model(store, Box::new(model::load)), history, located })
-    }
-
-    /// The same for a process that stays: its questions wait a moment for vectors
-    /// that are being made, so that an agent's first question is answered by
-    /// meaning too.
-    pub fn open_to_stay(given: Option<PathBuf>) -> Result<Self, Problem> {
-        let mut project = Self::open(given)?;
-        project.engine = project.engine.waiting_for_vectors(LONGEST_WAIT);
-        Ok(project)
+        let engine = Engine::with_model(store, Box::new(model::load)).waiting_for_vectors(LONGEST_WAIT);
+        Ok(Self { engine, history, located })
     }
 
     /// Does what no write waits for. Nothing acknowledged depends on it: if it

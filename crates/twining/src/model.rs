@@ -1,13 +1,20 @@
 //! Where the embedding model comes from: the program itself, or a file that the
 //! user names. Never from a repository.
 
+use std::sync::{Arc, OnceLock};
+
 use twining_embed::Model;
 
 /// Names the model file to use instead of the one in the program.
 pub const VARIABLE: &str = "TWINING_MODEL";
 
-/// Loads the model. Nothing calls this before a search needs it.
-pub fn load() -> Result<Model, String> {
+/// The model, loaded once. Nothing calls this before a search needs it.
+pub fn load() -> Result<Arc<Model>, String> {
+    static LOADED: OnceLock<Result<Arc<Model>, String>> = OnceLock::new();
+    LOADED.get_or_init(|| read().map(Arc::new)).clone()
+}
+
+fn read() -> Result<Model, String> {
     match std::env::var_os(VARIABLE) {
         Some(path) if !path.is_empty() => {
             let shown = path.to_string_lossy().into_owned();

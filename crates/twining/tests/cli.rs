@@ -10,6 +10,11 @@ use twining_store::{LONG_LOG_BYTES, Place, Store, StoreError};
 use twining_testkit::TestProject;
 use twining_testkit::memory::entry;
 
+/// How long questions wait for vectors: not at all, or as long as a slow machine takes.
+fn wait_for_vectors(project: &Project, ms: u32) {
+    std::fs::write(project.path().join(".twining/config.yml"), format!("version: 1\nsearch: {{wait_ms: {ms}}}\n")).expect("writes");
+}
+
 #[test]
 fn a_person_reads_what_agents_wrote() {
     let project = Project::new();
@@ -21,10 +26,14 @@ fn a_person_reads_what_agents_wrote() {
     [ID-1]  [TIME]  finding  project    main  Login takes 2 s
     [ID-2]  [TIME]  warning  src/auth/  ada   Clocks differ by 5 minutes
     ");
+    wait_for_vectors(&project, 0);
     assert_snapshot!(normal(&project.run(&["query", "clocks"]).stdout), @"
     100%  [ID-1]  [TIME]  warning  src/auth/  ada  Clocks differ by 5 minutes
-    searched by words alone; `twining reindex --vectors` makes it search by meaning too
+    2 texts can be found by words alone so far; `twining reindex --vectors` makes their vectors now
     ");
+    wait_for_vectors(&project, 60_000);
+    let answer = project.json(&["query", "clocks"]);
+    assert_eq!((&answer["mode"], answer.get("not_yet_embedded")), (&json!("hybrid"), None), "{answer}");
     assert_snapshot!(normal(&project.run(&["read", "--type", "need"]).stdout), @"no entries");
 }
 
@@ -32,6 +41,7 @@ fn a_person_reads_what_agents_wrote() {
 fn decisions_collide_and_why_shows_both() {
     let project = Project::new();
     project.decide("Use JWT", "src/auth/");
+    wait_for_vectors(&project, 0);
     let rival = project.run(&[
         "decide",
         "--summary",
@@ -57,6 +67,7 @@ fn decisions_collide_and_why_shows_both() {
 fn json_is_exactly_what_the_tool_returns() {
     let project = Project::new();
     let id = project.decide("Use JWT", "src/auth/");
+    wait_for_vectors(&project, 60_000);
     project.run(&["post", "need", "key rotation", "--scope", "src/auth/"]);
     project.run(&["add-entity", "Login", "class", "--property", "file=src/auth/login.ts"]);
     project.run(&["add-entity", "redis", "dependency"]);

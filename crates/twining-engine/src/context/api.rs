@@ -78,9 +78,9 @@ impl Engine {
         let others = self.store().agents().ok();
         let others =
             others.as_ref().map(|shelf| Others::of(shelf, draft.scope(), caller, self.store().folding(), self.store().ids().now()));
-        let (known, _) = if by == By::Meaning { self.known_meanings()? } else { (None, 0) };
+        let (known, waiting) = if by == By::Meaning { self.known_meanings()? } else { (None, 0) };
         std::thread::scope(|scope| {
-            let mut question = Question::of_task(&text);
+            let mut question = Question::of_task(&text).with_waiting(waiting);
             if let Some(known) = known {
                 let (model, text) = (known.model, &text);
                 let vector = scope.spawn(move || model.embed(text));

@@ -5,6 +5,7 @@ use serde::Serialize;
 use twining_model::{Refused, Root, Scope, Status, limits, text};
 use twining_store::{Config, View};
 
+use crate::answer::is_zero;
 use crate::context::budget::fill;
 use crate::context::gather::gather;
 use crate::context::others::{ContextClaim, ContextHandoff, Others};
@@ -76,6 +77,9 @@ pub struct AssembledContext {
     pub token_estimate: u64,
     /// How it was searched.
     pub mode: SearchMode,
+    /// Texts that could be found by their words alone, as their meaning is not known yet.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub not_yet_embedded: u64,
     /// Decisions to follow.
     pub active_decisions: Vec<ContextDecision>,
     /// Needs nobody met.
@@ -155,6 +159,7 @@ pub(crate) fn assemble(
         scope: words::shorten(draft.scope.as_str(), (draft.max_tokens / 2).max(20)),
         token_estimate: 0,
         mode: gathered.mode,
+        not_yet_embedded: question.waiting,
         active_decisions: Vec::new(),
         active_warnings: Vec::new(),
         open_needs: Vec::new(),

@@ -40,6 +40,8 @@ const SAME: f64 = 0.95;
 const DENIALS: [&str; 9] = ["not", "no", "never", "none", "nothing", "nobody", "without", "cannot", "t"];
 /// Characters of a line.
 const LINE: usize = 80;
+/// Lines that decisions for this very place have before all else.
+const LINES_HERE: usize = 12;
 
 /// Fills the frame with the best candidates, which come best first.
 pub(super) fn fill(
@@ -217,9 +219,14 @@ impl Filling<'_> {
                 None => left.push(candidate),
             }
         }
-        // Stable: what is decided for this very place is named first, the best of it before the rest.
-        left.sort_by_key(|candidate| !candidate.governs);
-        left.iter().for_each(|candidate| self.name(candidate));
+        // What is decided for this very place is named first, but not all of it: of hundreds
+        // in a wide scope most have less to do with the task than what lies elsewhere.
+        let mut here = 0;
+        let (first, rest): (Vec<Candidate>, Vec<Candidate>) = left.into_iter().partition(|candidate| {
+            here += usize::from(candidate.governs);
+            candidate.governs && here <= LINES_HERE
+        });
+        first.iter().chain(&rest).for_each(|candidate| self.name(candidate));
     }
 
     /// What may be told of a candidate. One that does not fit ends its tier: what

@@ -197,7 +197,13 @@ impl Gathering<'_, '_> {
         let decisions = self.view.decisions();
         let mut found: HashMap<String, Candidate> = HashMap::new();
         for ranked in ranking.ranked.into_iter().take(self.most) {
-            let candidate = self.weigh_decision(decisions.at_row(ranked.row)?, ranked.why);
+            let decision = decisions.at_row(ranked.row)?;
+            // Of many in a scope only the newest are looked at below; those that speak of the task bind as well.
+            let via = self.bears_on_scope(&decision);
+            let mut candidate = self.weigh_decision(decision, ranked.why);
+            if let Some(via) = via {
+                self.bind(&mut candidate, via);
+            }
             found.insert(candidate.id().to_owned(), candidate);
         }
         for row in here {
@@ -209,12 +215,37 @@ impl Gathering<'_, '_> {
                 found.insert(row.id.to_string(), candidate);
             }
             if let Some(candidate) = found.get_mut(row.id.as_str()) {
-                (candidate.binds, candidate.in_scope) = (true, true);
-                candidate.governs = row.via != Via::Project;
-                candidate.is_exact = row.via == Via::Exact && self.draft.scope != Scope::project();
+                self.bind(candidate, row.via);
             }
         }
         Ok(found.into_values().collect())
+    }
+
+    fn bind(&self, candidate: &mut Candidate, via: Via) {
+        (candidate.binds, candidate.in_scope) = (true, true);
+        candidate.governs = via != Via::Project;
+        candidate.is_exact = via == Via::Exact && self.draft.scope != Scope::project();
+    }
+
+    /// How a decision in force bears on the scope, by its own scope and its files, as the index tells it.
+    fn bears_on_scope(&self, decision: &Decision) -> Option<Via> {
+        let (asked, folding) = (&self.draft.scope, self.view.folding());
+        if !decision.status.binds() {
+            return None;
+        }
+        let own = Scope::read(&decision.scope);
+        let is_project = *asked == Scope::project();
+        if own.key(folding) == asked.key(folding) {
+            Some(Via::Exact)
+        } else if !is_project && decision.affected_files.iter().any(|file| Scope::read(file).overlaps(asked, folding)) {
+            Some(Via::File)
+        } else if asked.covers(&own, folding) {
+            Some(Via::Inside)
+        } else if own == Scope::project() {
+            Some(Via::Project)
+        } else {
+            own.covers(asked, folding).then_some(Via::Around)
+        }
     }
 
     fn entries(&self, ranking: Ranking, here: Vec<Entry>) -> Result<Vec<Candidate>, StoreError> {

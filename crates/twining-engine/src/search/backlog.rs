@@ -8,6 +8,8 @@ use super::meanings::Meanings;
 
 /// Records looked at in one go; nobody else reads meanwhile.
 const STRETCH: usize = 4000;
+/// Entries that are as likely asked for as decisions: the newest.
+const RECENT: usize = 200;
 /// Vectors nobody needs are thrown away when they are more than the others, and this many.
 const LITTER: usize = 20_000;
 
@@ -44,7 +46,7 @@ impl Backlog {
         self.waiting.len() + self.making.len()
     }
 
-    /// The next texts. Newest first: what was just said is asked for most.
+    /// The next texts: what was just said first, then decisions, then older entries; of each the newest.
     pub(super) fn take(&mut self, most: usize) -> Vec<Job> {
         let from = self.waiting.len().saturating_sub(most);
         let jobs: Vec<Job> = self.waiting.split_off(from).into_iter().rev().collect();
@@ -84,6 +86,7 @@ impl Backlog {
             }
         }
         let is_first = self.entries.is_none() && self.decisions.is_none();
+        let before = self.waiting.len();
         loop {
             let fresh = store.view(|view| self.stretch(view))?;
             if fresh.is_empty() {
@@ -99,6 +102,7 @@ impl Backlog {
                 }
             }
         }
+        self.put_in_order(before);
         if is_first && meanings.len() > 2 * seen.len() + LITTER {
             meanings.shrink_to(store, &seen)?;
         }
@@ -106,6 +110,14 @@ impl Backlog {
             self.strike_out_made(store, meanings)?;
         }
         Ok(())
+    }
+
+    /// Puts what came since in the order in which it is wanted, the first last.
+    fn put_in_order(&mut self, from: usize) {
+        let fresh = self.waiting.split_off(from).into_iter();
+        let (decisions, entries): (Vec<Job>, Vec<Job>) = fresh.partition(|job| matches!(job, Job::Decision(..)));
+        let (older, recent) = entries.split_at(entries.len().saturating_sub(RECENT));
+        self.waiting.extend(older.iter().chain(&decisions).chain(recent));
     }
 
     /// Another process may have made what waits here.

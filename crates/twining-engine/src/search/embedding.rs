@@ -3,8 +3,9 @@
 //!
 //! What is to do is found out by comparing the records with the vectors there
 //! are, so nothing has to be remembered: after a crash the next look finds what
-//! is missing. Of several processes one makes vectors for all; a question that
-//! cannot wait for the background of its own process helps it.
+//! is missing. Of several processes one makes vectors for all. A question waits
+//! for the few that are missing after a write, and makes them if nobody does; for
+//! the many after a clone it does not wait.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,8 +19,12 @@ use twining_store::{Store, StoreError, View, decision_text, entry_text, meaning_
 use super::backlog::{Backlog, Job};
 use super::meanings::Meanings;
 
-/// Texts whose vectors are made and kept together.
+/// Texts for each thread whose vectors are made and kept together.
 const BATCH: usize = 16;
+/// About how long a vector takes to make, with the texts that share its pass.
+const EACH: Duration = Duration::from_millis(5);
+/// Threads that make vectors, at most. In the background they step back: whoever asks goes first.
+const MOST_THREADS: usize = 4;
 /// How soon after its start the background begins, and how often it looks.
 const FIRST: Duration = Duration::from_millis(300);
 const LOOK: Duration = Duration::from_millis(500);
@@ -38,13 +43,15 @@ pub struct Study {
     store: Arc<Store>,
     meanings: Arc<Meanings>,
     backlog: Mutex<Backlog>,
-    /// Whether it is this process's turn to make vectors.
+    /// Whether a thread of this process has the turn to make vectors, or asks for it.
     leads: AtomicBool,
+    threads: usize,
 }
 
 impl Study {
     pub(crate) fn new(store: Arc<Store>, meanings: Arc<Meanings>) -> Self {
-        Self { store, meanings, backlog: Mutex::default(), leads: AtomicBool::new(false) }
+        let threads = std::thread::available_parallelism().map_or(1, |all| all.get().min(MOST_THREADS));
+        Self { store, meanings, backlog: Mutex::default(), leads: AtomicBool::new(false), threads }
     }
 
     /// Finds out what is to be done.
@@ -57,71 +64,28 @@ impl Study {
         Ok(Embedding { waiting: backlog.len() as u64 })
     }
 
-    /// Makes the vectors of one batch; whether there was one.
-    fn make_some(&self) -> Result<bool, StoreError> {
-        let jobs = self.backlog.lock().unwrap_or_else(PoisonError::into_inner).take(BATCH);
-        if jobs.is_empty() {
-            return Ok(false);
-        }
-        let made = self.make(&jobs);
-        let mut backlog = self.backlog.lock().unwrap_or_else(PoisonError::into_inner);
-        match made {
-            Ok(_) => backlog.settle(&jobs),
-            // A disk that is full now has room later; nobody looks at these records again.
-            Err(_) => backlog.give_back(jobs),
-        }
-        made
-    }
-
-    fn make(&self, jobs: &[Job]) -> Result<bool, StoreError> {
-        let texts = self.store.view(|view| jobs.iter().map(|job| text_of(view, job)).collect::<Result<Vec<_>, StoreError>>())?;
-        let texts: Vec<String> = texts.into_iter().flatten().collect();
-        let Ok(model) = self.meanings.model.get() else { return Ok(false) };
-        let mut made: Vec<(u64, Vector)> = Vec::with_capacity(texts.len());
-        model.embed_each(&texts, Bulk { threads: 1, long: Long::First }, |number, vectors| {
-            made.extend(vectors.into_iter().next().map(|vector| (meaning_of(&texts[number]), vector)));
-            ControlFlow::Continue(())
-        });
-        self.meanings.add(&self.store, &made)?;
-        Ok(true)
-    }
-
-    /// Makes every vector there is to make, in this thread, unless another
-    /// process is at it. `go_on` is asked between batches.
+    /// Makes every vector there is to make, in this thread, unless somebody is at
+    /// it. `go_on` is asked after every few texts.
     pub fn make_all(&self, go_on: &mut dyn FnMut(Embedding) -> bool) -> Result<(), StoreError> {
-        if self.look()?.waiting == 0 {
+        if self.look()?.waiting == 0 || self.leads.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        let worked = self.store.vectors(|file| {
-            let Some(_turn) = file.take_turn()? else { return Ok(()) };
-            self.leads.store(true, Ordering::Release);
-            let mut worked = Ok(());
-            while worked.is_ok() && go_on(Embedding { waiting: self.waiting() }) {
-                match self.make_some() {
-                    Ok(true) => {}
-                    Ok(false) => break,
-                    Err(error) => worked = Err(error),
-                }
-            }
-            self.leads.store(false, Ordering::Release);
-            worked
-        });
-        worked.map(|_| ())
+        self.in_turn(go_on).map(drop)
     }
 
     /// Waits until every record has its vectors, and helps; but not longer than
-    /// `patience`. How many are still without.
+    /// `patience`, and not at all where that is too short: words answer at once.
+    /// How many are still without.
     pub(crate) fn wait(&self, patience: Duration) -> Result<Embedding, StoreError> {
-        let started = Instant::now();
-        loop {
-            let embedding = self.look()?;
-            if embedding.waiting == 0 || started.elapsed() >= patience {
-                return Ok(embedding);
-            }
-            let helped = match self.leads.load(Ordering::Acquire) {
-                true => self.help(started, patience),
-                false => Ok(false),
-            };
+        let until = Instant::now() + patience;
+        let mut embedding = self.look()?;
+        if u128::from(embedding.waiting) * EACH.as_millis() > patience.as_millis() {
+            return Ok(embedding);
+        }
+        while embedding.waiting > 0 && Instant::now() < until {
+            let go_on = &mut |_| Instant::now() < until;
+            // Another thread of this process that has the turn is helped.
+            let helped = if self.leads.swap(true, Ordering::AcqRel) { self.make_some(go_on) } else { self.in_turn(go_on) };
             match helped {
                 Ok(true) => {}
                 // The last of them are in another's hands.
@@ -129,16 +93,69 @@ impl Study {
                 // Words answer without them, and whose turn it is meets the same failure.
                 Err(_) => return self.look(),
             }
+            embedding = self.look()?;
+        }
+        Ok(embedding)
+    }
+
+    /// Makes vectors while it is this process's turn, which the caller has claimed
+    /// among its threads; whether there was something to make.
+    fn in_turn(&self, go_on: &mut dyn FnMut(Embedding) -> bool) -> Result<bool, StoreError> {
+        let worked = self.store.vectors(|file| {
+            let Some(_turn) = file.take_turn()? else { return Ok(false) };
+            let mut worked = false;
+            while go_on(Embedding { waiting: self.waiting() }) && self.make_some(go_on)? {
+                worked = true;
+            }
+            Ok(worked)
+        });
+        self.leads.store(false, Ordering::Release);
+        worked.map(Option::unwrap_or_default)
+    }
+
+    /// Makes the vectors of one batch; whether there was one.
+    fn make_some(&self, go_on: &mut dyn FnMut(Embedding) -> bool) -> Result<bool, StoreError> {
+        let jobs = self.backlog.lock().unwrap_or_else(PoisonError::into_inner).take(BATCH * self.threads);
+        if jobs.is_empty() {
+            return Ok(false);
+        }
+        let made = self.make(&jobs, go_on);
+        let mut backlog = self.backlog.lock().unwrap_or_else(PoisonError::into_inner);
+        match made {
+            Ok(left) => {
+                backlog.settle(&jobs);
+                backlog.give_back(left);
+                Ok(true)
+            }
+            // A disk that is full now has room later; nobody looks at these records again.
+            Err(error) => {
+                backlog.give_back(jobs);
+                Err(error)
+            }
         }
     }
 
-    /// Whether there was something to help with.
-    fn help(&self, started: Instant, patience: Duration) -> Result<bool, StoreError> {
-        let mut helped = false;
-        while started.elapsed() < patience && self.make_some()? {
-            helped = true;
-        }
-        Ok(helped)
+    /// Makes vectors until told to stop; what was not made.
+    fn make(&self, jobs: &[Job], go_on: &mut dyn FnMut(Embedding) -> bool) -> Result<Vec<Job>, StoreError> {
+        let Ok(model) = self.meanings.model.get() else { return Ok(Vec::new()) };
+        let (mut left, mut texts) = (Vec::new(), Vec::new());
+        self.store.view(|view| {
+            for job in jobs {
+                if let Some(text) = text_of(view, job)? {
+                    left.push(Some(*job));
+                    texts.push(text);
+                }
+            }
+            Ok::<_, StoreError>(())
+        })?;
+        let mut made: Vec<(u64, Vector)> = Vec::with_capacity(texts.len());
+        model.embed_each(&texts, Bulk { threads: self.threads, long: Long::First }, |number, vectors| {
+            made.extend(vectors.into_iter().next().map(|vector| (meaning_of(&texts[number]), vector)));
+            left[number] = None;
+            if go_on(Embedding { waiting: self.waiting() }) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        self.meanings.add(&self.store, &made)?;
+        Ok(left.into_iter().flatten().collect())
     }
 
     fn waiting(&self) -> u64 {

@@ -197,7 +197,11 @@ fn judge(shelf: &impl Shelf, question: &Question<'_>, row: Row, words: f64) -> R
     let card = shelf.card(row)?;
     let why = match &question.nearness {
         None => Why { lexical: words, ..Why::default() },
-        Some(nearness) => Why { lexical: LEXICAL * words, semantic: SEMANTIC * nearest_name(nearness, card.sense), ..Why::default() },
+        Some(nearness) => match nearest_name(nearness, card.sense) {
+            Some(near) => Why { lexical: LEXICAL * words, semantic: SEMANTIC * near, ..Why::default() },
+            // Its vectors are not made yet: by its words it stands where it would without any.
+            None => Why { lexical: words, ..Why::default() },
+        },
     };
     let named = question.named.contains(&card.agent).then_some(card.agent);
     Ok((Ranked { row, why }, named))
@@ -220,10 +224,11 @@ fn honour_authors(ranked: &mut [(Ranked, Option<String>)]) {
 
 /// What the meaning alone says for a record that no search found.
 pub(crate) fn by_meaning(question: &Question<'_>, sense: Sense) -> Why {
-    let near = question.nearness.as_ref().map_or(0.0, |nearness| nearest_name(nearness, sense));
+    let near = question.nearness.as_ref().and_then(|nearness| nearest_name(nearness, sense)).unwrap_or(0.0);
     Why { semantic: SEMANTIC * near, ..Why::default() }
 }
 
-fn nearest_name(nearness: &Nearness<'_>, sense: Sense) -> f64 {
-    sense.names().filter_map(|name| nearness.of(name)).fold(0.0, f64::max)
+/// How near the nearest of its texts is, at least 0; nothing if none has a vector.
+fn nearest_name(nearness: &Nearness<'_>, sense: Sense) -> Option<f64> {
+    sense.names().filter_map(|name| nearness.of(name)).map(|near| near.max(0.0)).reduce(f64::max)
 }

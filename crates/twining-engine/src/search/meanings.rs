@@ -1,7 +1,7 @@
 //! What texts mean: every vector in one matrix, and how near each is to a question.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use twining_embed::{Matrix, Model, Packed, Vector};
 use twining_store::{ReadOn, Store, StoreError, VectorBytes, VectorCursor, meaning_of};
@@ -14,7 +14,8 @@ const MOST_PASSING: usize = 4096;
 /// The vectors of a project's texts, and the model that makes them.
 pub struct Meanings {
     pub(super) model: LazyModel,
-    table: Mutex<Table>,
+    /// Shared by searches; alone for whoever adds to it.
+    table: RwLock<Table>,
     /// Vectors that are kept while the process lives.
     passing: Mutex<HashMap<u64, Vector>>,
 }
@@ -32,13 +33,13 @@ struct Table {
 
 /// Every text that has a vector. Held for one search.
 pub(crate) struct Known<'m> {
-    table: MutexGuard<'m, Table>,
+    table: RwLockReadGuard<'m, Table>,
     pub(crate) model: &'m Model,
 }
 
 /// How near every known text is to a question.
 pub(crate) struct Nearness<'m> {
-    table: MutexGuard<'m, Table>,
+    table: RwLockReadGuard<'m, Table>,
     scores: Vec<f32>,
 }
 
@@ -46,7 +47,7 @@ impl Meanings {
     /// Nothing known yet; the model is loaded when first needed.
     #[must_use]
     pub fn new(load: LoadModel) -> Self {
-        Self { model: LazyModel::new(load), table: Mutex::default(), passing: Mutex::default() }
+        Self { model: LazyModel::new(load), table: RwLock::default(), passing: Mutex::default() }
     }
 
     /// Whether texts can be turned into vectors.
@@ -59,8 +60,7 @@ impl Meanings {
     /// or no vector yet. Taken before the index is looked at, never after.
     pub(crate) fn known(&self, store: &Store) -> Result<Option<Known<'_>>, StoreError> {
         let Ok(model) = self.model.get() else { return Ok(None) };
-        let mut table = self.table();
-        table.read_on(store, model.identity())?;
+        let table = self.table(store, model)?;
         Ok((!table.matrix.is_empty()).then_some(Known { table, model }))
     }
 
@@ -83,16 +83,14 @@ impl Meanings {
     /// Which of these names have no vector yet.
     pub(super) fn unknown(&self, store: &Store, names: impl IntoIterator<Item = u64>) -> Result<Vec<u64>, StoreError> {
         let Ok(model) = self.model.get() else { return Ok(Vec::new()) };
-        let mut table = self.table();
-        table.read_on(store, model.identity())?;
+        let table = self.table(store, model)?;
         Ok(names.into_iter().filter(|name| !table.rows.contains_key(name)).collect())
     }
 
     /// Which file of vectors this is, of those there were one after the other.
     pub(super) fn edition(&self, store: &Store) -> Result<u64, StoreError> {
         let Ok(model) = self.model.get() else { return Ok(0) };
-        let mut table = self.table();
-        table.read_on(store, model.identity())?;
+        let table = self.table(store, model)?;
         Ok(table.edition)
     }
 
@@ -101,12 +99,12 @@ impl Meanings {
         let Ok(model) = self.model.get() else { return Ok(()) };
         let rows: Vec<(u64, VectorBytes)> = vectors.iter().map(|(name, vector)| (*name, vector.pack().to_bytes())).collect();
         store.vectors(|file| file.append(model.identity(), &rows))?;
-        self.table().read_on(store, model.identity())
+        self.table_alone().read_on(store, model.identity())
     }
 
     /// How many vectors there are.
     pub(super) fn len(&self) -> usize {
-        self.table().rows.len()
+        self.table.read().unwrap_or_else(PoisonError::into_inner).rows.len()
     }
 
     /// Throws away the vectors of texts that nobody holds any more.
@@ -122,11 +120,22 @@ impl Meanings {
             })?;
             file.rewrite(model.identity(), &kept)
         })?;
-        self.table().read_on(store, model.identity())
+        self.table_alone().read_on(store, model.identity())
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The vectors, up to the end of their file.
+    fn table(&self, store: &Store, model: &Model) -> Result<RwLockReadGuard<'_, Table>, StoreError> {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        if store.vectors(|file| file.is_read(&table.cursor))?.unwrap_or(true) {
+            return Ok(table);
+        }
+        drop(table);
+        self.table_alone().read_on(store, model.identity())?;
+        Ok(self.table.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn table_alone(&self) -> RwLockWriteGuard<'_, Table> {
+        self.table.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,11 +1,12 @@
 //! The model, loaded when first asked and never before.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use twining_embed::Model;
 
-/// Where the model comes from. Called at most once, off every start-up path.
-pub type LoadModel = Box<dyn Fn() -> Result<Model, String> + Send + Sync>;
+/// Where the model comes from, which all projects of a process share. Called at
+/// most once for each, off every start-up path.
+pub type LoadModel = Box<dyn Fn() -> Result<Arc<Model>, String> + Send + Sync>;
 
 /// Whether texts can be turned into vectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub enum ModelState {
 /// A model that is loaded at the first question.
 pub(super) struct LazyModel {
     load: LoadModel,
-    loaded: OnceLock<Result<Model, String>>,
+    loaded: OnceLock<Result<Arc<Model>, String>>,
 }
 
 impl LazyModel {
@@ -30,7 +31,7 @@ impl LazyModel {
     }
 
     pub(super) fn get(&self) -> Result<&Model, &str> {
-        self.loaded.get_or_init(&self.load).as_ref().map_err(String::as_str)
+        self.loaded.get_or_init(&self.load).as_ref().map(Arc::as_ref).map_err(String::as_str)
     }
 
     pub(super) fn state(&self) -> ModelState {

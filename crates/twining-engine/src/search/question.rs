@@ -43,6 +43,11 @@ impl<'m> Question<'m> {
         Self { terms: asked, named: words(text), nearness: None, meanwhile: None, waiting: 0 }
     }
 
+    /// The same where so many texts have no vector yet.
+    pub(crate) fn with_waiting(self, waiting: u64) -> Self {
+        Self { waiting, ..self }
+    }
+
     /// The same while its meaning is being found out elsewhere.
     pub(crate) fn meanwhile(self, nearness: impl FnOnce() -> Option<Nearness<'m>> + 'm) -> Self {
         Self { meanwhile: Some(Box::new(nearness)), ..self }

@@ -80,7 +80,7 @@ pub struct ContextAssembly {
 pub struct Search {
     /// Whether also by meaning, or by words alone.
     pub embeddings: bool,
-    /// How long a question waits until every record can be found by its meaning.
+    /// How long a question waits for the few vectors that are missing after a write.
     pub wait_ms: u64,
 }
 
@@ -217,7 +217,7 @@ impl Default for ContextAssembly {
 
 impl Default for Search {
     fn default() -> Self {
-        Self { embeddings: true, wait_ms: 10_000 }
+        Self { embeddings: true, wait_ms: 150 }
     }
 }
 

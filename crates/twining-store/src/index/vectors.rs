@@ -72,6 +72,12 @@ impl Vectors {
         self.turn.try_take()
     }
 
+    /// Whether the cursor stands at the end of the file.
+    pub fn is_read(&self, cursor: &VectorCursor) -> Result<bool, StoreError> {
+        let now = self.local().stat(FILE)?.map(|(_, now)| now);
+        Ok(cursor.seen == now && (now.is_some() || *cursor == VectorCursor::default()))
+    }
+
     /// Reads the rows of `model` that the cursor has not seen.
     pub fn read_on(&self, model: u64, cursor: &mut VectorCursor, each: &mut dyn FnMut(u64, &VectorBytes)) -> Result<ReadOn, StoreError> {
         let Some((_, now)) = self.local().stat(FILE)? else { return Ok(forget(cursor)) };

@@ -22,7 +22,7 @@ use crate::disk::{self, Dir, Fingerprint, Probe};
 use crate::error::StoreError;
 use crate::format::config::{self, Config};
 use crate::index::vectors::Vectors;
-use crate::index::{Index, View};
+use crate::index::{Index, Pool, View};
 use crate::log::array_file::ArrayFiles;
 use crate::log::board::Board;
 use crate::log::files::Files;
@@ -288,15 +288,7 @@ impl Store {
     /// Builds the index anew from the files.
     pub fn rebuild(&self) -> Result<Rebuilt, StoreError> {
         let Some(room) = self.reading_room()? else { return Ok(Rebuilt::default()) };
-        {
-            let mut slot = room.index.lock().unwrap_or_else(PoisonError::into_inner);
-            let _alone = room.index_lock.take_within(room.index_patience())?;
-            *slot = None;
-            Index::destroy(&room.files)?;
-            let mut index = Index::open(&room.files)?;
-            index.rebuild(&room.files)?;
-            *slot = Some(index);
-        }
+        room.rebuild_index()?;
         self.view(|view| {
             let tally = view.tally()?;
             let decisions = tally.active + tally.provisional + tally.superseded + tally.overridden;
@@ -354,13 +346,7 @@ impl Store {
 
     /// Empties the index's log, of which `most` bytes may stay.
     pub(crate) fn settle_index(&self, most: u64) -> Result<(), StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(()) };
-        let slot = room.index.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(index) = slot.as_ref() else { return Ok(()) };
-        match room.index_lock.try_take()? {
-            Some(_alone) => index.settle(&room.files, most),
-            None => Ok(()),
-        }
+        self.reading_room()?.map_or(Ok(()), |room| room.settle_index(most))
     }
 
     /// Whether what belongs to the memory is kept beside it, because it may only be read.
@@ -465,7 +451,7 @@ impl Store {
             journal: Journal::new(&layout.local),
             files: Files::new(&layout, &self.stays),
             arrays: ArrayFiles::default(),
-            index: Mutex::new(None),
+            index: Pool::new(),
             until: Arc::clone(&self.until),
             vectors: Vectors::new(&layout),
             folding: layout.folding(),

@@ -1,7 +1,7 @@
 //! The open folder: its files, its locks and its index, and the moves that both
 //! reading and writing are made of.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use twining_model::Time;
@@ -13,7 +13,7 @@ use crate::disk::Dir;
 use crate::disk::layout::{DECISIONS, FOLDER, GRAPH, LOCAL, Layout, Place, WRITE_LOCK};
 use crate::error::StoreError;
 use crate::index::vectors::Vectors;
-use crate::index::{Index, View};
+use crate::index::{Index, Lent, Pool, View};
 use crate::log::array_file::ArrayFiles;
 use crate::log::board::{Board, Footing};
 use crate::log::files::Files;
@@ -38,7 +38,7 @@ pub struct Room {
     pub(crate) journal: Journal,
     pub(crate) files: Files,
     pub(crate) arrays: ArrayFiles,
-    pub(crate) index: Mutex<Option<Index>>,
+    pub(crate) index: Pool,
     /// Until when whoever asks waits, if not for long.
     pub(crate) until: Arc<OnceLock<Instant>>,
     pub(crate) vectors: Vectors,
@@ -78,21 +78,27 @@ impl Room {
 
     /// Brings the index up to the files.
     pub(crate) fn catch_up(&self) -> Result<(), StoreError> {
-        let mut slot = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(index) = slot.as_ref()
+        self.bring_up(self.index.take()).map(drop)
+    }
+
+    fn bring_up<'p>(&self, mut lent: Lent<'p>) -> Result<Lent<'p>, StoreError> {
+        let shared = self.index.share();
+        if let Some(index) = lent.get()
             && index.is_current(&self.files)?
         {
-            return Ok(());
+            return Ok(lent);
         }
+        drop(shared);
+        let _turn = self.index.alone();
         let _alone = self.index_lock.take_within(self.index_patience())?;
-        let caught = self.open_index(&mut slot).and_then(|index| index.catch_up(&self.files));
-        match caught {
-            Ok(_) => Ok(()),
+        match lent.work(&self.files, |index| index.catch_up(&self.files)) {
+            Ok(_) => Ok(lent),
             Err(error) if error.is_corrupt() => {
                 // The index is a cache: a broken one is thrown away, not reported.
-                *slot = None;
+                lent.close_all();
                 Index::destroy(&self.files)?;
-                self.open_index(&mut slot)?.catch_up(&self.files).map(|_| ())
+                lent.work(&self.files, |index| index.catch_up(&self.files))?;
+                Ok(lent)
             }
             Err(error) => Err(error),
         }
@@ -102,25 +108,44 @@ impl Room {
     /// look at every decision file. A process that stays knows what changed, and
     /// catches up instead.
     pub(crate) fn is_as_looked(&self) -> Result<bool, StoreError> {
-        let mut slot = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        if slot.is_some() {
+        if self.index.is_open() {
             return Ok(false);
         }
+        let mut lent = self.index.take();
+        let _turn = self.index.alone();
         let _alone = self.index_lock.take_within(self.index_patience())?;
-        self.open_index(&mut slot)?.is_as_looked(&self.files)
+        lent.work(&self.files, |index| index.is_as_looked(&self.files))
     }
 
-    fn open_index<'s>(&self, slot: &'s mut Option<Index>) -> Result<&'s mut Index, StoreError> {
-        if slot.is_none() {
-            *slot = Some(Index::open(&self.files)?);
-        }
-        Ok(slot.as_mut().expect("opened above"))
-    }
-
+    /// Reads on a snapshot of its own. The caller has caught up.
     pub(crate) fn with_view<T, E: From<StoreError>>(&self, now: Time, read: impl FnOnce(&View<'_>) -> Result<T, E>) -> Result<T, E> {
-        let slot = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = slot.as_ref().expect("every caller catches up first");
+        let mut lent = self.index.take();
+        if lent.get().is_none() {
+            lent = self.bring_up(lent)?;
+        }
+        let index = lent.get().expect("opened above");
         read(&index.view(now, self.folding)?)
+    }
+
+    /// Builds the index anew from the files.
+    pub(crate) fn rebuild_index(&self) -> Result<(), StoreError> {
+        let mut lent = self.index.take();
+        let _turn = self.index.alone();
+        let _alone = self.index_lock.take_within(self.index_patience())?;
+        lent.close_all();
+        Index::destroy(&self.files)?;
+        lent.work(&self.files, |index| index.rebuild(&self.files))
+    }
+
+    /// Empties the index's log, of which `most` bytes may stay.
+    pub(crate) fn settle_index(&self, most: u64) -> Result<(), StoreError> {
+        let lent = self.index.take();
+        let Some(index) = lent.get() else { return Ok(()) };
+        let _turn = self.index.alone();
+        match self.index_lock.try_take()? {
+            Some(_alone) => index.settle(&self.files, most),
+            None => Ok(()),
+        }
     }
 
     /// Carries a planned change out. Where it is one write to one file it needs no journal.

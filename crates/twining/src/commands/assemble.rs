@@ -88,6 +88,7 @@ impl Verb for Assemble {
             page.heading(format!("{} left out for want of room", count(context.omitted_count, "record")));
             page.table(2, &context.omitted.iter().map(|left| vec![dim(&left.id), dim(&left.summary)]).collect::<Vec<_>>());
         }
+        shown::embedding(page, context.mode, context.not_yet_embedded);
     }
 }
 

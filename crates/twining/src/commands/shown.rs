@@ -57,10 +57,11 @@ pub fn hits(results: impl Iterator<Item = (f64, Vec<Cell>)>, page: &mut Page) {
 
 /// How a search was done, where a person may wonder.
 pub fn embedding(page: &mut Page, mode: SearchMode, waiting: u64) {
-    if mode == SearchMode::Keyword {
-        page.line([dim("searched by words alone; `twining reindex --vectors` makes it search by meaning too")]);
-    } else if waiting > 0 {
-        page.line([dim(format!("{} can be found by words alone so far", count(waiting, "text")))]);
+    if waiting > 0 {
+        let texts = count(waiting, "text");
+        page.line([dim(format!("{texts} can be found by words alone so far; `twining reindex --vectors` makes their vectors now"))]);
+    } else if mode == SearchMode::Keyword {
+        page.line([dim("searched by words alone")]);
     }
 }
 

@@ -138,7 +138,7 @@ impl State {
         if let Some(open) = &*slot {
             return Ok(open.project.clone());
         }
-        let project = Arc::new(Project::open_to_stay(self.options.project.clone())?);
+        let project = Arc::new(Project::open(self.options.project.clone())?);
         let keeper = Keeper::start(project.engine.store().clone());
         let embedder = Embedder::start(project.engine.study().clone());
         *slot = Some(Open { project: project.clone(), _embedder: embedder, _keeper: keeper });

@@ -375,3 +375,37 @@ fn what_was_decided_for_just_this_file_is_told_before_what_only_names_it() {
         assert_eq!(context.active_decisions.first().map(|told| &told.id), Some(&own.id), "at {budget}");
     }
 }
+
+#[test]
+fn of_many_decisions_for_a_scope_the_one_that_speaks_of_the_task_is_told_first() {
+    let tell = |project: &Project| {
+        project.decide(&choice("tokens", "src/", "session tokens live fifteen minutes"));
+        for n in 0..60 {
+            project.clock.advance_days(1);
+            project.decide(&choice(&format!("d{n}"), "src/", &format!("module {n} is owned by team {n}")));
+        }
+    };
+    both_ways(tell, |project| {
+        for budget in [400, 1000, 4000] {
+            let context = assemble(project, "change how long session tokens live", "src/", Some(budget));
+            assert_eq!(decisions(&context)[0], "session tokens live fifteen minutes", "at {budget}");
+        }
+    });
+}
+
+#[test]
+fn beside_many_decisions_for_a_scope_what_speaks_of_the_task_elsewhere_is_named() {
+    let tell = |project: &Project| {
+        for n in 0..40 {
+            project.decide(&choice(&format!("s{n}"), "src/", &format!("module {n} is owned by team {n}")));
+            project.decide(&choice(&format!("d{n}"), "docs/", &format!("page {n} tells how long session tokens live")));
+        }
+    };
+    both_ways(tell, |project| {
+        for budget in [1500, 2000] {
+            let context = assemble(project, "change how long session tokens live", "src/", Some(budget));
+            let (elsewhere, here) = context.omitted.iter().partition::<Vec<_>, _>(|omitted| omitted.summary.contains("session tokens"));
+            assert!(here.len() >= 12 && !elsewhere.is_empty(), "at {budget}: {} here, {} elsewhere", here.len(), elsewhere.len());
+        }
+    });
+}

@@ -7,11 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use twining_embed::Model;
 use twining_store::disk::{Fault, Op, Probe};
 
 use super::{LOGGED_OUT, about_sessions, ask, finding, found};
-use crate::testing::{Project, caller};
-use crate::{ArchiveInput, Engine, SearchMode};
+use crate::search::Meanings;
+use crate::search::backlog::{Backlog, Job};
+use crate::testing::{Project, caller, choice};
+use crate::{ArchiveInput, AssembleInput, Engine, SearchMode};
 
 const HEAD: usize = 24;
 const ROW: usize = 400;
@@ -321,4 +324,61 @@ fn something_else_in_the_place_of_the_vectors_leaves_words_to_answer() {
     fs::remove_dir(file(&project)).expect("removes");
     std::os::unix::fs::symlink("/etc/hostname", file(&project)).expect("links");
     assert!(is_found_by_words(&project.another_engine_with_model()));
+}
+
+#[test]
+fn after_a_clone_a_question_is_answered_by_words_at_once_and_says_how_much_is_missing() {
+    let project = Project::with_model().waiting_for_vectors(Duration::from_secs(60));
+    about_sessions(&project);
+    for n in 0..60 {
+        project.post("finding", &format!("shard {n} is cold"));
+    }
+    let outcome = ask(&project.engine, "session token");
+    assert_eq!((outcome.mode, outcome.not_yet_embedded), (SearchMode::Keyword, 63));
+    let input = AssembleInput { task: "session token".to_owned(), scope: "project".to_owned(), ..AssembleInput::default() };
+    let context = project.engine.assemble(&caller("ada"), &input).expect("assembles");
+    assert_eq!((context.mode, context.not_yet_embedded), (SearchMode::Keyword, 63));
+    assert!(!file(&project).exists(), "what cannot be finished is not begun while somebody waits");
+    project.make_vectors();
+    let outcome = ask(&project.engine, "session token");
+    assert_eq!((outcome.mode, outcome.not_yet_embedded), (SearchMode::Hybrid, 0));
+}
+
+#[test]
+fn a_question_makes_the_few_vectors_that_a_write_left_missing() {
+    let project = Project::with_model().waiting_for_vectors(Duration::from_secs(60));
+    project.write("config.yml", "version: 1\nsearch: {wait_ms: 30000}\n");
+    about_sessions(&project);
+    assert!(is_found_by_meaning(&project.engine));
+    assert_eq!(waiting(&project.another_engine_with_model()), 0, "and keeps them");
+}
+
+#[test]
+fn a_record_without_vectors_counts_by_its_words_as_much_as_it_would_if_none_had_any() {
+    let project = Project::with_model();
+    for n in 0..5 {
+        project.post("finding", &format!("the session token of client {n} is kept in a cookie"));
+    }
+    project.make_vectors();
+    project.post("finding", "a session token is rotated on every request");
+    let outcome = ask(&project.engine, "rotated session token");
+    assert_eq!(outcome.mode, SearchMode::Hybrid);
+    assert_eq!(found(&outcome)[0], "a session token is rotated on every request");
+}
+
+#[test]
+fn what_was_just_said_is_embedded_first_then_decisions_then_older_entries() {
+    let project = Project::with_model();
+    for n in 0..250 {
+        project.post("finding", &format!("shard {n} is cold"));
+    }
+    for n in 0..3 {
+        project.decide(&choice("data", "src/", &format!("shard {n} moves")));
+    }
+    let mut backlog = Backlog::default();
+    let meanings = Meanings::new(Box::new(|| Model::built_in().map(Arc::new).map_err(|damaged| damaged.to_string())));
+    backlog.look(project.engine.store(), &meanings).expect("looks");
+    let mut kinds: Vec<bool> = backlog.take(usize::MAX).into_iter().map(|job| matches!(job, Job::Decision(..))).collect();
+    kinds.dedup();
+    assert_eq!(kinds, [false, true, false]);
 }

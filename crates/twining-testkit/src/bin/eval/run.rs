@@ -79,7 +79,7 @@ fn engine(project: &Path, records: &[&Value], keyword: bool) -> Outcome<Engine> 
     Ok(if keyword {
         Engine::new(store)
     } else {
-        Engine::with_model(store, Box::new(|| Model::built_in().map_err(|damaged| damaged.to_string())))
+        Engine::with_model(store, Box::new(|| Model::built_in().map(Arc::new).map_err(|damaged| damaged.to_string())))
     })
 }
 

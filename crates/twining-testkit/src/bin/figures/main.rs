@@ -11,6 +11,7 @@ mod guards;
 mod knowledge;
 mod measure;
 mod prompts;
+mod readers;
 mod search;
 mod store;
 mod table;
@@ -57,6 +58,8 @@ enum What {
     Writes,
     /// Every read with a goal
     Reads,
+    /// Threads of one process that read at once
+    Readers,
     /// Query and assemble, by meaning and by words
     Search,
     /// The index built anew and caught up
@@ -137,6 +140,7 @@ fn report(arguments: Arguments) -> Outcome<()> {
             What::Start => measure::start(&mut bench)?,
             What::Writes => measure::writes(&mut bench)?,
             What::Reads => measure::reads(&mut bench)?,
+            What::Readers => readers::readers(&mut bench)?,
             What::Search => search::search(&mut bench)?,
             What::Rebuild => measure::rebuild(&mut bench)?,
             What::Prompts => prompts::prompts(&mut bench)?,

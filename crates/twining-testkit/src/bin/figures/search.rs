@@ -1,5 +1,5 @@
-//! Searching and assembling, at three sizes, by meaning and by words alone; and
-//! posting while vectors are made.
+//! Searching and assembling, at three sizes, by meaning and by words alone; in a
+//! fresh clone; and posting while vectors are made.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -13,12 +13,14 @@ use twining_testkit::FixedWorld;
 use crate::client::{Client, Outcome};
 use crate::measure::{Bench, post_arguments};
 use crate::store::{Dice, Project, Size};
-use crate::table::{Sample, Table, below, number, thousands};
+use crate::table::{Sample, Table, at_most, below, number, thousands};
 use crate::{say, show};
 
 const CALLS: usize = 200;
 const MIB: f64 = 1024.0;
 const WORDS_ALONE: &str = "search:\n  embeddings: false\n";
+const CLONES: usize = 5;
+const CLONED: Size = Size { entries: 9_000, decisions: 1_000, entities: 5_000, relations: 10_000 };
 const EMBEDDED_BEHIND: Size = Size { entries: 10_000, decisions: 0, entities: 0, relations: 0 };
 /// Records, and the goals for `query` and `assemble`; none for the smallest.
 const SIZES: [(usize, Option<(f64, f64)>); 3] = [(1_000, None), (10_000, Some((15.0, 20.0))), (100_000, Some((50.0, 60.0)))];
@@ -47,17 +49,52 @@ pub fn search(bench: &mut Bench) -> Outcome<()> {
     ));
     table.note("Every word of these stores stands in thousands of records, which is the worst a search by words can meet.");
     show(&table);
+    in_a_fresh_clone(bench)?;
     posts_beside_embedding(bench)
 }
 
+type Ask = fn(&mut Dice) -> Value;
+
+/// What is asked, and with which tool.
+const QUESTIONS: [(&str, &str, Ask); 3] = [
+    ("query", "twining_query", |dice| json!({"query": dice.sentence(6)})),
+    ("search_decisions", "twining_search_decisions", |dice| json!({"query": dice.sentence(6)})),
+    ("assemble", "twining_assemble", |dice| json!({"task": dice.sentence(25), "scope": dice.file()})),
+];
+
+/// The first questions where there is neither an index nor a vector.
+fn in_a_fresh_clone(bench: &mut Bench) -> Outcome<()> {
+    let mut table =
+        Table::new("questions in a fresh clone", ["call", "first p50 ms", "first max ms", "next p50 ms", "next max ms", "goals"]);
+    say("questions in a fresh clone");
+    for (name, tool, ask) in QUESTIONS {
+        let (mut first, mut next, mut dice) = (Sample::default(), Sample::default(), Dice::new(12));
+        for _ in 0..CLONES {
+            let project = bench.stores.copy(CLONED)?;
+            let mut client = bench.client(&project)?;
+            let (answer, took) = client.call(tool, &ask(&mut dice))?;
+            if answer["not_yet_embedded"].as_u64().unwrap_or_default() == 0 {
+                return Err(format!("{name} does not say that vectors are missing").into());
+            }
+            first.push(took);
+            for _ in 0..CALLS / CLONES {
+                next.push(client.call(tool, &ask(&mut dice))?.1);
+            }
+            client.close()?;
+        }
+        let goals = [at_most("first", first.max(), 300.0), at_most("next", next.max(), 300.0)].join(", ");
+        table.row([name.to_owned(), number(first.p50()), number(first.max()), number(next.p50()), number(next.max()), goals]);
+    }
+    table.note(format!(
+        "{CLONED}, without `local/`; {CLONES} clones each. The first builds the index; meanwhile and later vectors are made."
+    ));
+    show(&table);
+    Ok(())
+}
+
 fn rows(client: &mut Client, records: usize, mode: &str, goals: Option<(f64, f64)>, table: &mut Table) -> Outcome<()> {
-    type Ask = fn(&mut Dice) -> Value;
-    let calls: [(&str, &str, Ask, Option<f64>); 3] = [
-        ("query", "twining_query", |dice| json!({"query": dice.sentence(6)}), goals.map(|goals| goals.0)),
-        ("search_decisions", "twining_search_decisions", |dice| json!({"query": dice.sentence(6)}), goals.map(|goals| goals.0)),
-        ("assemble", "twining_assemble", |dice| json!({"task": dice.sentence(25), "scope": dice.file()}), goals.map(|goals| goals.1)),
-    ];
-    for (name, tool, ask, goal) in calls {
+    for (name, tool, ask) in QUESTIONS {
+        let goal = goals.map(|(query, assemble)| if name == "assemble" { assemble } else { query });
         let (mut took, mut dice) = (Sample::default(), Dice::new(11));
         let (first, _) = client.call(tool, &ask(&mut dice))?;
         if first["mode"] != mode {

@@ -1,0 +1,148 @@
+//! The connections of one process to the index: each reader has its own, so that
+//! reads go together, and one at a time brings the index up to the files.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::Index;
+use crate::error::StoreError;
+use crate::log::files::{DecisionsChanged, Files};
+
+/// More would hold memory and answer no sooner.
+const MOST: usize = 8;
+
+/// Connections, opened when they are first needed: a process that reads one thing
+/// after the other opens one.
+pub struct Pool {
+    state: Mutex<State>,
+    returned: Condvar,
+    most: usize,
+    /// Shared by those who ask whether the index is current; alone for whoever changes it.
+    turn: RwLock<()>,
+}
+
+#[derive(Default)]
+struct State {
+    idle: Vec<Index>,
+    lent: usize,
+    /// Which database is read: connections to one that was replaced are closed.
+    latest: Option<Edition>,
+}
+
+/// One database file, and the decisions that changed and are not in it yet.
+#[derive(Clone)]
+pub(super) struct Edition {
+    /// The database's inode; none if it has no file.
+    pub(super) home: Option<u64>,
+    /// The watch tells of a change once, whichever connection asks.
+    pub(super) pending: Arc<Mutex<DecisionsChanged>>,
+}
+
+impl Edition {
+    pub(super) fn new(home: Option<u64>) -> Self {
+        Self { home, pending: Arc::new(Mutex::new(DecisionsChanged::Unknown)) }
+    }
+
+    pub(super) fn pending(&self) -> MutexGuard<'_, DecisionsChanged> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.pending, &other.pending)
+    }
+}
+
+/// A place among the connections, given back when dropped.
+pub struct Lent<'p> {
+    pool: &'p Pool,
+    index: Option<Index>,
+}
+
+impl Pool {
+    /// None is open yet.
+    pub fn new() -> Self {
+        // Two at least: who makes vectors or keeps house must not hold up a question.
+        let most = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, MOST);
+        Self { state: Mutex::default(), returned: Condvar::new(), most, turn: RwLock::new(()) }
+    }
+
+    /// Whether a connection was opened already.
+    pub fn is_open(&self) -> bool {
+        self.state().latest.is_some()
+    }
+
+    /// A connection that nobody uses, or room for a new one; waits while all are lent.
+    pub fn take(&self) -> Lent<'_> {
+        let full = |state: &mut State| state.lent == self.most;
+        let mut state = self.returned.wait_while(self.state(), full).unwrap_or_else(PoisonError::into_inner);
+        state.lent += 1;
+        // The last one back has the most in its memory.
+        let index = state.idle.pop();
+        Lent { pool: self, index }
+    }
+
+    /// Keeps others from changing the index.
+    pub fn share(&self) -> RwLockReadGuard<'_, ()> {
+        self.turn.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps others from changing the index and from asking whether it is current.
+    pub fn alone(&self) -> RwLockWriteGuard<'_, ()> {
+        self.turn.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lent<'_> {
+    /// The connection, if it was opened.
+    pub fn get(&self) -> Option<&Index> {
+        self.index.as_ref()
+    }
+
+    /// Works on the connection, which is opened if it was not, and makes every other
+    /// follow if it leads to another database then. The caller is alone and holds the
+    /// index lock.
+    pub fn work<T>(&mut self, files: &Files, work: impl FnOnce(&mut Index) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let latest = self.pool.state().latest.clone();
+        let is_latest = |index: &Index| latest.as_ref().is_some_and(|latest| index.edition.is(latest));
+        let mut index = match self.index.take().filter(is_latest) {
+            Some(index) => index,
+            None => {
+                let mut index = Index::open(files)?;
+                if let Some(latest) = latest.filter(|latest| latest.home == index.edition.home) {
+                    index.edition = latest;
+                }
+                index
+            }
+        };
+        let done = work(&mut index);
+        let mut state = self.pool.state();
+        if !state.latest.as_ref().is_some_and(|latest| latest.is(&index.edition)) {
+            state.idle.clear();
+            state.latest = Some(index.edition.clone());
+        }
+        self.index = Some(index);
+        done
+    }
+
+    /// Closes every connection that nobody uses, and those in use when they come back.
+    pub fn close_all(&mut self) {
+        self.index = None;
+        let mut state = self.pool.state();
+        state.idle.clear();
+        state.latest = None;
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        let mut state = self.pool.state();
+        state.lent -= 1;
+        let latest = state.latest.clone();
+        state.idle.extend(self.index.take().filter(|index| latest.is_some_and(|latest| latest.is(&index.edition))));
+        drop(state);
+        self.pool.returned.notify_one();
+    }
+}

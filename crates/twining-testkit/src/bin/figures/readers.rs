@@ -1,0 +1,76 @@
+//! Threads of one process that read one store at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use twining_engine::{AssembleInput, Caller, Engine, Failure};
+use twining_model::{Channel, Origin, Trust};
+use twining_store::{Keeper, Place, Store};
+
+use crate::client::Outcome;
+use crate::measure::Bench;
+use crate::store::{Dice, Size};
+use crate::table::{Table, at_least, number, thousands};
+use crate::{say, show};
+
+const SIZE: Size = Size { entries: 10_000, decisions: 1_000, entities: 5_000, relations: 10_000 };
+const LASTING: Duration = Duration::from_secs(3);
+const THREADS: [usize; 3] = [1, 2, 4];
+
+type Read = fn(&Engine, &mut Dice) -> Result<(), Failure>;
+
+const READS: [(&str, Read); 2] = [("assemble, by words", assemble), ("status", |engine, _| engine.status().map(drop))];
+
+/// Reads a second with one, two and four threads.
+pub fn readers(bench: &mut Bench) -> Outcome<()> {
+    let project = bench.stores.copy(SIZE)?;
+    say("threads that read at once");
+    let place = Place { project: project.path().to_owned(), ..Place::default() };
+    let engine = Engine::new(Arc::new(Store::open(place, twining_testkit::ids())?));
+    // As in a server, which stays and is told what changed.
+    let _keeper = Keeper::start(Arc::clone(engine.store()));
+    let mut table = Table::new("threads that read at once", ["read", "threads", "reads/s", "of one thread", "goals"]);
+    for (name, read) in READS {
+        rate(&engine, read, 4, LASTING / 10)?;
+        let rates = THREADS.map(|threads| rate(&engine, read, threads, LASTING));
+        let mut one = None;
+        for (threads, rate) in THREADS.into_iter().zip(rates) {
+            let rate = rate?;
+            let share = rate / *one.get_or_insert(rate);
+            let goal = if threads == 4 { at_least("4 threads", share, 1.7) } else { String::new() };
+            table.row([name.to_owned(), threads.to_string(), number(rate), number(share), goal]);
+        }
+    }
+    table.note(format!("{} entries; {} s each, in one process.", thousands(SIZE.entries), LASTING.as_secs()));
+    show(&table);
+    Ok(())
+}
+
+fn rate(engine: &Engine, read: Read, threads: usize, lasting: Duration) -> Outcome<f64> {
+    let (done, began) = (AtomicUsize::new(0), Instant::now());
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..threads)
+            .map(|number| {
+                let done = &done;
+                scope.spawn(move || {
+                    let mut dice = Dice::new(number as u64);
+                    while began.elapsed() < lasting {
+                        read(engine, &mut dice)?;
+                        done.fetch_add(1, Ordering::AcqRel);
+                    }
+                    Ok::<_, Failure>(())
+                })
+            })
+            .collect();
+        readers.into_iter().try_for_each(|reader| reader.join().map_err(|_| "a reader panicked")?.map_err(|error| error.to_string()))
+    })?;
+    Ok(done.into_inner() as f64 / began.elapsed().as_secs_f64())
+}
+
+fn assemble(engine: &Engine, dice: &mut Dice) -> Result<(), Failure> {
+    let origin = Origin { client: None, session: None, via: Channel::Cli, trust: Trust::Agent };
+    let caller = Caller { agent: "reader".to_owned(), origin };
+    let input = AssembleInput { task: dice.sentence(25), scope: dice.file(), ..AssembleInput::default() };
+    engine.assemble(&caller, &input).map(drop)
+}
