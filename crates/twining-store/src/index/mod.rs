@@ -51,7 +51,7 @@ pub use decisions::Decisions;
 pub use entries::Entries;
 pub use graph::{Edge, Graph};
 pub use nodes::{NodeIndex, NodeText};
-pub use pool::{Lent, Pool};
+pub(crate) use pool::{Lent, Pool};
 pub use search::Term;
 pub use sense::{Card, Row, Sense, decision_text, entry_text};
 pub use sieve::EntryFilter;
