@@ -15,7 +15,7 @@ use crate::config::{self, Config};
 use crate::disk::{self, Dir, Fingerprint, Probe};
 use crate::error::StoreError;
 use crate::files::Files;
-use crate::index::{Index, Pool, View};
+use crate::index::{Index, IndexPool, View};
 use crate::journal::Journal;
 use crate::keeper::Work;
 use crate::layout::{CONFIG, Layout, Place};
@@ -527,7 +527,7 @@ impl Store {
             board: Board::new(&layout, &self.place.project, git),
             journal: Journal::new(&layout.local),
             files: Files::new(&layout, &self.stays),
-            index: Pool::new(),
+            index: IndexPool::default(),
             until: Arc::clone(&self.until),
             vectors: Vectors::new(&layout),
             folding: layout.folding(),
