@@ -19,7 +19,7 @@ fn count(store: &Store) -> u64 {
 }
 
 /// Opens a view, says so, and holds it until it is told to go on; what it counted before and after.
-fn hold(store: &Store, open: Sender<()>, go_on: Receiver<()>) -> (u64, u64) {
+fn hold(store: &Store, open: &Sender<()>, go_on: &Receiver<()>) -> (u64, u64) {
     let held = store.view(|view| {
         let before = entries(view)?;
         open.send(()).expect("somebody listens");
@@ -36,9 +36,10 @@ fn a_read_is_answered_while_another_is_under_way() {
     note(&store, "first");
     let ((open, opened), (go, go_on)) = (channel(), channel());
     std::thread::scope(|scope| {
-        let held = scope.spawn(|| hold(&store, open, go_on));
+        let store = &store;
+        let held = scope.spawn(move || hold(store, &open, &go_on));
         opened.recv_timeout(LONG).expect("opens");
-        assert_eq!(count(&store), 1);
+        assert_eq!(count(store), 1);
         go.send(()).expect("listens");
         assert_eq!(held.join().expect("no panic"), (1, 1));
     });
@@ -51,10 +52,11 @@ fn a_read_has_what_was_written_before_it_and_nothing_that_came_later() {
     note(&store, "first");
     let ((open, opened), (go, go_on)) = (channel(), channel());
     std::thread::scope(|scope| {
-        let held = scope.spawn(|| hold(&store, open, go_on));
+        let store = &store;
+        let held = scope.spawn(move || hold(store, &open, &go_on));
         opened.recv_timeout(LONG).expect("opens");
-        note(&store, "second");
-        assert_eq!(count(&store), 2);
+        note(store, "second");
+        assert_eq!(count(store), 2);
         go.send(()).expect("listens");
         assert_eq!(held.join().expect("no panic"), (1, 1));
     });

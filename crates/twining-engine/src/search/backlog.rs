@@ -106,7 +106,7 @@ impl Backlog {
         if is_first && meanings.len() > 2 * seen.len() + LITTER {
             meanings.shrink_to(store, &seen)?;
         }
-        if !self.waiting.is_empty() {
+        if before > 0 {
             self.strike_out_made(store, meanings)?;
         }
         Ok(())

@@ -23,7 +23,7 @@ use super::meanings::Meanings;
 const BATCH: usize = 16;
 /// About how long a vector takes to make, with the texts that share its pass.
 const EACH: Duration = Duration::from_millis(5);
-/// Threads that make vectors, at most. In the background they step back: whoever asks goes first.
+/// Threads that make vectors, at most; one processor is left to whoever asks.
 const MOST_THREADS: usize = 4;
 /// How soon after its start the background begins, and how often it looks.
 const FIRST: Duration = Duration::from_millis(300);
@@ -50,7 +50,7 @@ pub struct Study {
 
 impl Study {
     pub(crate) fn new(store: Arc<Store>, meanings: Arc<Meanings>) -> Self {
-        let threads = std::thread::available_parallelism().map_or(1, |all| all.get().min(MOST_THREADS));
+        let threads = std::thread::available_parallelism().map_or(1, |all| (all.get() - 1).clamp(1, MOST_THREADS));
         Self { store, meanings, backlog: Mutex::default(), leads: AtomicBool::new(false), threads }
     }
 

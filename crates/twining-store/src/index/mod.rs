@@ -3,7 +3,7 @@
 //! It is derived and may be deleted at any moment. It is brought up to the files
 //! before it is asked, holds nothing they do not, and is believed only if it is
 //! as one of us left it. Whoever changes it holds `local/index.lock`; readers do
-//! not, and see a snapshot, each on a connection of its own from the [`Pool`].
+//! not, and see a snapshot, each on a connection of its own from the [`IndexPool`].
 
 mod bearing;
 mod catch_up;
@@ -38,7 +38,7 @@ use twining_model::scope::Folding;
 
 use self::catch_up::{Pace, Plan};
 use self::known::Known;
-use self::pool::Edition;
+use self::pool::DatabaseFile;
 use self::side::Trust;
 use crate::disk::Fingerprint;
 use crate::error::StoreError;
@@ -51,7 +51,7 @@ pub use decisions::Decisions;
 pub use entries::Entries;
 pub use graph::{Edge, Graph};
 pub use nodes::{NodeIndex, NodeText};
-pub(crate) use pool::{Lent, Pool};
+pub(crate) use pool::{IndexPool, PooledIndex};
 pub use search::Term;
 pub use sense::{Card, Row, Sense, decision_text, entry_text};
 pub use sieve::EntryFilter;
@@ -64,7 +64,7 @@ pub use words::terms;
 pub struct Index {
     conn: Connection,
     folding: Folding,
-    edition: Edition,
+    database: DatabaseFile,
 }
 
 /// What a catch-up did.
@@ -99,7 +99,7 @@ impl Index {
 
     /// An index without a file, empty.
     pub fn in_memory() -> Result<Self, StoreError> {
-        Ok(Self { conn: schema::open_in_memory()?, folding: Folding::Exact, edition: Edition::new(None) })
+        Ok(Self { conn: schema::open_in_memory()?, folding: Folding::Exact, database: DatabaseFile::new(None) })
     }
 
     /// Removes the index. The caller holds the index lock.
@@ -111,10 +111,10 @@ impl Index {
     /// process caught the index up meanwhile, that counts.
     pub fn is_current(&self, files: &Files) -> Result<bool, StoreError> {
         self.note_changes(files);
-        if *self.edition.pending() != DecisionsChanged::Nothing {
+        if *self.database.pending() != DecisionsChanged::Nothing {
             return Ok(false);
         }
-        if let Some(ino) = self.edition.home
+        if let Some(ino) = self.database.home
             && !side::seems_untouched(files, self.folding, ino)?
         {
             return Ok(false);
@@ -130,12 +130,12 @@ impl Index {
     /// rest is as it is known, and the folder as it was when they were all looked
     /// at. The caller holds the index lock.
     pub fn is_as_looked(&self, files: &Files) -> Result<bool, StoreError> {
-        let Some(db) = self.edition.home else { return Ok(false) };
+        let Some(db) = self.database.home else { return Ok(false) };
         Ok(self.is_trusted(files)? && matches_files(&Known::load(&self.conn)?, files)? && look::is_as_looked(files, self.folding, db)?)
     }
 
     fn note_look(&self, files: &Files, folder: Option<Fingerprint>) {
-        if let (Some(db), Some(folder)) = (self.edition.home, folder) {
+        if let (Some(db), Some(folder)) = (self.database.home, folder) {
             // Whoever cannot say so has looked all the same.
             drop(look::note(files, self.folding, db, folder));
         }
@@ -143,14 +143,14 @@ impl Index {
 
     /// Brings the index up to the files. The caller holds the index lock.
     pub fn catch_up(&mut self, files: &Files) -> Result<CaughtUp, StoreError> {
-        if self.edition.home.is_some_and(|ino| side::inode(files).ok() != Some(ino)) || !self.is_trusted(files)? {
+        if self.database.home.is_some_and(|ino| side::inode(files).ok() != Some(ino)) || !self.is_trusted(files)? {
             *self = Self::open(files)?;
         }
         // Before anything in it is looked at: what comes later shows in its date.
         let folder = files.decisions_fingerprint()?;
         self.note_changes(files);
         let known = Known::load(&self.conn)?;
-        let changed = self.edition.pending().clone();
+        let changed = self.database.pending().clone();
         if changed == DecisionsChanged::Nothing && matches_files(&known, files)? {
             return Ok(CaughtUp::default());
         }
@@ -159,7 +159,7 @@ impl Index {
             && matches_files(&known, files)?
             && catch_up::are_as_listed(&self.conn, &files.decision_names()?)?
         {
-            *self.edition.pending() = DecisionsChanged::Nothing;
+            *self.database.pending() = DecisionsChanged::Nothing;
             self.note_look(files, folder);
             return Ok(CaughtUp::default());
         }
@@ -175,11 +175,11 @@ impl Index {
     pub fn rebuild(&mut self, files: &Files) -> Result<(), StoreError> {
         // Drained before the files are read: what changes from now on is told again.
         self.note_changes(files);
-        let Some(_) = self.edition.home else {
+        let Some(_) = self.database.home else {
             let conn = schema::open_in_memory()?;
             fill(&conn, self.folding, Pace::Shared, files)?;
             self.conn = conn;
-            *self.edition.pending() = DecisionsChanged::Nothing;
+            *self.database.pending() = DecisionsChanged::Nothing;
             return Ok(());
         };
         side::clear_new(files)?;
@@ -193,14 +193,14 @@ impl Index {
         let rebuilt = Self::connect(files, self.folding)?;
         side::mark_clean(files, self.folding)?;
         *self = rebuilt;
-        *self.edition.pending() = DecisionsChanged::Nothing;
+        *self.database.pending() = DecisionsChanged::Nothing;
         Ok(())
     }
 
     /// Moves what SQLite's log holds into the database, if it is longer than
     /// `most` bytes. It flushes, so no call does this. The caller holds the index lock.
     pub fn settle(&self, files: &Files, most: u64) -> Result<(), StoreError> {
-        let Some(ino) = self.edition.home else { return Ok(()) };
+        let Some(ino) = self.database.home else { return Ok(()) };
         if side::log_bytes(files)? <= most || !self.is_trusted(files)? {
             return Ok(());
         }
@@ -222,7 +222,7 @@ impl Index {
 
     fn connect(files: &Files, folding: Folding) -> Result<Self, StoreError> {
         let conn = schema::open_shared(&files.local_path().join(side::DB))?;
-        Ok(Self { conn, folding, edition: Edition::new(Some(side::inode(files)?)) })
+        Ok(Self { conn, folding, database: DatabaseFile::new(Some(side::inode(files)?)) })
     }
 
     fn create(files: &Files, folding: Folding) -> Result<Self, StoreError> {
@@ -244,17 +244,17 @@ impl Index {
     }
 
     fn is_trusted(&self, files: &Files) -> Result<bool, StoreError> {
-        Ok(self.edition.home.is_none() || side::trust(files, self.folding)? == Trust::Full)
+        Ok(self.database.home.is_none() || side::trust(files, self.folding)? == Trust::Full)
     }
 
     fn write(&mut self, files: &Files, plan: Plan) -> Result<CaughtUp, StoreError> {
-        if let Some(ino) = self.edition.home {
+        if let Some(ino) = self.database.home {
             side::mark_writing(files, self.folding, ino)?;
         }
         let ran = catch_up::run(&self.conn, self.folding, Pace::Shared, files, plan);
         match ran {
             Ok(records) => {
-                *self.edition.pending() = DecisionsChanged::Nothing;
+                *self.database.pending() = DecisionsChanged::Nothing;
                 self.mark_clean(files)?;
                 Ok(CaughtUp { records, rebuilt: false })
             }
@@ -269,11 +269,11 @@ impl Index {
     }
 
     fn mark_clean(&self, files: &Files) -> Result<(), StoreError> {
-        self.edition.home.map_or(Ok(()), |_| side::mark_clean(files, self.folding))
+        self.database.home.map_or(Ok(()), |_| side::mark_clean(files, self.folding))
     }
 
     fn note_changes(&self, files: &Files) {
-        let mut pending = self.edition.pending();
+        let mut pending = self.database.pending();
         let known = std::mem::replace(&mut *pending, DecisionsChanged::Nothing);
         *pending = both(known, files.decisions_changed());
     }
@@ -281,7 +281,7 @@ impl Index {
 
 impl std::fmt::Debug for Index {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Index").field("home", &self.edition.home).finish_non_exhaustive()
+        f.debug_struct("Index").field("home", &self.database.home).finish_non_exhaustive()
     }
 }
 

@@ -22,7 +22,7 @@ use crate::disk::{self, Dir, Fingerprint, Probe};
 use crate::error::StoreError;
 use crate::format::config::{self, Config};
 use crate::index::vectors::Vectors;
-use crate::index::{Index, Pool, View};
+use crate::index::{Index, IndexPool, View};
 use crate::log::array_file::ArrayFiles;
 use crate::log::board::Board;
 use crate::log::files::Files;
@@ -451,7 +451,7 @@ impl Store {
             journal: Journal::new(&layout.local),
             files: Files::new(&layout, &self.stays),
             arrays: ArrayFiles::default(),
-            index: Pool::new(),
+            index: IndexPool::default(),
             until: Arc::clone(&self.until),
             vectors: Vectors::new(&layout),
             folding: layout.folding(),

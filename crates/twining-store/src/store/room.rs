@@ -13,7 +13,7 @@ use crate::disk::Dir;
 use crate::disk::layout::{DECISIONS, FOLDER, GRAPH, LOCAL, Layout, Place, WRITE_LOCK};
 use crate::error::StoreError;
 use crate::index::vectors::Vectors;
-use crate::index::{Index, Lent, Pool, View};
+use crate::index::{Index, IndexPool, PooledIndex, View};
 use crate::log::array_file::ArrayFiles;
 use crate::log::board::{Board, Footing};
 use crate::log::files::Files;
@@ -38,7 +38,7 @@ pub struct Room {
     pub(crate) journal: Journal,
     pub(crate) files: Files,
     pub(crate) arrays: ArrayFiles,
-    pub(crate) index: Pool,
+    pub(crate) index: IndexPool,
     /// Until when whoever asks waits, if not for long.
     pub(crate) until: Arc<OnceLock<Instant>>,
     pub(crate) vectors: Vectors,
@@ -81,24 +81,24 @@ impl Room {
         self.bring_up(self.index.take()).map(drop)
     }
 
-    fn bring_up<'p>(&self, mut lent: Lent<'p>) -> Result<Lent<'p>, StoreError> {
-        let shared = self.index.share();
-        if let Some(index) = lent.get()
+    fn bring_up<'p>(&self, mut pooled: PooledIndex<'p>) -> Result<PooledIndex<'p>, StoreError> {
+        let shared = self.index.shared();
+        if let Some(index) = pooled.get()
             && index.is_current(&self.files)?
         {
-            return Ok(lent);
+            return Ok(pooled);
         }
         drop(shared);
-        let _turn = self.index.alone();
+        let _exclusive = self.index.exclusive();
         let _alone = self.index_lock.take_within(self.index_patience())?;
-        match lent.work(&self.files, |index| index.catch_up(&self.files)) {
-            Ok(_) => Ok(lent),
+        match pooled.with_open(&self.files, |index| index.catch_up(&self.files)) {
+            Ok(_) => Ok(pooled),
             Err(error) if error.is_corrupt() => {
                 // The index is a cache: a broken one is thrown away, not reported.
-                lent.close_all();
+                pooled.close_all();
                 Index::destroy(&self.files)?;
-                lent.work(&self.files, |index| index.catch_up(&self.files))?;
-                Ok(lent)
+                pooled.with_open(&self.files, |index| index.catch_up(&self.files))?;
+                Ok(pooled)
             }
             Err(error) => Err(error),
         }
@@ -111,37 +111,37 @@ impl Room {
         if self.index.is_open() {
             return Ok(false);
         }
-        let mut lent = self.index.take();
-        let _turn = self.index.alone();
+        let mut pooled = self.index.take();
+        let _exclusive = self.index.exclusive();
         let _alone = self.index_lock.take_within(self.index_patience())?;
-        lent.work(&self.files, |index| index.is_as_looked(&self.files))
+        pooled.with_open(&self.files, |index| index.is_as_looked(&self.files))
     }
 
     /// Reads on a snapshot of its own. The caller has caught up.
     pub(crate) fn with_view<T, E: From<StoreError>>(&self, now: Time, read: impl FnOnce(&View<'_>) -> Result<T, E>) -> Result<T, E> {
-        let mut lent = self.index.take();
-        if lent.get().is_none() {
-            lent = self.bring_up(lent)?;
+        let mut pooled = self.index.take();
+        if pooled.get().is_none() {
+            pooled = self.bring_up(pooled)?;
         }
-        let index = lent.get().expect("opened above");
+        let index = pooled.get().expect("opened above");
         read(&index.view(now, self.folding)?)
     }
 
     /// Builds the index anew from the files.
     pub(crate) fn rebuild_index(&self) -> Result<(), StoreError> {
-        let mut lent = self.index.take();
-        let _turn = self.index.alone();
+        let mut pooled = self.index.take();
+        let _exclusive = self.index.exclusive();
         let _alone = self.index_lock.take_within(self.index_patience())?;
-        lent.close_all();
+        pooled.close_all();
         Index::destroy(&self.files)?;
-        lent.work(&self.files, |index| index.rebuild(&self.files))
+        pooled.with_open(&self.files, |index| index.rebuild(&self.files))
     }
 
     /// Empties the index's log, of which `most` bytes may stay.
     pub(crate) fn settle_index(&self, most: u64) -> Result<(), StoreError> {
-        let lent = self.index.take();
-        let Some(index) = lent.get() else { return Ok(()) };
-        let _turn = self.index.alone();
+        let pooled = self.index.take();
+        let Some(index) = pooled.get() else { return Ok(()) };
+        let _exclusive = self.index.exclusive();
         match self.index_lock.try_take()? {
             Some(_alone) => index.settle(&self.files, most),
             None => Ok(()),

@@ -20,7 +20,7 @@ const CALLS: usize = 200;
 const MIB: f64 = 1024.0;
 const WORDS_ALONE: &str = "search:\n  embeddings: false\n";
 const CLONES: usize = 5;
-const CLONED: Size = Size { entries: 9_000, decisions: 1_000, entities: 5_000, relations: 10_000 };
+const CLONED: Size = Size { entries: 9_000, decisions: 1_000, entities: 1_000, relations: 2_000 };
 const EMBEDDED_BEHIND: Size = Size { entries: 10_000, decisions: 0, entities: 0, relations: 0 };
 /// Records, and the goals for `query` and `assemble`; none for the smallest.
 const SIZES: [(usize, Option<(f64, f64)>); 3] = [(1_000, None), (10_000, Some((15.0, 20.0))), (100_000, Some((50.0, 60.0)))];
