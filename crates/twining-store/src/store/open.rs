@@ -361,18 +361,18 @@ impl Store {
         Ok(checkpoint::is_due(&room.record()?) || Index::log_bytes(&room.files)? > LONG_LOG_BYTES)
     }
 
-    /// What is left to do when a process ends. Arrays that take long to write are
-    /// left to the next process: the journal has what they lack.
+    /// What is left to do when a process ends. Blanks in arrays
+    /// that take long to write are left to the next process.
     pub fn leave(&self) -> Result<(), StoreError> {
         let Some(room) = self.reading_room()? else { return Ok(()) };
         self.work.take();
         room.board.sync()?;
         let record = room.record()?;
-        let large = room.files.arrays_bytes()? > QUICK_BYTES;
-        if large || (!checkpoint::is_due(&record) && room.journal.bytes()? == 0) {
+        let (large, journal) = (room.files.arrays_bytes()? > QUICK_BYTES, room.journal.bytes()?);
+        if (large && journal < LONG_JOURNAL_BYTES) || (!checkpoint::is_due(&record) && journal == 0) {
             return Ok(());
         }
-        checkpoint::run(&room, self.ids.now(), When::Now)
+        checkpoint::run(&room, self.ids.now(), if large { When::Quiet } else { When::Now })
     }
 
     /// Keeps house unless another process has just begun to: what it flushes and
@@ -496,6 +496,8 @@ pub const BRIEF_LOG_BYTES: u64 = 256 * 1024;
 /// How much of a log is read within a millisecond: more was left by a process that
 /// was killed, and whoever finds it empties it, even if it only reads.
 pub const LONG_LOG_BYTES: u64 = 8 * 1024 * 1024;
+/// A journal of this size is shortened, whatever it takes.
+const LONG_JOURNAL_BYTES: u64 = 1024 * 1024;
 /// Arrays up to this size are written within a few milliseconds.
 const QUICK_BYTES: u64 = 2 * 1024 * 1024;
 

@@ -266,9 +266,10 @@ fn a_full_disk_costs_time_and_no_vector() {
 
 #[test]
 fn a_full_disk_from_the_first_vector_on_is_survived() {
-    let disk = Arc::new(FullDisk { full: AtomicBool::new(true), fault: Fault::Fail(28) });
+    let disk = Arc::new(FullDisk { full: AtomicBool::new(false), fault: Fault::Fail(28) });
     let project = Project::with_model_on(disk.clone());
     about_sessions(&project);
+    disk.full.store(true, Ordering::SeqCst);
     assert!(project.engine.study().make_all(&mut |_| true).is_err());
     assert_eq!(ask(&project.engine, "session token").mode, SearchMode::Keyword);
     disk.full.store(false, Ordering::SeqCst);
