@@ -182,6 +182,11 @@ impl Layout {
         Ok(Self { top, local, decisions, graph, stand_in: None })
     }
 
+    /// The same, with the folders that git took away made again.
+    pub fn with_its_folders(&self) -> Result<Self, StoreError> {
+        Ok(Self { decisions: self.top.make_dir(DECISIONS)?, graph: self.top.make_dir(GRAPH)?, ..self.clone() })
+    }
+
     /// A folder we may only read, with everything of our own elsewhere.
     fn beside(top: Dir, scratch: &Dir) -> Result<Self, StoreError> {
         let name = format!("twining-{:032x}", random_bits()?);

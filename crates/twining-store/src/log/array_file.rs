@@ -102,6 +102,24 @@ impl ArrayFiles {
         new: &HashSet<String>,
         undo: &mut Vec<ArrayUndo>,
     ) -> Result<Option<Edited>, StoreError> {
+        match self.edit_once(layout, array, edits, left, new, undo) {
+            // git removes a folder when a switch empties it, also between our opening it and this moment.
+            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                rewrite(&layout.with_its_folders()?, array, edits, undo)
+            }
+            other => other,
+        }
+    }
+
+    fn edit_once(
+        &self,
+        layout: &Layout,
+        array: Array,
+        edits: &ArrayEdits,
+        left: Option<ArrayState>,
+        new: &HashSet<String>,
+        undo: &mut Vec<ArrayUndo>,
+    ) -> Result<Option<Edited>, StoreError> {
         if let Some(left) = left
             && let Some(handle) = as_left(layout, array, &left)?
         {

@@ -55,9 +55,16 @@ impl FileWrite {
     /// Carries it out.
     pub fn carry_out(&self, room: &Room, is_durable: bool) -> Result<(), StoreError> {
         let Some(bytes) = &self.bytes else { return self.remove(room) };
-        let dir = self.folders.iter().try_fold(room.project.clone(), |dir, folder| dir.make_dir(folder))?;
-        room.layout.replace(&dir, &self.name, bytes, is_durable)?;
-        if is_durable { dir.sync() } else { Ok(()) }
+        let put = || {
+            let dir = self.folders.iter().try_fold(room.project.clone(), |dir, folder| dir.make_dir(folder))?;
+            room.layout.replace(&dir, &self.name, bytes, is_durable)?;
+            if is_durable { dir.sync() } else { Ok(()) }
+        };
+        match put() {
+            // git removes a folder when a switch empties it, also between our making it and this moment.
+            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => put(),
+            other => other,
+        }
     }
 
     fn remove(&self, room: &Room) -> Result<(), StoreError> {
