@@ -8,7 +8,7 @@ use twining_model::{Amendment, Change, Decision, Document, Entry, Id, Time, Trac
 
 use super::archive;
 use super::checkpoint::{ARRAYS, edits_of};
-use super::features::{remember, remembered};
+use super::features::{remember, remembered, runs_file};
 use super::open::Durability;
 use super::record_files::FileBefore;
 use super::room::Room;
@@ -89,6 +89,9 @@ impl Room {
     /// Adds what a change has for the files of lines besides the board.
     fn append_lines(&self, change: &Change, now: Time, undo: &mut Vec<Undo>) -> Result<(), StoreError> {
         if !change.runs.is_empty() {
+            let file = runs_file(&self.layout)?;
+            let size = file.fingerprint()?.size;
+            undo.push(Undo::Cut(file, size));
             remember(&self.layout, &change.runs)?;
         }
         if change.traces.is_empty() && change.imported_traces.is_empty() {
@@ -125,7 +128,7 @@ impl Room {
         let line = JournalLine { seq: next_seq(record, now), at: now, change, drained, followed };
         self.journal.append(&line)?;
         let mut undo = Vec::new();
-        let left = record.arrays;
+        let (left, checkpoint_seq) = (record.arrays, record.checkpoint_seq);
         let applied = self.apply(&line, &new, footing, record, &mut undo, now);
         match applied {
             Ok(()) => {
@@ -140,7 +143,7 @@ impl Room {
                 Ok(())
             }
             Err(error) => {
-                record.arrays = left;
+                (record.arrays, record.checkpoint_seq) = (left, checkpoint_seq);
                 // If going back fails as well, the journal keeps the line and the
                 // next writer completes it: whole, though we reported a failure.
                 if self.roll_back(undo).is_ok() {

@@ -10,8 +10,8 @@ use twining_model::limits;
 use super::mend;
 use super::open::Store;
 use super::traces::{nook, nook_if_there};
-use crate::disk::Dir;
 use crate::disk::layout::{FEATURES, FOLDER, Layout};
+use crate::disk::{Dir, Handle};
 use crate::error::StoreError;
 use crate::merge::has_markers;
 
@@ -176,6 +176,11 @@ pub(crate) fn remembered(layout: &Layout) -> Result<String, StoreError> {
     // A killed writer leaves a torn line, and the oldest one may begin before what is read.
     let whole = text.lines().filter(|line| line.starts_with('{') && line.ends_with('}'));
     Ok(whole.map(|line| format!("{line}\n")).collect())
+}
+
+/// The file of lines about runs.
+pub(crate) fn runs_file(layout: &Layout) -> Result<Handle, StoreError> {
+    nook(layout)?.make_append(RUNS)
 }
 
 pub(crate) fn remember(layout: &Layout, lines: &[String]) -> Result<(), StoreError> {
