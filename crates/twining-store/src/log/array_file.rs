@@ -160,7 +160,7 @@ impl ArrayFiles {
             known.print = print;
             known.at.extend(appended);
         }
-        Ok(Some(Edited { from: Some(left.to), to: print, is_loose: left.is_loose || writes.is_loose, is_ours: true }))
+        Ok(Some(Edited { from: Some(left.to), to: print, is_loose: left.is_loose || writes.is_loose, is_unchecked: left.is_unchecked }))
     }
 }
 
@@ -173,8 +173,8 @@ pub struct Edited {
     pub to: Fingerprint,
     /// Whether blanks stand where elements were.
     pub is_loose: bool,
-    /// Whether it was as we left it.
-    pub is_ours: bool,
+    /// Whether others wrote it, and it is yet to be compared with the records.
+    pub is_unchecked: bool,
 }
 
 /// The array, if it is as we left it.
@@ -225,7 +225,7 @@ fn replace(
     }
     undo.push(ArrayUndo { array, kind: UndoKind::Whole(Some(old)) });
     let to = layout.swap(array.dir(layout), array.name(), &bytes)?;
-    Ok(Some(Edited { from: Some(left.to), to, is_loose: false, is_ours: true }))
+    Ok(Some(Edited { from: Some(left.to), to, is_loose: false, is_unchecked: left.is_unchecked }))
 }
 
 /// Where the line of an element is, without the comma in front.
@@ -393,7 +393,8 @@ fn rewrite(layout: &Layout, array: Array, edits: &ArrayEdits, undo: &mut Vec<Arr
     let text = array::splice(&scanned, &edits.puts, &edits.gone);
     undo.push(ArrayUndo { array, kind: UndoKind::Whole(bytes.clone()) });
     let to = layout.swap(dir, name, text.as_bytes())?;
-    Ok(Some(Edited { from, to, is_loose: false, is_ours: false }))
+    // The list of decisions is derived: one that somebody else wrote may lack more than this.
+    Ok(Some(Edited { from, to, is_loose: false, is_unchecked: array == Array::DecisionIndex }))
 }
 
 /// Takes back what a killed writer, or a power cut, left of its last elements. The

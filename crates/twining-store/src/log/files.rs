@@ -41,6 +41,8 @@ pub struct ArrayState {
     pub through: u64,
     /// Whether blanks stand where elements were.
     pub is_loose: bool,
+    /// Whether it holds what others wrote and nobody has compared with the records since.
+    pub is_unchecked: bool,
 }
 
 impl Array {

@@ -89,7 +89,8 @@ impl Record {
     pub fn leave_array(&mut self, array: Array, edited: Edited, through: u64) {
         let before = self.arrays[array as usize].filter(|before| Some(before.to) == edited.from);
         let (from, since) = before.map_or((edited.from, self.applied_seq), |before| (before.from, before.since));
-        self.arrays[array as usize] = Some(ArrayState { from, since, to: edited.to, through, is_loose: edited.is_loose });
+        self.arrays[array as usize] =
+            Some(ArrayState { from, since, to: edited.to, through, is_loose: edited.is_loose, is_unchecked: edited.is_unchecked });
     }
 
     fn encode(&self) -> [u8; BYTES] {
@@ -113,7 +114,10 @@ impl Record {
             let known = array.unwrap_or_default();
             let from = known.from.unwrap_or_default();
             words.extend([
-                u64::from(array.is_some()) | u64::from(known.from.is_some()) << 1 | u64::from(known.is_loose) << 2,
+                u64::from(array.is_some())
+                    | u64::from(known.from.is_some()) << 1
+                    | u64::from(known.is_loose) << 2
+                    | u64::from(known.is_unchecked) << 3,
                 from.ino,
                 from.size,
                 from.mtime_ns as u64,
@@ -146,6 +150,7 @@ impl Record {
                 through: words[at + 7],
                 since: words[at + 8],
                 is_loose: words[at] & 4 == 4,
+                is_unchecked: words[at] & 8 == 8,
             })
         };
         Some(Self {
@@ -185,9 +190,9 @@ mod tests {
             dropped_seq: 2,
             followed_seq: 6,
             arrays: [
-                Some(ArrayState { from: None, since: 1, to: print, through: 4, is_loose: false }),
+                Some(ArrayState { from: None, since: 1, to: print, through: 4, is_loose: false, is_unchecked: true }),
                 None,
-                Some(ArrayState { from: Some(print), since: 2, to: print, through: 3, is_loose: true }),
+                Some(ArrayState { from: Some(print), since: 2, to: print, through: 3, is_loose: true, is_unchecked: false }),
             ],
         };
         let mut bytes = record.encode();

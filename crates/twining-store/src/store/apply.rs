@@ -20,7 +20,6 @@ use crate::format::array;
 use crate::format::tail;
 use crate::log::array_file::{ArrayUndo, mend_torn};
 use crate::log::board::{Footing, RECENT_MS};
-use crate::log::files::Array;
 use crate::log::journal::{Drained, JournalLine};
 use crate::log::queue;
 use crate::log::record::Record;
@@ -222,8 +221,6 @@ impl Room {
             }
             let left = record.arrays[array as usize];
             match self.arrays.edit(&self.layout, array, &edits, left, new, undo)? {
-                // Of the list of decisions that somebody else wrote, more may be missing: it is gone over later.
-                Some(edited) if array == Array::DecisionIndex && !edited.is_ours => record.arrays[array as usize] = None,
                 Some(edited) => record.leave_array(array, edited, line.seq),
                 None => is_whole = false,
             }

@@ -53,7 +53,8 @@ pub fn is_due(record: &Record) -> bool {
 
 fn is_array_due(record: &Record, array: Array) -> bool {
     let left = record.arrays[array as usize];
-    left.is_some_and(|left| left.is_loose) || (array == Array::DecisionIndex && left.is_none() && record.applied_seq > 0)
+    left.is_some_and(|left| left.is_loose || left.is_unchecked)
+        || (array == Array::DecisionIndex && left.is_none() && record.applied_seq > 0)
 }
 
 /// One pass: arrays as they should be, and the journal shortened. Nothing happens if
@@ -97,7 +98,7 @@ fn carry_out(room: &Room, record: &Record, lines: &[JournalLine], due: &[Array])
     for made in ready {
         if room.files.array_fingerprint(made.array)? == made.from {
             let to = made.staged.as_ref().map_or(made.from, |(_, print)| Some(*print)).unwrap_or_default();
-            record.leave_array(made.array, Edited { from: made.from, to, is_loose: false, is_ours: true }, through);
+            record.leave_array(made.array, Edited { from: made.from, to, is_loose: false, is_unchecked: false }, through);
             unchanged.push(made);
         } else {
             whole = false;
@@ -130,7 +131,9 @@ fn prepare(room: &Room, record: &Record, lines: &[JournalLine], which: Array) ->
     let bytes = current.map_or_else(|| array::NONE.to_vec(), |(_, bytes)| bytes);
     let scanned = array::scan(&bytes);
     let edits = if which == Array::DecisionIndex {
-        let left_so = from.is_some() && record.arrays[which as usize].map(|known| known.to) == from && scanned.unreadable.is_empty();
+        let left_so = from.is_some()
+            && record.arrays[which as usize].filter(|known| !known.is_unchecked).map(|known| known.to) == from
+            && scanned.unreadable.is_empty();
         if left_so { edits_of(&room.files, lines, which)? } else { listed_decisions(&room.files, all_decisions(&room.files, lines)?)? }
     } else if scanned.unreadable.is_empty() {
         edits_of(&room.files, lines, which)?

@@ -219,7 +219,7 @@ fn a_rewrite_of_what_somebody_edited_is_read() {
     let from = entities_print(&desk);
     desk.swap("graph/entities.json", array(&[entity("e1", "five", "file"), entity("e2", "edited", "file")]));
     let to = entities_print(&desk).expect("is there");
-    record(&desk, 5, Some(ArrayState { from, since: 5, to, through: 5, is_loose: false }));
+    record(&desk, 5, Some(ArrayState { from, since: 5, to, through: 5, is_loose: false, is_unchecked: false }));
     desk.catch_up(&mut index);
     assert_eq!(view(&index).tally().expect("counts").entities, 2);
     desk.assert_right(&index);
@@ -237,7 +237,7 @@ fn a_rewrite_that_overtook_the_index_is_followed_or_read_but_never_missed() {
         journal(&desk, kept);
         let dropped = if kept.is_empty() { 7 } else { 0 };
         let to = entities_print(&desk).expect("is there");
-        record_after(&desk, dropped, 7, Some(ArrayState { from, since: 5, to, through: 7, is_loose: false }));
+        record_after(&desk, dropped, 7, Some(ArrayState { from, since: 5, to, through: 7, is_loose: false, is_unchecked: false }));
         desk.catch_up(&mut index);
         assert_eq!(name(&index).as_deref(), Some("seven"), "{kept:?}");
     }
@@ -253,7 +253,7 @@ fn many_writes_of_ours_are_followed_and_one_of_others_between_them_is_read() {
         desk.swap("graph/entities.json", array(&[entity("e1", "unlike the journal", "file")]));
         let to = entities_print(&desk).expect("is there");
         journal(&desk, &[(5, "five"), (7, "seven"), (9, "nine")]);
-        let left = ArrayState { from: Some(Fingerprint::default()), since, to, through: 9, is_loose: false };
+        let left = ArrayState { from: Some(Fingerprint::default()), since, to, through: 9, is_loose: false, is_unchecked: false };
         record(&desk, 9, Some(left));
         let mut copy = desk.index();
         desk.catch_up(&mut copy);
