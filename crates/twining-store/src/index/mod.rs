@@ -76,8 +76,8 @@ pub struct CaughtUp {
     pub rebuilt: bool,
 }
 
-/// Arrays over this size in a new index are better built in one go.
-const LARGE_ARRAYS: u64 = 1024 * 1024;
+/// Files over this size are better put into a new index in one go.
+const BULK_BYTES: u64 = 1024 * 1024;
 
 impl Index {
     /// Opens the index of these files; an empty one if there is none that can be
@@ -165,7 +165,7 @@ impl Index {
         }
         let epoch = files.board_epoch();
         let board = catch_up::plan_board(&self.conn, &known, files)?;
-        if board.is_heavy(&known) || (known == Known::default() && array_bytes(files)? > LARGE_ARRAYS) {
+        if board.is_heavy(&known) || (known == Known::default() && tracked_bytes(files)? > BULK_BYTES) {
             return self.rebuild(files).map(|()| CaughtUp { records: 0, rebuilt: true });
         }
         self.write(files, Plan { epoch, board, decisions: changed })
@@ -310,8 +310,8 @@ fn array_prints(files: &Files) -> Result<[Option<Fingerprint>; 2], StoreError> {
     Ok([files.array_fingerprint(Array::Entities)?, files.array_fingerprint(Array::Relations)?])
 }
 
-fn array_bytes(files: &Files) -> Result<u64, StoreError> {
-    Ok(array_prints(files)?.into_iter().flatten().map(|print| print.size).sum())
+fn tracked_bytes(files: &Files) -> Result<u64, StoreError> {
+    Ok(array_prints(files)?.into_iter().chain([files.board_fingerprint()?]).flatten().map(|print| print.size).sum())
 }
 
 fn both(one: DecisionsChanged, other: DecisionsChanged) -> DecisionsChanged {
