@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 
@@ -93,7 +94,7 @@ pub enum Kind {
 }
 
 /// Enough of a file's state to tell whether it changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Fingerprint {
     /// Inode number.
     pub ino: u64,
@@ -151,20 +152,29 @@ impl Dir {
         self.open_dir(name)?.ok_or_else(|| io_error("open", &self.label_of(name), Errno::NOENT))
     }
 
+    /// The folder that is reached through these, one inside the other, if they are all there.
+    pub fn walk<'n>(&self, folders: impl IntoIterator<Item = &'n str>) -> Result<Option<Self>, StoreError> {
+        let mut dir = self.clone();
+        for folder in folders {
+            let Some(inner) = dir.open_dir(folder)? else { return Ok(None) };
+            dir = inner;
+        }
+        Ok(Some(dir))
+    }
+
     /// Opens a file for reading, or says that there is none.
     pub fn open(&self, name: &str) -> Result<Option<Handle>, StoreError> {
-        match self.open_with(name, OFlags::RDONLY, Op::Open) {
-            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
-            other => other.map(Some),
-        }
+        unless(io::ErrorKind::NotFound, self.open_with(name, OFlags::RDONLY, Op::Open))
+    }
+
+    /// All that a file holds, refusing one over `most` bytes; `None` if there is none.
+    pub fn read(&self, name: &str, most: usize) -> Result<Option<Vec<u8>>, StoreError> {
+        self.open(name)?.map(|handle| handle.read_all(most)).transpose()
     }
 
     /// Opens a file for reading and appending; `None` if there is none.
     pub fn open_append(&self, name: &str) -> Result<Option<Handle>, StoreError> {
-        match self.open_with(name, OFlags::RDWR | OFlags::APPEND, Op::Open) {
-            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
-            other => other.map(Some),
-        }
+        unless(io::ErrorKind::NotFound, self.open_with(name, OFlags::RDWR | OFlags::APPEND, Op::Open))
     }
 
     /// Opens a file for reading and appending, making an empty one if need be.
@@ -179,10 +189,7 @@ impl Dir {
 
     /// Makes a file that did not exist; `None` if it did.
     pub fn create_new(&self, name: &str) -> Result<Option<Handle>, StoreError> {
-        match self.open_with(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, Op::Create) {
-            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => Ok(None),
-            other => other.map(Some),
-        }
+        unless(io::ErrorKind::AlreadyExists, self.open_with(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, Op::Create))
     }
 
     /// Makes a file here that did not exist, with the permissions files have in
@@ -219,6 +226,11 @@ impl Dir {
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
             Err(errno) => Err(io_error("look at", &self.label_of(name), errno)),
         }
+    }
+
+    /// The state of what stands at `name`, whatever it is.
+    pub fn print(&self, name: &str) -> Result<Option<Fingerprint>, StoreError> {
+        Ok(self.stat(name)?.map(|(_, print)| print))
     }
 
     /// Every name in the directory, sorted.
@@ -377,6 +389,16 @@ impl Handle {
         Ok(bytes)
     }
 
+    /// The last bytes, at most so many, and whether there are more before them.
+    pub fn read_end(&self, most: u64) -> Result<(Vec<u8>, bool), StoreError> {
+        let size = self.fingerprint()?.size;
+        let from = size.saturating_sub(most);
+        let mut bytes = vec![0; usize::try_from(size - from).unwrap_or(0)];
+        let read = self.read_at(&mut bytes, from)?;
+        bytes.truncate(read);
+        Ok((bytes, from > 0))
+    }
+
     /// Writes all of `bytes` at the end (append handles) or the current place, in one call.
     pub fn write(&self, bytes: &[u8]) -> Result<(), StoreError> {
         self.write_with(bytes, |file, rest, _| rustix::io::write(file, rest))
@@ -474,6 +496,14 @@ impl Handle {
     }
 }
 
+/// What was opened; nothing where it failed for this reason.
+fn unless(kind: io::ErrorKind, opened: Result<Handle, StoreError>) -> Result<Option<Handle>, StoreError> {
+    match opened {
+        Err(StoreError::Io { source, .. }) if source.kind() == kind => Ok(None),
+        other => other.map(Some),
+    }
+}
+
 fn io_error(doing: &'static str, path: &str, errno: Errno) -> StoreError {
     StoreError::Io { doing, path: path.to_owned(), source: errno.into() }
 }
@@ -520,7 +550,7 @@ pub fn boot() -> u64 {
 /// nothing is opened. `None` if there is no such file.
 pub fn read_inside(base: &Path, path: &str, most: usize) -> Result<Option<Vec<u8>>, StoreError> {
     match found_inside(base, path)? {
-        Some((dir, Some(file))) => dir.open(&file)?.map(|handle| handle.read_all(most)).transpose(),
+        Some((dir, Some(file))) => dir.read(&file, most),
         Some((_, None)) => Err(StoreError::Unsafe { path: path.to_owned(), what: "outside the project" }),
         None => Ok(None),
     }
@@ -529,11 +559,7 @@ pub fn read_inside(base: &Path, path: &str, most: usize) -> Result<Option<Vec<u8
 /// Whether a file or folder of just that name is inside the folder `base`.
 #[must_use]
 pub fn is_inside(base: &Path, path: &str) -> bool {
-    match found_inside(base, path) {
-        Ok(Some((dir, Some(name)))) => matches!(dir.stat(&name), Ok(Some(_))),
-        Ok(Some((_, None))) => true,
-        Ok(None) | Err(_) => false,
-    }
+    matches!(found_inside(base, path), Ok(Some(_)))
 }
 
 /// How a path inside the folder `base` is now: for a folder, all that is in it
@@ -625,15 +651,9 @@ fn found_inside(base: &Path, path: &str) -> Result<Option<(Dir, Option<String>)>
         names.push(part.as_os_str().to_str().ok_or_else(outside)?);
     }
     // By handle and following nothing: a link put there since would lead out after all.
-    let mut dir = Dir::project(&base, None)?;
-    let Some((file, folders)) = names.split_last() else { return Ok(Some((dir, None))) };
-    for folder in folders {
-        match dir.open_dir(folder)? {
-            Some(inner) => dir = inner,
-            None => return Ok(None),
-        }
-    }
-    Ok(Some((dir, Some((*file).to_owned()))))
+    let base = Dir::project(&base, None)?;
+    let Some((file, folders)) = names.split_last() else { return Ok(Some((base, None))) };
+    Ok(base.walk(folders.iter().copied())?.map(|dir| (dir, Some((*file).to_owned()))))
 }
 
 /// A hash to tell bytes apart; not one to prove anything by.

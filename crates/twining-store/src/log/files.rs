@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use serde::{Deserialize, Serialize};
 use twining_model::{Id, limits};
 
 use crate::disk::layout::{ARRAY_BYTES, BOARD, DECISION_INDEX, DECISIONS, Layout};
@@ -29,7 +30,7 @@ pub enum Array {
 }
 
 /// How we left an array, after writes of ours with none of others between them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrayState {
     /// What the file was before the first of them.
     pub from: Option<Fingerprint>,
