@@ -106,7 +106,7 @@ impl Engine {
         if !self.is_due(&caller.agent, stamp.at) {
             return;
         }
-        let plan = |known: Option<&[u8]>| Some(Presence::read(known).with(&stamp).to_text());
+        let plan = |known: Option<&[u8]>| Presence::read(known).with(&stamp).to_text();
         if matches!(self.store().note_presence(plan), Ok(true)) {
             self.has_beaten(&caller.agent, stamp.at);
         }

@@ -14,9 +14,9 @@ use crate::disk::layout::Staged;
 use crate::error::StoreError;
 use crate::format::array;
 use crate::log::array_file::{ArrayEdits, Edited};
-use crate::log::board::RECENT_MS;
 use crate::log::files::{Array, Files, Fingerprint};
 use crate::log::journal::JournalLine;
+use crate::log::recent::RECENT_MS;
 use crate::log::record::Record;
 
 /// Every array.

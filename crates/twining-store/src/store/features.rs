@@ -9,10 +9,11 @@ use twining_model::limits;
 
 use super::mend;
 use super::open::Store;
-use super::traces::{nook, nook_if_there};
+use super::traces::nook_if_there;
+use crate::disk::Dir;
 use crate::disk::layout::{FEATURES, FOLDER, Layout};
-use crate::disk::{Dir, Handle};
 use crate::error::StoreError;
+use crate::log::rotating::Rotating;
 use crate::merge::has_markers;
 
 /// Where other tools keep their list, the likeliest first.
@@ -24,7 +25,7 @@ const ELSEWHERE: [Elsewhere; 4] = [
 ];
 /// Runs and reports, one JSON line each; of this machine only, so they lie in the
 /// folder that no clone can bring.
-const RUNS: &str = "runs.jsonl";
+pub(crate) const RUNS: Rotating = Rotating { name: "runs.jsonl", older: "runs.old.jsonl", most: limits::RUNS_BYTES as u64 / 2 };
 
 struct Elsewhere {
     folders: &'static [&'static str],
@@ -36,19 +37,8 @@ impl Elsewhere {
         self.folders.iter().chain([&self.file]).copied().collect::<Vec<_>>().join("/")
     }
 
-    fn dir(&self, project: &Dir) -> Result<Option<Dir>, StoreError> {
-        let mut dir = project.clone();
-        for name in self.folders {
-            match dir.open_dir(name)? {
-                Some(inner) => dir = inner,
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(dir))
-    }
-
     fn read(&self, project: &Dir) -> Result<FeatureFile, StoreError> {
-        match self.dir(project) {
+        match project.walk(self.folders.iter().copied()) {
             Ok(Some(dir)) => read(&dir, self.file),
             // A link in another tool's folder is that tool's business; we follow none and write through none.
             Ok(None) | Err(StoreError::Unsafe { .. }) => Ok(FeatureFile::Missing),
@@ -94,13 +84,6 @@ impl Store {
     pub fn runs(&self) -> Result<String, StoreError> {
         let room = self.reading_room()?;
         room.map_or(Ok(String::new()), |room| remembered(&room.layout))
-    }
-
-    /// Waits until whoever writes now has written.
-    pub fn after_writers(&self) -> Result<(), StoreError> {
-        let room = self.writing_room()?;
-        drop(room.lock.take()?);
-        Ok(())
     }
 
     fn feature_shelf(&self, layout: Option<&Layout>) -> Result<FeatureShelf, StoreError> {
@@ -165,43 +148,10 @@ fn read(dir: &Dir, name: &str) -> Result<FeatureFile, StoreError> {
 }
 
 /// The newest lines about runs, as many as are kept.
-pub(crate) fn remembered(layout: &Layout) -> Result<String, StoreError> {
-    let Some(handle) = nook_if_there(layout)?.map(|nook| nook.open(RUNS)).transpose()?.flatten() else { return Ok(String::new()) };
-    let size = handle.fingerprint()?.size;
-    let from = size.saturating_sub(limits::RUNS_BYTES as u64);
-    let mut bytes = vec![0; limits::RUNS_BYTES.min(usize::try_from(size).unwrap_or(limits::RUNS_BYTES))];
-    let read = handle.read_at(&mut bytes, from)?;
-    bytes.truncate(read);
-    let text = String::from_utf8_lossy(&bytes);
-    // A killed writer leaves a torn line, and the oldest one may begin before what is read.
-    let whole = text.lines().filter(|line| line.starts_with('{') && line.ends_with('}'));
-    Ok(whole.map(|line| format!("{line}\n")).collect())
-}
-
-/// The file of lines about runs.
-pub(crate) fn runs_file(layout: &Layout) -> Result<Handle, StoreError> {
-    nook(layout)?.make_append(RUNS)
-}
-
-pub(crate) fn remember(layout: &Layout, lines: &[String]) -> Result<(), StoreError> {
-    if lines.is_empty() {
-        return Ok(());
-    }
-    let added: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    if added.len() > limits::RUN_BYTES {
-        return Err(StoreError::TooLarge { bytes: added.len(), most: limits::RUN_BYTES });
-    }
-    let nook = nook(layout)?;
-    let handle = nook.make_append(RUNS)?;
-    let size = handle.fingerprint()?.size;
-    if size + added.len() as u64 <= limits::RUNS_BYTES as u64 {
-        let mut last = [b'\n'];
-        // Whoever was killed in the middle of a line must not take ours with it.
-        let torn = size > 0 && handle.read_at(&mut last, size - 1)? == 1 && last != *b"\n";
-        return handle.write(format!("{}{added}", if torn { "\n" } else { "" }).as_bytes());
-    }
-    let kept = remembered(layout)?;
-    let half = kept.len().saturating_sub(limits::RUNS_BYTES / 2);
-    let newest = kept.as_bytes()[half..].iter().position(|&byte| byte == b'\n').map_or("", |at| &kept[half + at + 1..]);
-    layout.replace(&nook, RUNS, format!("{newest}{added}").as_bytes(), false)
+fn remembered(layout: &Layout) -> Result<String, StoreError> {
+    let Some(nook) = nook_if_there(layout)? else { return Ok(String::new()) };
+    let bytes = RUNS.read(&nook)?;
+    // A killed writer leaves a torn line.
+    let whole = String::from_utf8_lossy(&bytes);
+    Ok(whole.lines().filter(|line| line.starts_with('{') && line.ends_with('}')).map(|line| format!("{line}\n")).collect())
 }

@@ -9,11 +9,10 @@ use std::sync::Arc;
 
 use twining_model::{Change, Entity, Id, Relation, Time};
 
-use super::apply::Planned;
+use super::apply::{Planned, Writer};
 use super::open::{Durability, Store, planned};
 use super::room::Room;
 use crate::error::{LogError, StoreError};
-use crate::log::record::Record;
 use crate::log::shared::{Log, LogBase, LogLine, NewLine};
 
 /// Lines that are asked for at once.
@@ -58,22 +57,21 @@ impl Store {
         let room = self.writing_room()?;
         let held = room.lock.take()?;
         let now = self.ids().now();
-        let mut record = Record::read(held.file())?;
-        room.recover(&mut record, now)?;
-        let lines: Vec<&LogLine> = lines.iter().filter(|line| line.seq > record.followed_seq).collect();
+        let mut writer = Writer::recovered(&room, held, now)?;
+        let followed = writer.record.followed_seq;
+        let lines: Vec<&LogLine> = lines.iter().filter(|line| line.seq > followed).collect();
         // What leaves the board must be on it: such a line begins anew.
         for batch in lines.chunk_by(|_, next| next.change.archived.is_empty()) {
             let Some(last) = batch.last() else { continue };
-            let expected = record.followed_seq + batch.len() as u64;
-            if last.seq != expected {
-                let what = format!("the log skips from line {} to line {}", record.followed_seq, last.seq);
+            let followed = writer.record.followed_seq;
+            if last.seq != followed + batch.len() as u64 {
+                let what = format!("the log skips from line {followed} to line {}", last.seq);
                 return Err(StoreError::Damaged { what });
             }
-            let footing = room.board.settle(&mut record, now)?;
             let change = self.joined_lines(&room, batch, own, now)?;
-            let followed = room.journal_and_apply(change, None, Some(last.seq), footing, &mut record, now);
+            let followed = writer.journal_and_apply(change, None, Some(last.seq));
             // Also after a failure: what was rolled back moved the end of the board.
-            record.write(held.file())?;
+            writer.note()?;
             followed?;
         }
         self.work().add();

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::open::Store;
-use crate::log::board::RECENT_MS;
+use crate::log::recent::RECENT_MS;
 
 /// Writes that come together are kept house for together.
 const GATHER: Duration = Duration::from_millis(50);

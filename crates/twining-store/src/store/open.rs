@@ -10,7 +10,7 @@ use twining_model::scope::{Folding, Root};
 use twining_model::{Change, Entry, Id, IdSource, PolicyFile, Time};
 
 use super::agents::AgentShelf;
-use super::apply::{Planned, Wrote};
+use super::apply::{Planned, Writer, Wrote};
 use super::checkpoint::{self, When};
 use super::features::FeatureShelf;
 use super::keeper::Work;
@@ -28,7 +28,6 @@ use crate::log::board::Board;
 use crate::log::files::Files;
 use crate::log::journal::Journal;
 use crate::log::lock::Lock;
-use crate::log::record::Record;
 use crate::log::shared::Log;
 
 /// How much must be on the device before a write is acknowledged.
@@ -153,11 +152,7 @@ impl Store {
             return self.commit_through(&**log, Durability::Normal, false, |_| Ok((change.clone(), ())));
         }
         let room = self.writing_room()?;
-        let held = room.lock.take()?;
-        let mut record = Record::read(held.file())?;
-        let now = self.ids.now();
-        let footing = room.board.settle(&mut record, now)?;
-        room.commit(change.into(), None, Durability::Normal, footing, &mut record, &held, now)?;
+        Writer::new(&room, room.lock.take()?, self.ids.now())?.commit(change.into(), None, Durability::Normal)?;
         self.work.add();
         Ok(())
     }
@@ -221,19 +216,13 @@ impl Store {
     ) -> Result<T, E> {
         let held = room.lock.take()?;
         let now = self.ids.now();
-        let mut record = Record::read(held.file())?;
-        let before = record;
-        room.recover(&mut record, now)?;
-        let footing = room.board.settle(&mut record, now)?;
-        if record != before {
-            record.write(held.file())?;
-        }
+        let mut writer = Writer::recovered(room, held, now)?;
         let (planned, outcome) = plan(now)?;
-        let wrote = room.commit(planned, None, durability, footing, &mut record, &held, now)?;
+        let wrote = writer.commit(planned, None, durability)?;
         if wrote != Wrote::Nothing {
             self.work.add();
         }
-        drop(held);
+        drop(writer);
         if durability == Durability::Strict {
             match wrote {
                 Wrote::Nothing | Wrote::Files => {}
@@ -388,16 +377,13 @@ impl Store {
 
     fn look_after_git(&self, room: &Room) -> Result<(), StoreError> {
         let Some(held) = room.lock.try_take()? else { return Ok(()) };
-        let now = self.ids.now();
-        let mut record = Record::read(held.file())?;
-        record.kept_ms = now.as_ms();
-        let looked = room.recover(&mut record, now).and_then(|()| room.board.settle(&mut record, now));
-        record.write(held.file())?;
-        looked.map(|_| ())
+        let mut writer = Writer::recovered(room, held, self.ids.now())?;
+        writer.record.kept_ms = self.ids.now().as_ms();
+        writer.note()
     }
 
     fn config_of(&self, room: &Room) -> Result<Config, StoreError> {
-        let print = room.layout.top.stat(CONFIG)?.map(|(_, print)| print);
+        let print = room.layout.top.print(CONFIG)?;
         let mut known = self.config.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((seen, config)) = known.as_ref()
             && *seen == print
@@ -458,7 +444,7 @@ impl Store {
             project: Dir::project(&self.place.project, self.probe.clone())?,
             layout,
         });
-        room.recover_after_crash(self.ids.now())?;
+        Writer::recover_after_crash(&room, self.ids.now())?;
         *self.room.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&room));
         Ok(room)
     }

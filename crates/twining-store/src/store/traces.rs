@@ -32,7 +32,7 @@ const TAKEN: &str = "taken-";
 const OWN: &str = "own";
 const CHUNK: usize = 1024 * 1024;
 /// Bytes of the list of hashes that are read: a million of them.
-const OWN_BYTES: usize = 17 * 1024 * 1024;
+const OWN_BYTES: u64 = 17 * 1024 * 1024;
 /// A file of traces that has a second name is copied up to this size.
 const COPY_BYTES: usize = 1024 * 1024 * 1024;
 
@@ -172,26 +172,8 @@ fn nook_name(layout: &Layout) -> Result<String, StoreError> {
     Ok(format!("own-{:016x}", xxh3_64(layout.local.identity()?.as_bytes())))
 }
 
-/// Appends lines to a file that is ours alone, after a torn one if there is one.
-pub(crate) fn append_after(handle: &Handle, lines: &[u8]) -> Result<(), StoreError> {
-    let size = handle.fingerprint()?.size;
-    if tail::last_byte(handle, size)? == b'\n' {
-        return handle.write(lines);
-    }
-    handle.write(&[b"\n", lines].concat())
-}
-
 pub(crate) fn lines_of(traces: &[Trace]) -> Result<Vec<u8>, StoreError> {
-    let mut lines = Vec::new();
-    for trace in traces {
-        let line = serde_json::to_vec(trace)?;
-        if line.len() > limits::TRACE_BYTES {
-            return Err(StoreError::TooLarge { bytes: line.len(), most: limits::TRACE_BYTES });
-        }
-        lines.extend(line);
-        lines.push(b'\n');
-    }
-    Ok(lines)
+    tail::lines_of(traces, limits::TRACE_BYTES)
 }
 
 /// Appends whole lines that this machine vouches for. The caller holds the lock.
@@ -204,7 +186,7 @@ pub(crate) fn append(layout: &Layout, lines: &[u8], now: Time) -> Result<(), Sto
     for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         hashes.extend(format!("{:016x}\n", xxh3_64(line)).into_bytes());
     }
-    append_after(&nook(layout)?.make_append(OWN)?, &hashes)?;
+    tail::append_after(&nook(layout)?.make_append(OWN)?, &hashes)?;
     append_lines(layout, lines, now)
 }
 
@@ -230,12 +212,8 @@ pub(crate) fn append_lines(layout: &Layout, lines: &[u8], now: Time) -> Result<(
 
 fn own_lines(layout: &Layout) -> Result<HashSet<u64>, StoreError> {
     let Some(handle) = nook(layout)?.open(OWN)? else { return Ok(HashSet::new()) };
-    let size = handle.fingerprint()?.size;
     // The newest, where there are more than anybody counts.
-    let from = size.saturating_sub(OWN_BYTES as u64);
-    let mut bytes = vec![0; usize::try_from(size - from).unwrap_or(OWN_BYTES)];
-    let read = handle.read_at(&mut bytes, from)?;
-    bytes.truncate(read);
+    let (bytes, _) = handle.read_end(OWN_BYTES)?;
     let hash = |line: &[u8]| (line.len() == 16).then(|| u64::from_str_radix(std::str::from_utf8(line).ok()?, 16).ok()).flatten();
     Ok(bytes.split(|byte| *byte == b'\n').filter_map(hash).collect())
 }
