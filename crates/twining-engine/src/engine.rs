@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use twining_model::Change;
-use twining_store::{Durability, PolicyFile, Store, policy_path};
+use twining_store::{Documents, Durability, PolicyFile, Store, policy_path};
 
 use crate::caller::{Caller, Stamp};
 use crate::failure::Failure;
@@ -59,7 +59,8 @@ impl Engine {
 
     /// Replaces the policy by what a plan makes of it, if it makes anything.
     pub(crate) fn change_policy<T>(&self, mut plan: impl FnMut(&PolicyFile) -> Result<(Option<String>, T), Failure>) -> Result<T, Failure> {
-        self.store.transact_on(Durability::Strict, |file| plan(file).map(|(text, told)| (Change::of_document(&policy_path(), text), told)))
+        let mut plan = |file: &_| plan(file).map(|(text, told)| (Change::of_document(&policy_path(), text), told));
+        self.store.transact_on(Durability::Strict, Documents::policy, |file| plan(file))
     }
 
     /// Writes the project's policy unless there is one; whether it did.

@@ -169,7 +169,7 @@ impl Engine {
         };
         match intent {
             Intent::Import => self.change_policy(plan)?,
-            Intent::Try => plan(&self.store().policy()?).map(drop)?,
+            Intent::Try => plan(&self.store().documents().policy()?).map(drop)?,
         }
         outcome.proposed_guards.add(told.proposed_guards);
         outcome.proposed.extend(told.proposed);

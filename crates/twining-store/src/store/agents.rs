@@ -6,7 +6,7 @@
 
 use twining_model::{Id, limits};
 
-use super::open::Store;
+use super::documents::Documents;
 use crate::disk::Dir;
 use crate::disk::layout::{AGENTS, CLAIMS, FOLDER, HANDOFFS, LOCAL, Layout};
 use crate::error::StoreError;
@@ -55,23 +55,15 @@ impl AgentShelf {
     }
 }
 
-impl Store {
-    /// What is known of agents, without the lock.
+impl Documents<'_> {
+    /// What is known of agents.
     pub fn agents(&self) -> Result<AgentShelf, StoreError> {
-        match self.reading_room()? {
-            Some(room) => AgentShelf::open(&room.layout),
-            None => Ok(AgentShelf::default()),
-        }
+        self.0.reading_room()?.map_or_else(|| Ok(AgentShelf::default()), |room| AgentShelf::open(&room.layout))
     }
 
-    /// Remembers that somebody called, if that costs no wait: a busy store is
-    /// asked again at the next call.
-    pub fn note_presence(&self, plan: impl FnOnce(Option<&[u8]>) -> String) -> Result<bool, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(false) };
-        let Some(_held) = room.lock.try_take()? else { return Ok(false) };
-        let known = room.layout.local.read(PRESENCE, limits::AGENTS_BYTES)?;
-        room.layout.replace(&room.layout.local, PRESENCE, plan(known.as_deref()).as_bytes(), false)?;
-        Ok(true)
+    /// Who holds what, as JSON, without the rest.
+    pub fn claims(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        self.0.reading_room()?.map_or(Ok(None), |room| room.layout.local.read(CLAIMS, limits::AGENTS_BYTES))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use twining_model::{Time, limits};
 
-use super::open::Store;
+use super::documents::Documents;
 use crate::disk::layout::{ARCHIVE, BOARD, Layout};
 use crate::error::StoreError;
 use crate::format::{array, tail};
@@ -51,11 +51,11 @@ fn name(now: Time) -> String {
     format!("{}-blackboard.jsonl", now.date())
 }
 
-impl Store {
+impl Documents<'_> {
     /// The ids of everything that ever left the board.
     pub fn archived_ids(&self) -> Result<HashSet<String>, StoreError> {
         let mut ids = HashSet::new();
-        let Some(room) = self.reading_room()? else { return Ok(ids) };
+        let Some(room) = self.0.reading_room()? else { return Ok(ids) };
         let Some(dir) = room.layout.top.open_dir(ARCHIVE)? else { return Ok(ids) };
         for name in dir.list()?.iter().filter(|name| name.ends_with(".jsonl")) {
             let bytes = dir.read(name, BOARD_BYTES)?.unwrap_or_default();

@@ -7,11 +7,11 @@
 
 use twining_model::limits;
 
+use super::documents::Documents;
 use super::mend;
-use super::open::Store;
 use super::traces::nook_if_there;
 use crate::disk::Dir;
-use crate::disk::layout::{FEATURES, FOLDER, Layout};
+use crate::disk::layout::{FEATURES, FOLDER};
 use crate::error::StoreError;
 use crate::log::rotating::Rotating;
 use crate::merge::has_markers;
@@ -25,7 +25,9 @@ const ELSEWHERE: [Elsewhere; 4] = [
 ];
 /// Runs and reports, one JSON line each; of this machine only, so they lie in the
 /// folder that no clone can bring.
-pub(crate) const RUNS: Rotating = Rotating { name: "runs.jsonl", older: "runs.old.jsonl", most: limits::RUNS_BYTES as u64 / 2 };
+pub(crate) const RUNS: Rotating = Rotating { name: "runs.jsonl", older: "runs.old.jsonl", most: FULL as u64 };
+/// Two files that are full and have got one more take no more than is kept.
+const FULL: usize = limits::RUNS_BYTES / 2 - limits::RUN_BYTES;
 
 struct Elsewhere {
     folders: &'static [&'static str],
@@ -73,22 +75,12 @@ pub struct FeatureShelf {
     pub runs: String,
 }
 
-impl Store {
-    /// Reads the list, without the lock.
+impl Documents<'_> {
+    /// Reads the list.
     pub fn features(&self) -> Result<FeatureShelf, StoreError> {
-        let room = self.reading_room()?;
-        self.feature_shelf(room.as_ref().map(|room| &room.layout))
-    }
-
-    /// Lines about runs, oldest first, without the list.
-    pub fn runs(&self) -> Result<String, StoreError> {
-        let room = self.reading_room()?;
-        room.map_or(Ok(String::new()), |room| remembered(&room.layout))
-    }
-
-    fn feature_shelf(&self, layout: Option<&Layout>) -> Result<FeatureShelf, StoreError> {
-        let own = layout.map_or(Ok(FeatureFile::Missing), |layout| read(&layout.top, FEATURES))?;
-        let project = Dir::project(&self.place().project, None)?;
+        let room = self.0.reading_room()?;
+        let own = room.map_or(Ok(FeatureFile::Missing), |room| read(&room.layout.top, FEATURES))?;
+        let project = Dir::project(&self.0.place().project, None)?;
         let mut others = Vec::new();
         for place in &ELSEWHERE {
             match place.read(&project)? {
@@ -96,26 +88,33 @@ impl Store {
                 file => others.push((place.path(), file)),
             }
         }
-        let runs = layout.map_or(Ok(String::new()), remembered)?;
         let mut others = others.into_iter();
         let (path, file) = match own {
             FeatureFile::Missing => others.next().unwrap_or((own_path(), FeatureFile::Missing)),
             own => (own_path(), own),
         };
         let (file, joined) = self.joined(&path, file);
-        Ok(FeatureShelf { path, file, joined, unused: others.next().map(|(path, _)| path), runs })
+        Ok(FeatureShelf { path, file, joined, unused: others.next().map(|(path, _)| path), runs: self.runs()? })
     }
-}
 
-impl Store {
+    /// The newest lines about runs, as many as are kept, oldest first.
+    pub fn runs(&self) -> Result<String, StoreError> {
+        let Some(room) = self.0.reading_room()? else { return Ok(String::new()) };
+        let Some(nook) = nook_if_there(&room.layout)? else { return Ok(String::new()) };
+        let bytes = RUNS.read(&nook)?;
+        // A killed writer leaves a torn line.
+        let whole = String::from_utf8_lossy(&bytes);
+        Ok(whole.lines().filter(|line| line.starts_with('{') && line.ends_with('}')).map(|line| format!("{line}\n")).collect())
+    }
+
     /// The list as one, where git left both sides of a merge in it.
     fn joined(&self, path: &str, file: FeatureFile) -> (FeatureFile, bool) {
         let left = match &file {
             FeatureFile::Text(text) if has_markers(text.as_bytes()) => text,
             _ => return (file, false),
         };
-        let joining = self.joiners.get().map(|joiners| &joiners.features);
-        let whole = joining.and_then(|joining| mend::one(&self.place().project, path, left.as_bytes(), joining));
+        let joining = self.0.joiners.get().map(|joiners| &joiners.features);
+        let whole = joining.and_then(|joining| mend::one(&self.0.place().project, path, left.as_bytes(), joining));
         match whole.and_then(|whole| String::from_utf8(whole).ok()) {
             Some(whole) => (FeatureFile::Text(whole), true),
             None => (file, false),
@@ -145,13 +144,4 @@ fn read(dir: &Dir, name: &str) -> Result<FeatureFile, StoreError> {
         Err(StoreError::Damaged { what }) => Ok(FeatureFile::Unusable(what)),
         Err(error) => Err(error),
     }
-}
-
-/// The newest lines about runs, as many as are kept.
-fn remembered(layout: &Layout) -> Result<String, StoreError> {
-    let Some(nook) = nook_if_there(layout)? else { return Ok(String::new()) };
-    let bytes = RUNS.read(&nook)?;
-    // A killed writer leaves a torn line.
-    let whole = String::from_utf8_lossy(&bytes);
-    Ok(whole.lines().filter(|line| line.starts_with('{') && line.ends_with('}')).map(|line| format!("{line}\n")).collect())
 }

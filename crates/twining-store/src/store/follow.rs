@@ -20,6 +20,10 @@ const BATCH: usize = 1024;
 /// How often a plan is made anew because others were quicker.
 const TRIES: usize = 16;
 
+/// What the folder has of its log.
+#[derive(Clone, Copy, Debug)]
+pub struct Follower<'s>(&'s Store);
+
 impl Store {
     /// From now on the folder follows this log, and what is written goes there first.
     pub fn use_log(&self, log: Arc<dyn Log>) {
@@ -27,30 +31,21 @@ impl Store {
         let _ = self.log.set(log);
     }
 
-    /// How far the folder has followed its log.
-    pub fn followed(&self) -> Result<u64, StoreError> {
-        Ok(self.reading_room()?.map(|room| room.record()).transpose()?.map_or(0, |record| record.followed_seq))
-    }
-
-    /// Takes in all that the log has and the folder has not.
-    pub fn follow_log(&self) -> Result<(), StoreError> {
-        self.follow_to_end(&HashSet::new())
+    /// What the folder has of its log.
+    #[must_use]
+    pub fn follower(&self) -> Follower<'_> {
+        Follower(self)
     }
 
     fn follow_to_end(&self, own: &HashSet<Id>) -> Result<(), StoreError> {
         let Some(log) = self.log.get() else { return Ok(()) };
         loop {
-            let lines = log.since(self.followed()?, BATCH)?;
+            let lines = log.since(self.follower().position()?, BATCH)?;
             if lines.is_empty() {
                 return Ok(());
             }
             self.take_in(&lines, own)?;
         }
-    }
-
-    /// Takes in lines of the log; those that the folder has already are passed over.
-    pub fn follow(&self, lines: &[LogLine]) -> Result<(), StoreError> {
-        self.take_in(lines, &HashSet::new())
     }
 
     fn take_in(&self, lines: &[LogLine], own: &HashSet<Id>) -> Result<(), StoreError> {
@@ -108,8 +103,8 @@ impl Store {
         mut plan: impl FnMut(Time) -> Result<(Change, T), E>,
     ) -> Result<T, E> {
         for _ in 0..TRIES {
-            self.follow_log()?;
-            let base = if is_planned { LogBase::At(self.followed()?) } else { LogBase::Any };
+            self.follower().catch_up()?;
+            let base = if is_planned { LogBase::At(self.follower().position()?) } else { LogBase::Any };
             let (change, outcome) = plan(self.ids().now())?;
             let (shared, local) = split(change);
             if !shared.is_empty() {
@@ -124,6 +119,23 @@ impl Store {
             return Ok(outcome);
         }
         Err(StoreError::from(LogError::Behind).into())
+    }
+}
+
+impl Follower<'_> {
+    /// The last line of the log that the folder has.
+    pub fn position(&self) -> Result<u64, StoreError> {
+        Ok(self.0.reading_room()?.map(|room| room.record()).transpose()?.map_or(0, |record| record.followed_seq))
+    }
+
+    /// Takes in all that the log has and the folder has not.
+    pub fn catch_up(&self) -> Result<(), StoreError> {
+        self.0.follow_to_end(&HashSet::new())
+    }
+
+    /// Takes in lines of the log; those that the folder has already are passed over.
+    pub fn take_in(&self, lines: &[LogLine]) -> Result<(), StoreError> {
+        self.0.take_in(lines, &HashSet::new())
     }
 }
 

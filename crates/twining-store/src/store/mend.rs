@@ -14,8 +14,8 @@ use twining_model::{Change, Id, Time};
 
 use super::agents::REGISTRY;
 use super::checkpoint::ARRAYS;
-use super::features::{FeatureFile, FeatureShelf};
-use super::knowledge::KnowledgeFile;
+use super::documents::Documents;
+use super::features::FeatureFile;
 use super::open::{Durability, Store};
 use super::record_files::FileWrite;
 use super::room::Room;
@@ -103,19 +103,19 @@ impl Store {
         {
             mend_array(&room.layout, &agents, REGISTRY)?;
         }
-        let graph = self.knowledge()?;
+        let graph = self.documents().knowledge()?;
         let left = graph.bytes.as_deref().filter(|bytes| has_markers(bytes));
         if let Some(whole) = left.and_then(|bytes| one(&self.place().project, &graph.path, bytes, &joiners.knowledge)) {
             // Somebody may have edited it meanwhile.
             let whole = String::from_utf8(whole).ok();
-            self.transact_on(Durability::Strict, |file: &KnowledgeFile| {
+            self.transact_on(Durability::Strict, Documents::knowledge, |file| {
                 let text = whole.clone().filter(|_| file.bytes == graph.bytes);
                 Ok::<_, StoreError>((Change::of_document(&file.path, text), ()))
             })?;
         }
-        let shelf = self.features()?;
+        let shelf = self.documents().features()?;
         if shelf.joined {
-            self.transact_on(Durability::Strict, |now: &FeatureShelf| {
+            self.transact_on(Durability::Strict, Documents::features, |now| {
                 let list = match &now.file {
                     FeatureFile::Text(list) if now.joined && now.file == shelf.file => Some(list.clone()),
                     _ => None,

@@ -1,8 +1,10 @@
 //! Notes of hooks: small files in `local/hooks/` that one process leaves for the
 //! next. Nothing is lost with them but patience.
 
+use twining_model::limits;
+
+use super::agents::PRESENCE;
 use super::open::Store;
-use crate::disk::layout::{CLAIMS, DECISIONS};
 use crate::error::StoreError;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -14,15 +16,6 @@ const MOST_NOTES: usize = 128;
 
 /// How notes begin that are nobody's alone.
 const SHARED: &str = "note-shared-";
-
-/// A state of decisions and knowledge.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BindingState {
-    /// When a decision last came, went or was replaced, in nanoseconds since 1970.
-    pub decisions: i64,
-    /// What the knowledge file holds, in short.
-    pub knowledge: String,
-}
 
 /// What tells some content from any other, in words.
 #[must_use]
@@ -76,6 +69,21 @@ impl LocalState<'_> {
         aged.into_iter().take(most).try_for_each(|(_, name)| hooks.remove(&name).map(drop))
     }
 
+    /// Remembers that somebody called, if that costs no wait: a busy store is
+    /// asked again at the next call.
+    pub fn note_presence(&self, plan: impl FnOnce(Option<&[u8]>) -> String) -> Result<bool, StoreError> {
+        let Some(room) = self.0.reading_room()? else { return Ok(false) };
+        let Some(_held) = room.lock.try_take()? else { return Ok(false) };
+        let known = room.layout.local.read(PRESENCE, limits::AGENTS_BYTES)?;
+        room.layout.replace(&room.layout.local, PRESENCE, plan(known.as_deref()).as_bytes(), false)?;
+        Ok(true)
+    }
+
+    /// What tells this folder from every copy of it; none where there is none.
+    pub fn identity(&self) -> Result<Option<String>, StoreError> {
+        self.0.reading_room()?.map(|room| room.layout.local.identity()).transpose()
+    }
+
     /// Takes a note away.
     pub fn drop_note(&self, name: &str) -> Result<(), StoreError> {
         let Some(room) = self.0.reading_room()? else { return Ok(()) };
@@ -89,20 +97,6 @@ impl Store {
     #[must_use]
     pub fn local_state(&self) -> LocalState<'_> {
         LocalState(self)
-    }
-
-    /// The claims that agents made on files, as they stand on disk.
-    pub fn claims_file(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(None) };
-        room.layout.local.open(CLAIMS)?.map(|handle| handle.read_all(MOST_BYTES)).transpose()
-    }
-
-    /// What tells whether decisions or knowledge may have changed, without looking
-    /// into them: the folder's own state, and the file's. None where there are none.
-    pub fn binding_state(&self) -> Result<Option<BindingState>, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(None) };
-        let decisions = room.layout.top.stat(DECISIONS)?.map(|(_, print)| print.mtime_ns).unwrap_or_default();
-        Ok(Some(BindingState { decisions, knowledge: format!("{:032x}", self.knowledge()?.digest()) }))
     }
 }
 

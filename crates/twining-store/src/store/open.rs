@@ -7,14 +7,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use twining_model::scope::{Folding, Root};
-use twining_model::{Change, Entry, Id, IdSource, PolicyFile, Time};
+use twining_model::{Change, Entry, Id, IdSource, Time};
 
-use super::agents::AgentShelf;
 use super::apply::{Planned, Writer, Wrote};
 use super::checkpoint::{self, When};
-use super::features::FeatureShelf;
+use super::documents::Documents;
 use super::keeper::Work;
-use super::knowledge::KnowledgeFile;
 use super::mend::{self, Joiners};
 use super::room::Room;
 use crate::disk::layout::{CONFIG, Layout, Place, WRITE_LOCK};
@@ -182,20 +180,27 @@ impl Store {
         })
     }
 
-    /// The same where the plan needs some files and not the index.
-    pub fn transact_on<B: PlanBase, T, E: From<StoreError>>(
-        &self,
+    /// The same where the plan is made on some files, read under the lock, and not on the index.
+    pub fn transact_on<'s, B, T, E: From<StoreError>>(
+        &'s self,
         durability: Durability,
+        read: impl Fn(&Documents<'s>) -> Result<B, StoreError>,
         mut plan: impl FnMut(&B) -> Result<(Change, T), E>,
     ) -> Result<T, E> {
+        let mut plan = || plan(&read(&self.documents())?);
         if let Some(log) = self.log.get() {
-            return self.commit_through(&**log, durability, false, |_| plan(&B::read_from(self)?));
+            return self.commit_through(&**log, durability, false, |_| plan());
         }
         let room = self.writing_room()?;
-        self.commit(&room, durability, |_| {
-            let (change, outcome) = plan(&B::read_from(self)?)?;
-            Ok((change.into(), outcome))
-        })
+        self.commit(&room, durability, |_| plan().map(|(change, outcome)| (change.into(), outcome)))
+    }
+
+    /// Carries out a change that is true whatever others wrote.
+    pub fn write(&self, durability: Durability, change: &Change) -> Result<(), StoreError> {
+        match self.log.get() {
+            Some(log) => self.commit_through(&**log, durability, false, |_| Ok((change.clone(), ()))),
+            None => self.commit_here(durability, change),
+        }
     }
 
     /// Carries out a change that is no business of a log.
@@ -486,39 +491,3 @@ pub const LONG_LOG_BYTES: u64 = 8 * 1024 * 1024;
 const LONG_JOURNAL_BYTES: u64 = 1024 * 1024;
 /// Arrays up to this size are written within a few milliseconds.
 const QUICK_BYTES: u64 = 2 * 1024 * 1024;
-
-/// What a plan is made on, besides the index.
-pub trait PlanBase: Sized {
-    /// Reads it. The caller holds the write lock.
-    fn read_from(store: &Store) -> Result<Self, StoreError>;
-}
-
-impl PlanBase for () {
-    fn read_from(_store: &Store) -> Result<Self, StoreError> {
-        Ok(())
-    }
-}
-
-impl PlanBase for AgentShelf {
-    fn read_from(store: &Store) -> Result<Self, StoreError> {
-        store.agents()
-    }
-}
-
-impl PlanBase for FeatureShelf {
-    fn read_from(store: &Store) -> Result<Self, StoreError> {
-        store.features()
-    }
-}
-
-impl PlanBase for PolicyFile {
-    fn read_from(store: &Store) -> Result<Self, StoreError> {
-        store.policy()
-    }
-}
-
-impl PlanBase for KnowledgeFile {
-    fn read_from(store: &Store) -> Result<Self, StoreError> {
-        store.knowledge()
-    }
-}

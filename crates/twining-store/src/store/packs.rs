@@ -6,7 +6,7 @@
 use twining_model::{Time, limits};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::open::Store;
+use super::notes::LocalState;
 use crate::disk::Dir;
 use crate::disk::layout::Layout;
 use crate::error::StoreError;
@@ -22,15 +22,15 @@ pub struct Packs {
     today: i64,
 }
 
-impl Store {
+impl LocalState<'_> {
     /// The packs; none if there is no `.twining`.
     pub fn packs(&self) -> Result<Option<Packs>, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(None) };
+        let Some(room) = self.0.reading_room()? else { return Ok(None) };
         let layout = room.layout.clone();
         let dir = layout.local.make_dir(FOLDER)?;
         // Of this folder alone: a pack that came with a clone has another seal.
         let seal = dir.identity()?;
-        Ok(Some(Packs { layout, dir, seal, today: day(self.ids().now()) }))
+        Ok(Some(Packs { layout, dir, seal, today: day(self.0.ids().now()) }))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use twining_model::{PolicyFile, limits};
 
-use super::open::Store;
+use super::documents::Documents;
 use crate::disk::Dir;
 use crate::disk::layout::{FOLDER, POLICY};
 use crate::error::StoreError;
@@ -14,15 +14,15 @@ pub fn policy_path() -> String {
     format!("{FOLDER}/{POLICY}")
 }
 
-impl Store {
+impl Documents<'_> {
     /// Reads the project's policy. A file that cannot be used is no reason to
     /// stop: defaults stand in for it, and the reason is told.
     pub fn policy(&self) -> Result<PolicyFile, StoreError> {
-        let top = match self.reading_room() {
+        let top = match self.0.reading_room() {
             Ok(Some(room)) => room.layout.top.clone(),
             Ok(None) => return Ok(PolicyFile::Missing),
             // What is wrong elsewhere in the folder is told by whoever needs it; rules hold all the same.
-            Err(error @ StoreError::Unsafe { .. }) => match Dir::project(&self.place().project, None)?.open_dir(FOLDER) {
+            Err(error @ StoreError::Unsafe { .. }) => match Dir::project(&self.0.place().project, None)?.open_dir(FOLDER) {
                 Ok(Some(top)) => top,
                 _ => return Err(error),
             },

@@ -73,11 +73,15 @@ impl TraceSeen<'_> {
     }
 }
 
-impl Store {
+/// The file of traces, and what hooks left for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Traces<'s>(&'s Store);
+
+impl Traces<'_> {
     /// Leaves traces without waiting for anybody. Makes no folder.
-    pub fn leave_traces(&self, traces: &[Trace]) -> Result<Left, StoreError> {
+    pub fn leave(&self, traces: &[Trace]) -> Result<Left, StoreError> {
         let lines = lines_of(traces)?;
-        let Some(room) = self.open_to_traces()? else { return Ok(Left::Nowhere) };
+        let Some(room) = self.0.open_to_traces()? else { return Ok(Left::Nowhere) };
         if lines.is_empty() {
             return Ok(Left::Written);
         }
@@ -88,22 +92,22 @@ impl Store {
             spool(&room.layout, &lines)?;
             return Ok(Left::Spooled);
         }
-        let now = self.ids().now();
+        let now = self.0.ids().now();
         drain(&room.layout, now)?;
         append(&room.layout, &lines, now)?;
         Ok(Left::Written)
     }
 
     /// Brings in what hooks left, if nobody has the lock; how many there were.
-    pub fn drain_traces(&self) -> Result<usize, StoreError> {
-        let Some(room) = self.open_to_traces()? else { return Ok(0) };
+    pub fn drain(&self) -> Result<usize, StoreError> {
+        let Some(room) = self.0.open_to_traces()? else { return Ok(0) };
         let nothing_waits = nook(&room.layout)?.open_dir(SPOOL)?.is_none() && trace_ring::is_settled(&room.layout)?;
         if nothing_waits || room.board.git_is_busy() {
             return Ok(0);
         }
         match room.lock_for_a_moment()? {
             Some(_held) => {
-                let now = self.ids().now();
+                let now = self.0.ids().now();
                 let lost = trace_ring::lost(&room, now)?;
                 append_lines(&room.layout, &lost, now)?;
                 drain(&room.layout, now)
@@ -113,8 +117,8 @@ impl Store {
     }
 
     /// Shows every trace, oldest line first, each id once; `false` ends it.
-    pub fn each_trace(&self, see: &mut dyn FnMut(&TraceSeen<'_>) -> bool) -> Result<(), StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(()) };
+    pub fn each(&self, see: &mut dyn FnMut(&TraceSeen<'_>) -> bool) -> Result<(), StoreError> {
+        let Some(room) = self.0.reading_room()? else { return Ok(()) };
         let Some(handle) = room.layout.top.open(TRACES)? else { return Ok(()) };
         let own = own_lines(&room.layout)?;
         // git's union of two branches may hold a line twice.
@@ -130,8 +134,8 @@ impl Store {
 
     /// The lines that begin at these places, each with its place; those that are no
     /// longer there are left out.
-    pub fn traces_at(&self, offsets: &[u64]) -> Result<Vec<(u64, Trace)>, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(Vec::new()) };
+    pub fn at(&self, offsets: &[u64]) -> Result<Vec<(u64, Trace)>, StoreError> {
+        let Some(room) = self.0.reading_room()? else { return Ok(Vec::new()) };
         let Some(handle) = room.layout.top.open(TRACES)? else { return Ok(Vec::new()) };
         let mut buffer = vec![0; limits::TRACE_BYTES * 4];
         let mut traces = Vec::new();
@@ -142,10 +146,13 @@ impl Store {
         }
         Ok(traces)
     }
+}
 
-    /// What tells this folder from every copy of it; none where there is none.
-    pub fn identity(&self) -> Result<Option<String>, StoreError> {
-        self.reading_room()?.map(|room| room.layout.local.identity()).transpose()
+impl Store {
+    /// What rules stopped and people put right.
+    #[must_use]
+    pub fn traces(&self) -> Traces<'_> {
+        Traces(self)
     }
 
     /// The room, if what hooks leave may be written there.

@@ -6,7 +6,7 @@
 use twining_model::turn::number_of;
 use twining_model::{TurnFile, TurnKey, limits};
 
-use super::open::{PlanBase, Store};
+use super::documents::Documents;
 use crate::disk::layout::{LOCAL, Layout, TURNS};
 use crate::disk::{self, Dir};
 use crate::error::StoreError;
@@ -56,6 +56,7 @@ pub struct Listing {
 }
 
 /// The turns of a project, read as they are asked for.
+#[derive(Default)]
 pub struct Shelf {
     top: Option<Dir>,
     /// Where copies go, under the lock.
@@ -165,20 +166,10 @@ fn list_task(dir: &Dir, feature: &str, task: &str, listing: &mut Listing) -> Res
     Ok(())
 }
 
-impl Store {
-    /// Reads turns, without the lock.
-    pub fn turns<T, E: From<StoreError>>(&self, read: impl FnOnce(&Shelf) -> Result<T, E>) -> Result<T, E> {
-        let top = match self.reading_room()? {
-            Some(room) => room.layout.top.open_dir(TURNS)?,
-            None => None,
-        };
-        read(&Shelf { top, layout: None })
-    }
-}
-
-impl PlanBase for Shelf {
-    fn read_from(store: &Store) -> Result<Self, StoreError> {
-        let room = store.writing_room()?;
-        Ok(Self { top: room.layout.top.open_dir(TURNS)?, layout: Some(room.layout.clone()) })
+impl Documents<'_> {
+    /// The turns.
+    pub fn turns(&self) -> Result<Shelf, StoreError> {
+        let Some(room) = self.0.reading_room()? else { return Ok(Shelf::default()) };
+        Ok(Shelf { top: room.layout.top.open_dir(TURNS)?, layout: Some(room.layout.clone()) })
     }
 }

@@ -56,7 +56,7 @@ pub fn on_unreadable() -> Level {
 }
 
 fn policies(project: &Project) -> (UserPolicy, PolicyFile) {
-    let policy = project.engine.store().policy().unwrap_or_else(|error| PolicyFile::Unusable(error.to_string()));
+    let policy = project.engine.store().documents().policy().unwrap_or_else(|error| PolicyFile::Unusable(error.to_string()));
     (user_policy::read(), policy)
 }
 
@@ -87,7 +87,7 @@ struct KnownClauses {
 fn clauses(project: &Project) -> Vec<Clause> {
     let store = project.engine.store();
     // Before they are read: what changes meanwhile is asked for again.
-    let Ok(Some(state)) = store.binding_state() else { return Vec::new() };
+    let Ok(Some(state)) = store.documents().binding_state() else { return Vec::new() };
     let known: Option<KnownClauses> =
         store.local_state().note(CLAUSES).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let is_current = |known: &KnownClauses| {

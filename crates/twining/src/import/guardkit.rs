@@ -41,7 +41,7 @@ pub fn guardkit(project: &Project, aim: Aim, style: Style) -> Result<Ending, Pro
     }
     let store = project.engine.store();
     let failed = |error| Problem::from(Failure::from(error));
-    let is_there = store.policy().map_err(failed)? == PolicyFile::Text(imported.text.clone());
+    let is_there = store.documents().policy().map_err(failed)? == PolicyFile::Text(imported.text.clone());
     if !is_there && !imported.text.is_empty() && !project.engine.create_policy(&imported.text)? {
         let error = std::io::Error::other(format!("`{POLICY}` is there already, and is not written over"));
         let hint = "`twining import guardkit --print` shows what to put into it by hand";
