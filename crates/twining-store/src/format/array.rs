@@ -184,43 +184,15 @@ pub(crate) fn one_line(element: &str) -> Cow<'_, str> {
 
 /// The element at the start of `rest`: how long it is, and its text.
 fn element(rest: &[u8]) -> Result<(usize, Cow<'_, str>), String> {
-    // Nearly always an element ends with its line; then no brace need be counted.
-    let line = memchr(b'\n', rest).unwrap_or(rest.len());
-    let one = rest[..line].trim_ascii_end();
-    let one = one.strip_suffix(b",").unwrap_or(one);
-    if one.ends_with(b"}")
-        && let Ok(text) = std::str::from_utf8(one)
-        && serde_json::from_str::<IgnoredAny>(text).is_ok()
-    {
-        return Ok((one.len(), Cow::Borrowed(text)));
+    let mut elements = serde_json::Deserializer::from_slice(rest).into_iter::<IgnoredAny>();
+    match elements.next() {
+        Some(Err(error)) if !error.is_eof() => return Err(format!("an element that is not JSON: {error}")),
+        Some(Ok(_)) => {}
+        Some(Err(_)) | None => return Err("an element that does not end".to_owned()),
     }
-    let length = balanced(rest).ok_or("an element that does not end")?;
+    let length = elements.byte_offset();
     let text = std::str::from_utf8(&rest[..length]).map_err(|_| "an element that is not UTF-8")?;
-    serde_json::from_str::<IgnoredAny>(text).map_err(|e| format!("an element that is not JSON: {e}"))?;
     Ok((length, Cow::Borrowed(text)))
-}
-
-fn balanced(bytes: &[u8]) -> Option<usize> {
-    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
-    for (i, &byte) in bytes.iter().enumerate() {
-        if quoted {
-            quoted = escaped || byte != b'"';
-            escaped = !escaped && byte == b'\\';
-            continue;
-        }
-        match byte {
-            b'"' => quoted = true,
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    return Some(i + 1);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
 }
 
 fn count_lines(bytes: &[u8]) -> u64 {

@@ -49,17 +49,11 @@ pub struct Batch {
 
 impl Queue {
     fn file(self) -> &'static str {
-        match self {
-            Self::Posts => "pending-posts.jsonl",
-            Self::Actions => "pending-actions.jsonl",
-        }
+        ["pending-posts.jsonl", "pending-actions.jsonl"][self as usize]
     }
 
     fn prefix(self) -> &'static str {
-        match self {
-            Self::Posts => "posts-",
-            Self::Actions => "actions-",
-        }
+        ["posts-", "actions-"][self as usize]
     }
 }
 
@@ -80,10 +74,8 @@ pub fn has_leftovers(layout: &Layout, queue: Queue) -> Result<bool, StoreError> 
 
 /// How many lines were set aside. Only a file of reasonable size is counted out.
 pub fn rejected(layout: &Layout) -> Result<u64, StoreError> {
-    match layout.top.open(REJECTED)? {
-        Some(handle) => Ok(memchr::memchr_iter(b'\n', &handle.read_all(QUEUE_BYTES).unwrap_or_default()).count() as u64),
-        None => Ok(0),
-    }
+    let bytes = layout.top.open(REJECTED)?.and_then(|handle| handle.read_all(QUEUE_BYTES).ok()).unwrap_or_default();
+    Ok(memchr::memchr_iter(b'\n', &bytes).count() as u64)
 }
 
 /// Takes the queue file out of the hooks' way, and returns every batch that is

@@ -12,6 +12,8 @@ use crate::log::recent::RECENT_MS;
 const GATHER: Duration = Duration::from_millis(50);
 /// How often to look while git may still interfere.
 const LOOK: Duration = Duration::from_millis(500);
+/// How often to look when nothing is expected.
+const IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long the index's log may stay when there is little to do.
 const QUIET_LOG_BYTES: u64 = 512 * 1024;
 /// How long an ending process waits for a pass that is under way.
@@ -57,20 +59,18 @@ impl Work {
     }
 
     /// Waits until there is something to do, or so long; whether to go on.
-    fn wait(&self, at_most: Option<Duration>) -> bool {
-        let desk = self.desk();
-        let quiet = |desk: &mut Desk| !desk.waiting && !desk.over;
-        let desk = match at_most {
-            Some(time) => self.bell.wait_timeout_while(desk, time, quiet).map_or_else(|e| e.into_inner().0, |(desk, _)| desk),
-            None => self.bell.wait_while(desk, quiet).unwrap_or_else(PoisonError::into_inner),
-        };
-        !desk.over
+    fn wait(&self, at_most: Duration) -> bool {
+        self.pause(at_most, |desk| !desk.waiting)
     }
 
     /// Rests, whatever there is to do; whether to go on.
     fn rest(&self, time: Duration) -> bool {
-        let rested = self.bell.wait_timeout_while(self.desk(), time, |desk| !desk.over);
-        !rested.map_or_else(|e| e.into_inner().0, |(desk, _)| desk).over
+        self.pause(time, |_| true)
+    }
+
+    fn pause(&self, time: Duration, goes_on: fn(&Desk) -> bool) -> bool {
+        let paused = self.bell.wait_timeout_while(self.desk(), time, |desk| !desk.over && goes_on(desk));
+        !paused.map_or_else(|e| e.into_inner().0, |(desk, _)| desk).over
     }
 
     fn desk(&self) -> MutexGuard<'_, Desk> {
@@ -120,7 +120,7 @@ fn keep(store: &Store) {
     }
     loop {
         let idle = watch_until.is_none_or(|until| until < Instant::now());
-        if !work.wait(if idle { None } else { Some(LOOK) }) || !work.rest(GATHER) {
+        if !work.wait(if idle { IDLE } else { LOOK }) || !work.rest(GATHER) {
             return;
         }
         let written = work.take();
@@ -128,7 +128,7 @@ fn keep(store: &Store) {
             watch_until = Some(Instant::now() + Duration::from_millis(u64::try_from(RECENT_MS).unwrap_or(10_000)));
         } else {
             // Nobody has written for a moment: the time for what flushes a lot.
-            drop(store.settle_index(QUIET_LOG_BYTES));
+            drop(store.settle(QUIET_LOG_BYTES));
         }
         let started = Instant::now();
         // Failing here loses nothing: the journal and the ring keep what is to be done.

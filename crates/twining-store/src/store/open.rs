@@ -328,19 +328,17 @@ impl Store {
         checkpoint::run(&room, now, when)?;
         // At once, while nobody waits: the next call then finds the index up to date.
         room.catch_up()?;
-        self.settle_index(LOG_BYTES)?;
+        self.settle(LOG_BYTES)?;
         room.layout.sweep((now.as_ms() - 3_600_000).saturating_mul(1_000_000))
     }
 
     /// Empties the index's log if it is longer than `most` bytes: the first to open the
     /// index reads all of it. It flushes, so a process in a hurry leaves it to others.
     pub fn settle(&self, most: u64) -> Result<(), StoreError> {
-        if self.until.get().is_some() { Ok(()) } else { self.settle_index(most) }
-    }
-
-    /// Empties the index's log, of which `most` bytes may stay.
-    pub(crate) fn settle_index(&self, most: u64) -> Result<(), StoreError> {
-        self.reading_room()?.map_or(Ok(()), |room| room.settle_index(most))
+        match self.reading_room()? {
+            Some(room) if self.until.get().is_none() => room.settle_index(most),
+            _ => Ok(()),
+        }
     }
 
     /// Whether what belongs to the memory is kept beside it, because it may only be read.
