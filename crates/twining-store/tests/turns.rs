@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use twining_model::{Change, HandoffFile, TurnKey, TurnName, limits};
-use twining_store::{Documents, Durability, PolicyFile, Slot, Store, StoreError, disk, policy_path};
+use twining_store::{Documents, Durability, Slot, Store, StoreError, TextFile, disk, policy_path};
 use twining_testkit::faults::{EIO, ENOSPC};
 use twining_testkit::{Faults, Outcome, TestProject, ids};
 
@@ -110,15 +110,15 @@ fn a_plan_that_refuses_writes_nothing() {
 fn the_policy_is_written_once_and_read_within_its_limit() {
     let project = TestProject::new();
     let store = store(&project);
-    assert_eq!(store.documents().policy().expect("reads"), PolicyFile::Missing);
+    assert_eq!(store.documents().policy().expect("reads"), TextFile::Missing);
     let policy = Change::of_document(&policy_path(), Some("roles: {}\n".to_owned()));
     store.write(Durability::Strict, &policy).expect("writes");
-    assert_eq!(store.documents().policy().expect("reads"), PolicyFile::Text("roles: {}\n".into()));
+    assert_eq!(store.documents().policy().expect("reads"), TextFile::Text("roles: {}\n".into()));
     std::fs::write(project.file("policy.yml"), vec![b'#'; limits::POLICY_BYTES + 1]).expect("writes");
-    assert!(matches!(store.documents().policy().expect("reads"), PolicyFile::Unusable(why) if why.contains("larger than")));
+    assert!(matches!(store.documents().policy().expect("reads"), TextFile::Unusable(why) if why.contains("larger than")));
     std::fs::remove_file(project.file("policy.yml")).expect("removes");
     std::os::unix::fs::symlink("/etc/hostname", project.file("policy.yml")).expect("links");
-    assert!(matches!(store.documents().policy().expect("reads"), PolicyFile::Unusable(why) if why.contains("symbolic link")));
+    assert!(matches!(store.documents().policy().expect("reads"), TextFile::Unusable(why) if why.contains("symbolic link")));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use twining_model::{Change, Refused, TraceType, text};
-use twining_store::{Durability, PolicyFile};
+use twining_store::{Durability, TextFile};
 
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -119,7 +119,7 @@ impl Engine {
     }
 
     fn guards(&self, user: &UserPolicy) -> Guards {
-        let file = self.store().documents().policy().unwrap_or_else(|error| PolicyFile::Unusable(error.to_string()));
+        let file = self.store().documents().policy().unwrap_or_else(|error| TextFile::Unusable(error.to_string()));
         Guards::load(user, &file, Examples::Read)
     }
 

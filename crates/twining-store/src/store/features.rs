@@ -5,9 +5,9 @@
 //! the write lock, so two agents that report at once both get their say. What the
 //! list means is not this crate's business.
 
-use twining_model::limits;
+use twining_model::{TextFile, limits};
 
-use super::documents::Documents;
+use super::documents::{Documents, read_text};
 use super::mend;
 use super::traces::nook_if_there;
 use crate::disk::Dir;
@@ -39,25 +39,14 @@ impl Elsewhere {
         self.folders.iter().chain([&self.file]).copied().collect::<Vec<_>>().join("/")
     }
 
-    fn read(&self, project: &Dir) -> Result<FeatureFile, StoreError> {
+    fn read(&self, project: &Dir) -> Result<TextFile, StoreError> {
         match project.walk(self.folders.iter().copied()) {
-            Ok(Some(dir)) => read(&dir, self.file),
+            Ok(Some(dir)) => read_text(&dir, self.file, limits::FEATURES_BYTES),
             // A link in another tool's folder is that tool's business; we follow none and write through none.
-            Ok(None) | Err(StoreError::Unsafe { .. }) => Ok(FeatureFile::Missing),
+            Ok(None) | Err(StoreError::Unsafe { .. }) => Ok(TextFile::Missing),
             Err(error) => Err(error),
         }
     }
-}
-
-/// What stands in the feature list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FeatureFile {
-    /// There is none.
-    Missing,
-    /// Its text.
-    Text(String),
-    /// It is there and cannot be used, for this reason.
-    Unusable(String),
 }
 
 /// The list and the memory of runs, as they are now.
@@ -66,7 +55,7 @@ pub struct FeatureShelf {
     /// Where the list is, or would be, relative to the project.
     pub path: String,
     /// The list.
-    pub file: FeatureFile,
+    pub file: TextFile,
     /// Whether git left both sides of a merge in the file, and this is what they are together.
     pub joined: bool,
     /// A second list that is not used.
@@ -79,18 +68,18 @@ impl Documents<'_> {
     /// Reads the list.
     pub fn features(&self) -> Result<FeatureShelf, StoreError> {
         let room = self.0.reading_room()?;
-        let own = room.map_or(Ok(FeatureFile::Missing), |room| read(&room.layout.top, FEATURES))?;
+        let own = room.map_or(Ok(TextFile::Missing), |room| read_text(&room.layout.top, FEATURES, limits::FEATURES_BYTES))?;
         let project = Dir::project(&self.0.place().project, None)?;
         let mut others = Vec::new();
         for place in &ELSEWHERE {
             match place.read(&project)? {
-                FeatureFile::Missing => {}
+                TextFile::Missing => {}
                 file => others.push((place.path(), file)),
             }
         }
         let mut others = others.into_iter();
         let (path, file) = match own {
-            FeatureFile::Missing => others.next().unwrap_or((own_path(), FeatureFile::Missing)),
+            TextFile::Missing => others.next().unwrap_or((own_path(), TextFile::Missing)),
             own => (own_path(), own),
         };
         let (file, joined) = self.joined(&path, file);
@@ -108,15 +97,15 @@ impl Documents<'_> {
     }
 
     /// The list as one, where git left both sides of a merge in it.
-    fn joined(&self, path: &str, file: FeatureFile) -> (FeatureFile, bool) {
+    fn joined(&self, path: &str, file: TextFile) -> (TextFile, bool) {
         let left = match &file {
-            FeatureFile::Text(text) if has_markers(text.as_bytes()) => text,
+            TextFile::Text(text) if has_markers(text.as_bytes()) => text,
             _ => return (file, false),
         };
         let joining = self.0.joiners.get().map(|joiners| &joiners.features);
         let whole = joining.and_then(|joining| mend::one(&self.0.place().project, path, left.as_bytes(), joining));
         match whole.and_then(|whole| String::from_utf8(whole).ok()) {
-            Some(whole) => (FeatureFile::Text(whole), true),
+            Some(whole) => (TextFile::Text(whole), true),
             None => (file, false),
         }
     }
@@ -130,18 +119,4 @@ pub fn feature_list_paths() -> Vec<String> {
 
 fn own_path() -> String {
     format!("{FOLDER}/{FEATURES}")
-}
-
-fn read(dir: &Dir, name: &str) -> Result<FeatureFile, StoreError> {
-    let handle = match dir.open(name) {
-        Ok(Some(handle)) => handle,
-        Ok(None) => return Ok(FeatureFile::Missing),
-        Err(error @ StoreError::Unsafe { .. }) => return Ok(FeatureFile::Unusable(error.to_string())),
-        Err(error) => return Err(error),
-    };
-    match handle.read_all(limits::FEATURES_BYTES) {
-        Ok(bytes) => Ok(String::from_utf8(bytes).map_or_else(|_| FeatureFile::Unusable("it is not UTF-8".to_owned()), FeatureFile::Text)),
-        Err(StoreError::Damaged { what }) => Ok(FeatureFile::Unusable(what)),
-        Err(error) => Err(error),
-    }
 }

@@ -10,12 +10,11 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use memchr::memmem;
-use twining_model::{Change, Id, Time};
+use twining_model::{Change, Id, TextFile, Time};
 
 use super::agents::REGISTRY;
 use super::checkpoint::ARRAYS;
 use super::documents::Documents;
-use super::features::FeatureFile;
 use super::open::{Durability, Store};
 use super::record_files::FileWrite;
 use super::room::Room;
@@ -117,7 +116,7 @@ impl Store {
         if shelf.joined {
             self.transact_on(Durability::Strict, Documents::features, |now| {
                 let list = match &now.file {
-                    FeatureFile::Text(list) if now.joined && now.file == shelf.file => Some(list.clone()),
+                    TextFile::Text(list) if now.joined && now.file == shelf.file => Some(list.clone()),
                     _ => None,
                 };
                 Ok::<_, StoreError>((Change::of_document(&now.path, list), ()))

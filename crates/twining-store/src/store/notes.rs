@@ -5,12 +5,13 @@ use twining_model::limits;
 
 use super::agents::PRESENCE;
 use super::open::Store;
+use crate::disk::Dir;
 use crate::error::StoreError;
 use xxhash_rust::xxh3::xxh3_128;
 
 const HOOKS: &str = "hooks";
 /// Bytes of one note.
-const MOST_BYTES: usize = 4 * 1024 * 1024;
+const MOST_BYTES: usize = 16 * 1024 * 1024;
 /// Notes that are kept; a new session clears the rest away.
 const MOST_NOTES: usize = 128;
 
@@ -30,8 +31,7 @@ pub struct LocalState<'s>(pub(super) &'s Store);
 impl LocalState<'_> {
     /// Reads a note; none where there is no memory yet, or it is no note of ours.
     pub fn note(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let Some(room) = self.0.reading_room()? else { return Ok(None) };
-        let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(None) };
+        let Some(hooks) = self.hooks()? else { return Ok(None) };
         Ok(hooks.open(&file_of(name))?.and_then(|handle| handle.read_all(MOST_BYTES).ok()))
     }
 
@@ -44,15 +44,12 @@ impl LocalState<'_> {
 
     /// Whether there is such a note.
     pub fn has_note(&self, name: &str) -> Result<bool, StoreError> {
-        let Some(room) = self.0.reading_room()? else { return Ok(false) };
-        let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(false) };
-        Ok(hooks.stat(&file_of(name))?.is_some())
+        Ok(self.hooks()?.map_or(Ok(None), |hooks| hooks.print(&file_of(name)))?.is_some())
     }
 
     /// Clears the oldest notes away where there are too many.
     pub fn clear_notes(&self) -> Result<(), StoreError> {
-        let Some(room) = self.0.reading_room()? else { return Ok(()) };
-        let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(()) };
+        let Some(hooks) = self.hooks()? else { return Ok(()) };
         // What all sessions share is not a session's to age.
         let mut names = hooks.list()?;
         names.retain(|name| !name.starts_with(SHARED));
@@ -61,7 +58,7 @@ impl LocalState<'_> {
         }
         let mut aged = Vec::with_capacity(names.len());
         for name in names {
-            let written = hooks.stat(&name)?.map(|(_, print)| print.mtime_ns).unwrap_or_default();
+            let written = hooks.print(&name)?.unwrap_or_default().mtime_ns;
             aged.push((written, name));
         }
         aged.sort();
@@ -86,9 +83,11 @@ impl LocalState<'_> {
 
     /// Takes a note away.
     pub fn drop_note(&self, name: &str) -> Result<(), StoreError> {
-        let Some(room) = self.0.reading_room()? else { return Ok(()) };
-        let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(()) };
-        hooks.remove(&file_of(name)).map(drop)
+        self.hooks()?.map_or(Ok(false), |hooks| hooks.remove(&file_of(name))).map(drop)
+    }
+
+    fn hooks(&self) -> Result<Option<Dir>, StoreError> {
+        self.0.reading_room()?.map_or(Ok(None), |room| room.layout.local.open_dir(HOOKS))
     }
 }
 
