@@ -11,6 +11,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use memchr::{memchr, memchr_iter, memmem};
+use serde::Serialize;
 
 use crate::disk::layout::{ARRAY_BYTES, Layout};
 use crate::disk::{Fingerprint, Handle, hash_of};
@@ -42,23 +43,36 @@ impl ArrayEdits {
         self.puts.is_empty() && self.gone.is_empty()
     }
 
+    /// Adds elements by id, and ids that go after them.
+    pub fn add<'r, T: Serialize + 'r>(
+        &mut self,
+        puts: impl Iterator<Item = (&'r String, &'r T)>,
+        gone: &[String],
+    ) -> Result<(), StoreError> {
+        for (id, element) in puts {
+            self.gone.remove(id);
+            self.puts.insert(id.clone(), serde_json::to_string(element)?);
+        }
+        for id in gone {
+            self.puts.remove(id);
+            self.gone.insert(id.clone());
+        }
+        Ok(())
+    }
+
     /// How many elements must be found in the file.
     fn sought(&self, new: &HashSet<String>) -> usize {
         self.puts.keys().filter(|id| !new.contains(*id)).count() + self.gone.len()
     }
 }
 
-/// The way back: bytes that stood there, the newest first to be restored, and the length.
+/// The way back.
 #[derive(Debug)]
-pub struct ArrayUndo {
-    array: Array,
-    kind: UndoKind,
-}
-
-#[derive(Debug)]
-enum UndoKind {
-    Bytes { old: Vec<(u64, Vec<u8>)>, size: u64 },
-    Whole(Option<Vec<u8>>),
+pub enum ArrayUndo {
+    /// Bytes that stood there, the newest first to be restored, and the length.
+    Bytes(Array, Vec<(u64, Vec<u8>)>, u64),
+    /// All that it held, if it was there.
+    Whole(Array, Option<Vec<u8>>),
 }
 
 /// What is to be done to an array, and how it stands.
@@ -144,7 +158,7 @@ impl ArrayFiles {
         let Some(writes) = plan(edit, handle, known)? else { return Ok(None) };
         let mut old = Vec::new();
         let written = write(handle, size, &writes, &mut old);
-        undo.push(ArrayUndo { array: edit.array, kind: UndoKind::Bytes { old, size } });
+        undo.push(ArrayUndo::Bytes(edit.array, old, size));
         let appended = written.inspect_err(|_| *known = None)?;
         let print = handle.fingerprint()?;
         if let Some(known) = known {
@@ -203,7 +217,7 @@ fn replace(edit: &ArrayEdit<'_>, handle: &Handle, left: &ArrayState, undo: &mut 
         let end = end + usize::from(is_first && bytes.get(end) == Some(&b','));
         bytes.drain(line.start - usize::from(!is_first)..end);
     }
-    undo.push(ArrayUndo { array: edit.array, kind: UndoKind::Whole(Some(old)) });
+    undo.push(ArrayUndo::Whole(edit.array, Some(old)));
     let to = edit.layout.swap(edit.array.dir(edit.layout), edit.array.name(), &bytes)?;
     Ok(Some(Edited { from: Some(left.to), to, is_loose: false, is_ours: true }))
 }
@@ -339,7 +353,7 @@ fn rewrite(edit: &ArrayEdit<'_>, undo: &mut Vec<ArrayUndo>) -> Result<Option<Edi
         return Ok(None);
     }
     let text = array::splice(&scanned, &edit.edits.puts, &edit.edits.gone);
-    undo.push(ArrayUndo { array: edit.array, kind: UndoKind::Whole(bytes) });
+    undo.push(ArrayUndo::Whole(edit.array, bytes));
     let to = edit.layout.swap(dir, name, text.as_bytes())?;
     Ok(Some(Edited { from, to, is_loose: false, is_ours: false }))
 }
@@ -367,12 +381,11 @@ pub fn mend_torn(layout: &Layout, array: Array, left: &ArrayState) -> Result<(),
 impl ArrayUndo {
     /// Makes the file what it was.
     pub fn roll_back(self, layout: &Layout) -> Result<(), StoreError> {
-        let (dir, name) = (self.array.dir(layout), self.array.name());
-        match self.kind {
-            UndoKind::Whole(None) => dir.remove(name).map(drop),
-            UndoKind::Whole(Some(bytes)) => layout.replace(dir, name, &bytes, false),
-            UndoKind::Bytes { old, size } => {
-                let handle = dir.make_random(name)?;
+        match self {
+            Self::Whole(array, None) => array.dir(layout).remove(array.name()).map(drop),
+            Self::Whole(array, Some(bytes)) => layout.replace(array.dir(layout), array.name(), &bytes, false),
+            Self::Bytes(array, old, size) => {
+                let handle = array.dir(layout).make_random(array.name())?;
                 for (at, bytes) in old.iter().rev() {
                     handle.write_at(bytes, *at)?;
                 }

@@ -68,6 +68,13 @@ impl Record {
         lock.write_at(&self.encode()?, RECORD_AT)
     }
 
+    /// Changes the record. The caller holds the lock.
+    pub fn update(lock: &Handle, change: impl FnOnce(&mut Self)) -> Result<(), StoreError> {
+        let mut record = Self::read(lock)?;
+        change(&mut record);
+        record.write(lock)
+    }
+
     /// Says who holds the lock, for those who wait for it.
     pub fn sign(lock: &Handle, pid: u32) -> Result<(), StoreError> {
         lock.write_at(&u64::from(pid).to_le_bytes(), HOLDER_AT)
