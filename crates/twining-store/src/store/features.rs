@@ -17,37 +17,13 @@ use crate::log::rotating::Rotating;
 use crate::merge::has_markers;
 
 /// Where other tools keep their list, the likeliest first.
-const ELSEWHERE: [Elsewhere; 4] = [
-    Elsewhere { folders: &[".claude", "progress"], file: "feature-list.json" },
-    Elsewhere { folders: &[".claude", "progress"], file: "feature_list.json" },
-    Elsewhere { folders: &[], file: "feature-list.json" },
-    Elsewhere { folders: &[], file: "feature_list.json" },
-];
+const ELSEWHERE: [&str; 4] =
+    [".claude/progress/feature-list.json", ".claude/progress/feature_list.json", "feature-list.json", "feature_list.json"];
 /// Runs and reports, one JSON line each; of this machine only, so they lie in the
 /// folder that no clone can bring.
 pub(crate) const RUNS: Rotating = Rotating { name: "runs.jsonl", older: "runs.old.jsonl", most: FULL as u64 };
 /// Two files that are full and have got one more take no more than is kept.
 const FULL: usize = limits::RUNS_BYTES / 2 - limits::RUN_BYTES;
-
-struct Elsewhere {
-    folders: &'static [&'static str],
-    file: &'static str,
-}
-
-impl Elsewhere {
-    fn path(&self) -> String {
-        self.folders.iter().chain([&self.file]).copied().collect::<Vec<_>>().join("/")
-    }
-
-    fn read(&self, project: &Dir) -> Result<TextFile, StoreError> {
-        match project.walk(self.folders.iter().copied()) {
-            Ok(Some(dir)) => read_text(&dir, self.file, limits::FEATURES_BYTES),
-            // A link in another tool's folder is that tool's business; we follow none and write through none.
-            Ok(None) | Err(StoreError::Unsafe { .. }) => Ok(TextFile::Missing),
-            Err(error) => Err(error),
-        }
-    }
-}
 
 /// The list and the memory of runs, as they are now.
 #[derive(Clone, Debug)]
@@ -71,10 +47,10 @@ impl Documents<'_> {
         let own = room.map_or(Ok(TextFile::Missing), |room| read_text(&room.layout.top, FEATURES, limits::FEATURES_BYTES))?;
         let project = Dir::project(&self.0.place().project, None)?;
         let mut others = Vec::new();
-        for place in &ELSEWHERE {
-            match place.read(&project)? {
+        for path in ELSEWHERE {
+            match read_elsewhere(&project, path)? {
                 TextFile::Missing => {}
-                file => others.push((place.path(), file)),
+                file => others.push((path.to_owned(), file)),
             }
         }
         let mut others = others.into_iter();
@@ -114,9 +90,19 @@ impl Documents<'_> {
 /// Where a feature list may be, relative to the project, the likeliest first.
 #[must_use]
 pub fn feature_list_paths() -> Vec<String> {
-    std::iter::once(own_path()).chain(ELSEWHERE.iter().map(Elsewhere::path)).collect()
+    std::iter::once(own_path()).chain(ELSEWHERE.map(str::to_owned)).collect()
 }
 
 fn own_path() -> String {
     format!("{FOLDER}/{FEATURES}")
+}
+
+fn read_elsewhere(project: &Dir, path: &str) -> Result<TextFile, StoreError> {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    match project.walk(folders.split_terminator('/')) {
+        Ok(Some(dir)) => read_text(&dir, name, limits::FEATURES_BYTES),
+        // A link in another tool's folder is that tool's business; we follow none and write through none.
+        Ok(None) | Err(StoreError::Unsafe { .. }) => Ok(TextFile::Missing),
+        Err(error) => Err(error),
+    }
 }

@@ -69,7 +69,7 @@ impl Store {
             writer.note()?;
             followed?;
         }
-        self.work().add();
+        self.work.add();
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! The housekeeper: a thread that does, soon after a write, what no write waits
 //! for; and goes on looking for ten seconds in case git takes something away.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -88,7 +89,7 @@ impl Keeper {
     /// Starts keeping house.
     #[must_use]
     pub fn start(store: Arc<Store>) -> Self {
-        store.stay();
+        store.stays.store(true, Ordering::Release);
         let inside = Arc::clone(&store);
         // Without a thread, the work is done when the keeper is dropped.
         let thread = std::thread::Builder::new().name("keeper".to_owned()).spawn(move || keep(&inside)).ok();
@@ -98,13 +99,13 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        self.store.work().end();
+        self.store.work.end();
         // A pass that takes longer is cut short like a kill would, and is as harmless.
         let started = Instant::now();
         while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) && started.elapsed() < PARTING {
             std::thread::sleep(Duration::from_millis(1));
         }
-        if self.store.work().take() {
+        if self.store.work.take() {
             // Nothing acknowledged depends on this; the next process does it otherwise.
             drop(self.store.leave());
         }
@@ -112,7 +113,7 @@ impl Drop for Keeper {
 }
 
 fn keep(store: &Store) {
-    let work = store.work();
+    let work = &store.work;
     let mut watch_until: Option<Instant> = None;
     if store.is_behind().unwrap_or(false) {
         // A process before us ended in a hurry, or was killed.

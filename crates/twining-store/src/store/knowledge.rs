@@ -66,7 +66,7 @@ impl Documents<'_> {
 
     /// Reads the version of it that a working tree of the project has.
     pub fn knowledge_in(&self, tree: &Path) -> Result<KnowledgeFile, StoreError> {
-        let tree = Dir::project(tree, self.0.probe())?;
+        let tree = Dir::project(tree, self.0.probe.clone())?;
         let (path, passed_over) = self.knowledge_path(&tree)?;
         let bytes = read(&tree, &path)?;
         Ok(KnowledgeFile { path, bytes, passed_over })
@@ -74,7 +74,7 @@ impl Documents<'_> {
 
     /// Reads another DOT file of a working tree of the project, by its relative path.
     pub fn dot_file(&self, tree: &Path, path: &str) -> Result<KnowledgeFile, StoreError> {
-        let bytes = read(&Dir::project(tree, self.0.probe())?, path)?;
+        let bytes = read(&Dir::project(tree, self.0.probe.clone())?, path)?;
         Ok(KnowledgeFile { path: path.to_owned(), bytes, passed_over: None })
     }
 

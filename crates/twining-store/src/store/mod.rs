@@ -35,7 +35,7 @@ pub use keeper::{Keeper, step_back};
 pub use knowledge::{BindingState, KnowledgeFile, knowledge_elsewhere, knowledge_place};
 pub use mend::Joiners;
 pub use notes::{LocalState, digest};
-pub use open::{BRIEF_LOG_BYTES, Durability, LONG_LOG_BYTES, Rebuilt, Store};
+pub use open::{BRIEF_LOG_BYTES, Durability, LONG_LOG_BYTES, Store};
 pub use packs::Packs;
 pub use policy::policy_path;
 pub use queues::Queues;

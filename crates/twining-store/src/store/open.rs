@@ -2,7 +2,7 @@
 //! carried out whole; reads on a snapshot, never behind the lock.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ use crate::disk::{self, Dir, Fingerprint, Probe};
 use crate::error::StoreError;
 use crate::format::config::{self, Config};
 use crate::index::vectors::Vectors;
-use crate::index::{Index, IndexPool, View};
+use crate::index::{Index, IndexPool, Tally, View};
 use crate::log::array_file::ArrayFiles;
 use crate::log::board::Board;
 use crate::log::files::Files;
@@ -37,32 +37,20 @@ pub enum Durability {
     Strict,
 }
 
-/// What a rebuilt index holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rebuilt {
-    /// Entries on the board.
-    pub entries: u64,
-    /// Decisions of any status.
-    pub decisions: u64,
-    /// Entities.
-    pub entities: u64,
-    /// Relations.
-    pub relations: u64,
-}
-
 /// One project's memory.
 pub struct Store {
     place: Place,
     ids: Arc<IdSource>,
     root: Root,
-    probe: Option<Arc<dyn Probe>>,
+    pub(super) probe: Option<Arc<dyn Probe>>,
     room: RwLock<Option<Arc<Room>>>,
     config: Mutex<Option<(Option<Fingerprint>, Config)>>,
-    work: Work,
+    /// What tells a housekeeper that there is something to do.
+    pub(super) work: Work,
     /// For each queue: whether something that was taken may still grow.
     pub(super) drained: [AtomicBool; 2],
     /// Whether this process lives longer than a call or two.
-    stays: Arc<AtomicBool>,
+    pub(super) stays: Arc<AtomicBool>,
     /// Until when whoever asks waits for an answer, if not for long.
     until: Arc<OnceLock<Instant>>,
     /// What makes one of two sides, where that takes more than this crate knows.
@@ -137,10 +125,7 @@ impl Store {
 
     /// The settings, read again when the file changes.
     pub fn config(&self) -> Result<Config, StoreError> {
-        match self.reading_room()? {
-            Some(room) => self.config_of(&room),
-            None => Ok(Config::default()),
-        }
+        self.reading_room()?.map_or_else(|| Ok(Config::default()), |room| self.config_of(&room))
     }
 
     /// Appends entries to the blackboard, without the index.
@@ -279,35 +264,18 @@ impl Store {
         Ok(self.reading_room()?.is_some())
     }
 
-    /// Builds the index anew from the files.
-    pub fn rebuild(&self) -> Result<Rebuilt, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(Rebuilt::default()) };
-        room.rebuild_index()?;
-        self.view(|view| {
-            let tally = view.tally()?;
-            let decisions = tally.active + tally.provisional + tally.superseded + tally.overridden;
-            Ok(Rebuilt { entries: tally.entries, decisions, entities: tally.entities, relations: tally.relations })
-        })
+    /// Builds the index anew from the files, and tells what it holds.
+    pub fn rebuild(&self) -> Result<Tally, StoreError> {
+        if let Some(room) = self.reading_room()? {
+            room.rebuild_index()?;
+        }
+        self.view(|view| view.tally())
     }
 
     /// From now on, nobody waits longer than this for another process that has the
     /// index, all calls together: a host that waits for a hook goes on without it.
     pub fn hurry(&self, most: Duration) {
         let _ = self.until.set(Instant::now() + most);
-    }
-
-    /// From now on, what is worth its while only in a process that stays is done.
-    pub(crate) fn stay(&self) {
-        self.stays.store(true, Ordering::Release);
-    }
-
-    /// What tells a housekeeper that there is something to do.
-    pub(crate) fn work(&self) -> &Work {
-        &self.work
-    }
-
-    pub(crate) fn probe(&self) -> Option<Arc<dyn Probe>> {
-        self.probe.clone()
     }
 
     /// What is done off the path of any call: flush, index, carry the journal
@@ -402,10 +370,7 @@ impl Store {
         if let Some(room) = self.open_room() {
             return Ok(Some(room));
         }
-        match Layout::open(&self.place, self.probe.clone())? {
-            Some(layout) => self.move_in(layout).map(Some),
-            None => Ok(None),
-        }
+        Layout::open(&self.place, self.probe.clone())?.map(|layout| self.move_in(layout)).transpose()
     }
 
     pub(crate) fn writing_room(&self) -> Result<Arc<Room>, StoreError> {
@@ -428,10 +393,7 @@ impl Store {
     }
 
     fn move_in(&self, layout: Layout) -> Result<Arc<Room>, StoreError> {
-        let git = match &self.place.git_dir {
-            Some(path) => Dir::project(path, self.probe.clone()).ok(),
-            None => None,
-        };
+        let git = self.place.git_dir.as_ref().and_then(|path| Dir::project(path, self.probe.clone()).ok());
         let room = Arc::new(Room {
             lock: Lock::new(&layout.local, WRITE_LOCK),
             checkpoint_lock: Lock::new(&layout.local, "checkpoint.lock"),

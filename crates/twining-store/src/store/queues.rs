@@ -31,7 +31,7 @@ impl Queues<'_> {
         let drained = self.drain(Queue::Posts, make, |writer, entries, drained| {
             writer.commit(Change::of_entries(entries).into(), Some(drained), Durability::Normal).map(drop)
         })?;
-        self.0.work().add();
+        self.0.work.add();
         Ok(drained)
     }
 
@@ -63,18 +63,12 @@ impl Queues<'_> {
 
     /// Queues something to be done, as hooks do: no lock, and whoever comes next does it.
     pub fn queue_action(&self, line: &str) -> Result<(), StoreError> {
-        match self.0.reading_room()? {
-            Some(room) => queue::add(&room.layout, Queue::Actions, line),
-            None => Ok(()),
-        }
+        self.0.reading_room()?.map_or(Ok(()), |room| queue::add(&room.layout, Queue::Actions, line))
     }
 
     /// How many lines from the queues were refused and set aside.
     pub fn rejected_lines(&self) -> Result<u64, StoreError> {
-        match self.0.reading_room()? {
-            Some(room) => queue::rejected(&room.layout),
-            None => Ok(0),
-        }
+        self.0.reading_room()?.map_or(Ok(0), |room| queue::rejected(&room.layout))
     }
 
     /// The room, if there may be something in this queue.
