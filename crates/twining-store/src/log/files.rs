@@ -48,11 +48,7 @@ impl Array {
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Entities => "entities.json",
-            Self::Relations => "relations.json",
-            Self::DecisionIndex => DECISION_INDEX,
-        }
+        self.path().rsplit('/').next().unwrap_or_default()
     }
 
     /// Its path inside the folder.
@@ -138,15 +134,12 @@ impl Files {
 
     /// The blackboard, if there is one.
     pub fn board(&self) -> Result<Option<DataFile>, StoreError> {
-        match self.layout.top.open(BOARD)? {
-            Some(handle) => Ok(Some(DataFile { print: handle.fingerprint()?, handle })),
-            None => Ok(None),
-        }
+        self.layout.top.open(BOARD)?.map(|handle| Ok(DataFile { print: handle.fingerprint()?, handle })).transpose()
     }
 
     /// The blackboard's state, without opening it.
     pub fn board_fingerprint(&self) -> Result<Option<Fingerprint>, StoreError> {
-        Ok(self.layout.top.stat(BOARD)?.map(|(_, print)| print))
+        self.layout.top.print(BOARD)
     }
 
     /// Grows whenever a writer found the board changed by someone else.
@@ -181,10 +174,7 @@ impl Files {
 
     /// One decision file, if it is there.
     pub fn decision(&self, id: &Id) -> Result<Option<(Fingerprint, Vec<u8>)>, StoreError> {
-        match self.layout.decisions.open(&format!("{id}.json"))? {
-            Some(handle) => Ok(Some((handle.fingerprint()?, handle.read_all(limits::RECORD_BYTES)?))),
-            None => Ok(None),
-        }
+        self.layout.decisions.read_printed(&format!("{id}.json"), limits::RECORD_BYTES)
     }
 
     /// The state of one decision file, if it is there.
@@ -199,7 +189,7 @@ impl Files {
 
     /// An array's state, without reading it.
     pub fn array_fingerprint(&self, array: Array) -> Result<Option<Fingerprint>, StoreError> {
-        Ok(array.dir(&self.layout).stat(array.name())?.map(|(_, print)| print))
+        array.dir(&self.layout).print(array.name())
     }
 
     /// How much the arrays hold together.
@@ -213,10 +203,7 @@ impl Files {
 
     /// An array's bytes.
     pub fn array(&self, array: Array) -> Result<Option<(Fingerprint, Vec<u8>)>, StoreError> {
-        match array.dir(&self.layout).open(array.name())? {
-            Some(handle) => Ok(Some((handle.fingerprint()?, handle.read_all(ARRAY_BYTES)?))),
-            None => Ok(None),
-        }
+        array.dir(&self.layout).read_printed(array.name(), ARRAY_BYTES)
     }
 
     /// How we left each array, and the last line that was dropped from the journal.

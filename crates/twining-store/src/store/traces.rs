@@ -23,7 +23,7 @@ use super::trace_ring;
 use crate::disk::layout::{Layout, TRACES, random_bits};
 use crate::disk::{Dir, Handle};
 use crate::error::StoreError;
-use crate::format::tail;
+use crate::format::{array, tail};
 
 const SPOOL: &str = "spool";
 const WAITING: &str = "waiting-";
@@ -105,15 +105,10 @@ impl Traces<'_> {
         if nothing_waits || room.board.git_is_busy() {
             return Ok(0);
         }
-        match room.lock_for_a_moment()? {
-            Some(_held) => {
-                let now = self.0.ids().now();
-                let lost = trace_ring::lost(&room, now)?;
-                append_lines(&room.layout, &lost, now)?;
-                drain(&room.layout, now)
-            }
-            None => Ok(0),
-        }
+        let Some(_held) = room.lock_for_a_moment()? else { return Ok(0) };
+        let now = self.0.ids().now();
+        append_lines(&room.layout, &trace_ring::lost(&room, now)?, now)?;
+        drain(&room.layout, now)
     }
 
     /// Shows every trace, oldest line first, each id once; `false` ends it.
@@ -124,7 +119,7 @@ impl Traces<'_> {
         // git's union of two branches may hold a line twice.
         let mut known: HashSet<u64> = HashSet::new();
         each_line(&handle, &mut |line, offset| {
-            let Some(id) = tail::id_of(line).or_else(|| id_anywhere(line)) else { return true };
+            let Some(id) = std::str::from_utf8(line).ok().and_then(array::id_of) else { return true };
             if !known.insert(xxh3_64(id.as_bytes())) {
                 return true;
             }
@@ -290,45 +285,32 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
 
-fn id_anywhere(line: &[u8]) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Named {
-        id: String,
-    }
-    serde_json::from_slice::<Named>(line).ok().map(|named| named.id)
-}
-
 /// Every line of a file, in bounded memory: one longer than a record is passed over.
 fn each_line(handle: &Handle, see: &mut dyn FnMut(&[u8], u64) -> bool) -> Result<(), StoreError> {
     let mut buffer: Vec<u8> = Vec::new();
     let mut chunk = vec![0; CHUNK];
-    let (mut offset, mut start) = (0_u64, 0_u64);
-    let mut too_long = false;
+    let (mut start, mut is_too_long) = (0_u64, false);
     loop {
-        let read = handle.read_at(&mut chunk, offset)?;
-        offset += read as u64;
+        let read = handle.read_at(&mut chunk, start + buffer.len() as u64)?;
         buffer.extend_from_slice(&chunk[..read]);
+        if read == 0 && !buffer.is_empty() {
+            // A last line that only lacks its newline counts; a torn one is no JSON and is left out by whoever reads it.
+            buffer.push(b'\n');
+        }
         let mut from = 0;
         while let Some(end) = memchr::memchr(b'\n', &buffer[from..]) {
             let line = buffer[from..from + end].trim_ascii_end();
-            if !line.is_empty() && !too_long && !see(line, start) {
+            if !std::mem::take(&mut is_too_long) && !line.is_empty() && !see(line, start + from as u64) {
                 return Ok(());
             }
-            too_long = false;
-            start += end as u64 + 1;
             from += end + 1;
         }
-        buffer.drain(..from);
-        if buffer.len() > limits::RECORD_BYTES {
-            start += buffer.len() as u64;
-            buffer.clear();
-            too_long = true;
+        if buffer.len() - from > limits::RECORD_BYTES {
+            (is_too_long, from) = (true, buffer.len());
         }
+        buffer.drain(..from);
+        start += from as u64;
         if read == 0 {
-            // A last line that only lacks its newline counts; a torn one is no JSON and is left out by whoever reads it.
-            if !buffer.is_empty() && !too_long {
-                see(buffer.trim_ascii_end(), start);
-            }
             return Ok(());
         }
     }
