@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use twining_model::Change;
-use twining_store::{Durability, PolicyFile, Store, policy_path};
+use twining_store::{Documents, Durability, Store, TextFile, policy_path};
 
 use crate::caller::{Caller, Stamp};
 use crate::failure::Failure;
@@ -58,14 +58,15 @@ impl Engine {
     }
 
     /// Replaces the policy by what a plan makes of it, if it makes anything.
-    pub(crate) fn change_policy<T>(&self, mut plan: impl FnMut(&PolicyFile) -> Result<(Option<String>, T), Failure>) -> Result<T, Failure> {
-        self.store.transact_on(Durability::Strict, |file| plan(file).map(|(text, told)| (Change::of_document(&policy_path(), text), told)))
+    pub(crate) fn change_policy<T>(&self, mut plan: impl FnMut(&TextFile) -> Result<(Option<String>, T), Failure>) -> Result<T, Failure> {
+        let mut plan = |file: &_| plan(file).map(|(text, told)| (Change::of_document(&policy_path(), text), told));
+        self.store.transact_on(Durability::Strict, Documents::policy, |file| plan(file))
     }
 
     /// Writes the project's policy unless there is one; whether it did.
     pub fn create_policy(&self, text: &str) -> Result<bool, Failure> {
         self.change_policy(|file| {
-            let is_new = *file == PolicyFile::Missing;
+            let is_new = *file == TextFile::Missing;
             Ok((is_new.then(|| text.to_owned()), is_new))
         })
     }

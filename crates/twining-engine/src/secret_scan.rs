@@ -117,13 +117,13 @@ impl Engine {
             view.graph().page(ENTITIES)?.items.iter().for_each(|entity| scan.entity(entity));
             Ok::<_, Failure>(())
         })?;
-        let shelf = self.store().agents()?;
+        let shelf = self.store().documents().agents()?;
         for (_, agent) in shelf.registered().elements {
             let id = serde_json::from_str::<Value>(&agent).ok().and_then(|agent| agent["agent_id"].as_str().map(str::to_owned));
             scan.look("agents/registry.json", &words::clip(&id.unwrap_or_default(), 80), &[("agent", &agent)]);
         }
         // A file elsewhere that only a person can mend is told by other checks.
-        if let Some((path, bytes)) = self.store().knowledge().ok().and_then(|file| Some((file.path, file.bytes?))) {
+        if let Some((path, bytes)) = self.store().documents().knowledge().ok().and_then(|file| Some((file.path, file.bytes?))) {
             for (number, line) in (1..).zip(String::from_utf8_lossy(&bytes).lines()) {
                 if !secrets_in(line).is_empty() {
                     scan.look(&path, &format!("line {number}"), &[("text", line)]);

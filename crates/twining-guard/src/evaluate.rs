@@ -1,6 +1,6 @@
 //! What all guards of a project say to one event.
 
-use twining_model::PolicyFile;
+use twining_model::TextFile;
 
 use crate::checks::{claims, feature_list, forbidden_use, person_commands, records, wiring};
 use crate::effects::{Effects, Files};
@@ -14,7 +14,7 @@ use crate::verdict::{Evaluation, Finding, Level, Verify};
 impl Guards {
     /// Puts the layers together, and takes guards that fail their own examples for dead.
     #[must_use]
-    pub fn load(user: &UserPolicy, project: &PolicyFile, examples: Examples) -> Self {
+    pub fn load(user: &UserPolicy, project: &TextFile, examples: Examples) -> Self {
         let mut all = Self::assemble(user, project, examples);
         if examples == Examples::Read {
             for guard in all.guards.iter_mut().filter(|guard| guard.standing == Standing::Alive) {

@@ -8,7 +8,7 @@ use twining_guard::{
     Claim, Claims, Clause, Evaluation, Event, Evidence, Facts, Files, Guards, Level, MAX_WORDS, NoClaims, NoEvidence, Proof, UserPolicy,
     action,
 };
-use twining_model::{PolicyFile, Time};
+use twining_model::{TextFile, Time};
 
 const LIST: &str = ".claude/progress/feature-list.json";
 const FEATURES: &str = r#"{"features": [{"id": "F1", "tested": true}, {"id": "F2", "tested": false}]}"#;
@@ -54,8 +54,8 @@ fn tree() -> Tree {
 }
 
 fn loaded(user: &str, project: &str) -> Guards {
-    let user = UserPolicy { name: "user".into(), file: PolicyFile::Text(user.into()) };
-    Guards::load(&user, &PolicyFile::Text(project.into()), Examples::Read)
+    let user = UserPolicy { name: "user".into(), file: TextFile::Text(user.into()) };
+    Guards::load(&user, &TextFile::Text(project.into()), Examples::Read)
 }
 
 fn with_clause() -> Guards {

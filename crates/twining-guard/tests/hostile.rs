@@ -8,7 +8,7 @@ use twining_guard::hosts::{HOSTS, Reply, parse_json};
 use twining_guard::policy::Examples;
 use twining_guard::policy::policy_weakened;
 use twining_guard::{Clause, Event, EventKind, Facts, Files, Guards, MAX_WORDS, NoClaims, NoEvidence, UserPolicy, action};
-use twining_model::PolicyFile;
+use twining_model::TextFile;
 
 /// Every file holds the same text.
 struct OneText(String);
@@ -98,7 +98,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn guards() -> Guards {
-    let mut guards = Guards::load(&UserPolicy::default(), &PolicyFile::Missing, Examples::Skip);
+    let mut guards = Guards::load(&UserPolicy::default(), &TextFile::Missing, Examples::Skip);
     let (id, say) = ("decision-1".to_owned(), "no ".repeat(100));
     guards.add_clauses(&[Clause {
         id,
@@ -141,7 +141,7 @@ proptest! {
         let _ = policy_weakened(&one, &other);
         let _ = newly_tested(&one, &other);
         let _ = parse_json(&one);
-        let guards = Guards::load(&UserPolicy { name: "user".into(), file: PolicyFile::Text(one) }, &PolicyFile::Text(other), Examples::Read);
+        let guards = Guards::load(&UserPolicy { name: "user".into(), file: TextFile::Text(one) }, &TextFile::Text(other), Examples::Read);
         prop_assert!(guards.guards.len() >= 9, "those built in stay");
     }
 }

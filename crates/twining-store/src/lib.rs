@@ -26,8 +26,8 @@ pub use log::lock::Held;
 pub use log::queue::DrainCount;
 pub use log::shared::{Log, LogBase, LogLine, NewLine};
 pub use store::{
-    AgentShelf, BRIEF_LOG_BYTES, BindingState, Durability, FeatureFile, FeatureShelf, Installation, Joiners, Keeper, KnowledgeFile,
-    LONG_LOG_BYTES, Left, Listing, LocalState, Packs, PlanBase, Queues, Rebuilt, Shelf, Slot, Store, Tail, TraceSeen, archive_file,
-    claims_path, digest, feature_list_paths, knowledge_elsewhere, knowledge_place, lacking_lines, policy_path, step_back,
+    AgentShelf, BRIEF_LOG_BYTES, BindingState, Documents, Durability, FeatureShelf, Follower, Installation, Joiners, Keeper, KnowledgeFile,
+    LONG_LOG_BYTES, Left, Listing, LocalState, Packs, Queues, Shelf, Slot, Store, Tail, TraceSeen, Traces, archive_file, claims_path,
+    digest, feature_list_paths, knowledge_elsewhere, knowledge_place, lacking_lines, policy_path, step_back,
 };
-pub use twining_model::PolicyFile;
+pub use twining_model::TextFile;

@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::Arc;
 
 use twining_model::{Change, limits};
-use twining_store::{Durability, FeatureFile, FeatureShelf, Store, StoreError, disk};
+use twining_store::{Documents, Durability, Store, StoreError, TextFile, disk};
 use twining_testkit::faults::{EIO, ENOSPC};
 use twining_testkit::{Faults, Outcome, TestProject, ids};
 
@@ -14,7 +14,7 @@ fn store(project: &TestProject) -> Store {
 }
 
 fn write(store: &Store, list: &str) -> Result<(), StoreError> {
-    store.transact_on(Durability::Strict, |shelf: &FeatureShelf| {
+    store.transact_on(Durability::Strict, Documents::features, |shelf| {
         let runs = vec!["{}".to_owned()];
         Ok((Change { runs, ..Change::of_document(&shelf.path, Some(list.to_owned())) }, ()))
     })
@@ -29,7 +29,7 @@ fn a_link_in_place_of_the_list_is_not_followed() {
     fs::write(outside.path().join("list.json"), "[1]").expect("writes");
     fs::remove_file(project.file("features.json")).expect("removes");
     std::os::unix::fs::symlink(outside.path().join("list.json"), project.file("features.json")).expect("links");
-    assert!(matches!(store.features().expect("reads").file, FeatureFile::Unusable(_)));
+    assert!(matches!(store.documents().features().expect("reads").file, TextFile::Unusable(_)));
     write(&store, "[2]").expect("replaces the link, not what it leads to");
     assert_eq!(fs::read_to_string(outside.path().join("list.json")).expect("reads"), "[1]");
 }
@@ -41,7 +41,7 @@ fn a_list_in_a_linked_folder_is_left_to_whoever_linked_it() {
     fs::write(outside.path().join("progress/feature-list.json"), "[1]").expect("writes");
     std::os::unix::fs::symlink(outside.path(), project.path().join(".claude")).expect("links");
     let store = store(&project);
-    assert_eq!(store.features().expect("reads").file, FeatureFile::Missing);
+    assert_eq!(store.documents().features().expect("reads").file, TextFile::Missing);
     write(&store, "[2]").expect("writes");
     assert_eq!(fs::read_to_string(outside.path().join("progress/feature-list.json")).expect("reads"), "[1]");
     assert_eq!(fs::read_to_string(project.file("features.json")).expect("reads"), "[2]");
@@ -54,8 +54,8 @@ fn a_list_that_is_too_large_or_no_text_is_told_and_not_written_over() {
     fs::create_dir_all(&other).expect("makes");
     for bytes in [vec![b' '; limits::FEATURES_BYTES + 1], vec![0xFF, 0xFE]] {
         fs::write(other.join("feature-list.json"), &bytes).expect("writes");
-        let shelf = store(&project).features().expect("reads");
-        assert!(matches!(shelf.file, FeatureFile::Unusable(_)), "{}", bytes.len());
+        let shelf = store(&project).documents().features().expect("reads");
+        assert!(matches!(shelf.file, TextFile::Unusable(_)), "{}", bytes.len());
         assert_eq!(shelf.path, ".claude/progress/feature-list.json");
     }
     assert!(write(&store(&project), &" ".repeat(limits::FEATURES_BYTES + 1)).is_err());
@@ -79,9 +79,9 @@ fn runs_that_came_with_a_clone_are_nobodys() {
     for forged in [project.file("local/runs.jsonl"), elsewhere.join("runs.jsonl")] {
         fs::write(forged, "{\"forged\":1}\n").expect("writes");
     }
-    assert_eq!(store.features().expect("reads").runs, "{}\n");
+    assert_eq!(store.documents().features().expect("reads").runs, "{}\n");
     fs::remove_file(own).expect("removes");
-    assert_eq!(store.features().expect("reads").runs, "");
+    assert_eq!(store.documents().features().expect("reads").runs, "");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_torn_line_takes_no_other_with_it() {
     let whole = fs::read_to_string(runs_of(&project)).expect("is there");
     fs::write(runs_of(&project), whole.clone() + &whole[..1]).expect("writes");
     write(&store, "[]").expect("writes");
-    assert_eq!(store.features().expect("reads").runs, "{}\n{}\n");
+    assert_eq!(store.documents().features().expect("reads").runs, "{}\n{}\n");
 }
 
 #[test]

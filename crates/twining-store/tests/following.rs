@@ -73,7 +73,7 @@ impl Follower {
 
     /// Everything that is tracked and shared, by path; arrays by element.
     fn state(&self) -> BTreeMap<String, String> {
-        self.store.follow_log().expect("follows");
+        self.store.follower().catch_up().expect("follows");
         let mut state = BTreeMap::new();
         let root = self.project.file("");
         let mut folders: Vec<_> = root.exists().then(|| root.clone()).into_iter().collect();
@@ -179,7 +179,7 @@ proptest! {
         for (who, step) in &steps {
             let follower = &mut followers[*who];
             match step {
-                Step::Follow => follower.store.follow_log().expect("follows"),
+                Step::Follow => follower.store.follower().catch_up().expect("follows"),
                 Step::Reopen => follower.reopen(),
                 Step::LoseAnswer => log.lose_answers(1),
                 step => {
@@ -191,7 +191,7 @@ proptest! {
         let made = Follower::new(&log).state();
         for follower in &followers {
             prop_assert_eq!(&follower.state(), &made);
-            prop_assert_eq!(follower.store.followed().expect("knows"), log.all().len() as u64);
+            prop_assert_eq!(follower.store.follower().position().expect("knows"), log.all().len() as u64);
         }
     }
 }
@@ -209,7 +209,7 @@ fn a_process_that_ends_anywhere_while_it_follows_loses_and_doubles_nothing() {
             let project = TestProject::in_memory();
             let faults = Arc::new(Faults::at(at, outcome));
             let probe: Arc<dyn Probe> = faults.clone();
-            let followed = Store::open_probed(project.place(), ids(), Some(probe)).and_then(|store| store.follow(&log.all()));
+            let followed = Store::open_probed(project.place(), ids(), Some(probe)).and_then(|store| store.follower().take_in(&log.all()));
             drop(followed);
             let follower = Follower { store: opened(&project, &log), project, log: Arc::clone(&log) };
             let state = follower.state();
@@ -226,7 +226,7 @@ fn a_process_that_ends_anywhere_while_it_follows_loses_and_doubles_nothing() {
 fn two_who_plan_on_one_view_are_asked_one_after_the_other() {
     let log = Arc::new(MemoryLog::default());
     let followers = [Follower::new(&log), Follower::new(&log)];
-    followers.iter().for_each(|follower| follower.store.follow_log().expect("follows"));
+    followers.iter().for_each(|follower| follower.store.follower().catch_up().expect("follows"));
     let mut asked = 0;
     followers[0]
         .store
@@ -252,12 +252,12 @@ fn a_line_of_the_log_writes_nowhere_else() {
     let turn = |feature: &str| TurnFile { feature: feature.to_owned(), task: "T".to_owned(), number: 1, text: Some("x".to_owned()) };
     for feature in ["..", "a/b", "", "."] {
         let line = LogLine { seq: 1, key: ids().next(), change: Change { turns: vec![turn(feature)], ..Change::default() } };
-        assert!(follower.store.follow(std::slice::from_ref(&line)).is_err(), "{feature:?}");
+        assert!(follower.store.follower().take_in(std::slice::from_ref(&line)).is_err(), "{feature:?}");
     }
     let documents = Change::of_document(".twining/policy.yml", Some("guards: []\n".to_owned()));
     let line = LogLine { seq: 1, key: ids().next(), change: Change { claims: Some("{}".to_owned()), ..documents } };
-    follower.store.follow(&[line]).expect("what is no business of the log is passed over");
+    follower.store.follower().take_in(&[line]).expect("what is no business of the log is passed over");
     assert!(!follower.project.file("policy.yml").exists() && !follower.project.file("local/claims.json").exists());
     let gap = LogLine { seq: 9, key: ids().next(), change: Change::of_entries(vec![entry(&follower.store, "late")]) };
-    assert!(follower.store.follow(&[gap]).is_err(), "lines are missing");
+    assert!(follower.store.follower().take_in(&[gap]).is_err(), "lines are missing");
 }

@@ -53,6 +53,7 @@ impl Repository {
     fn changes(&self) -> Vec<Change> {
         let base = self.project.git(["merge-base", "HEAD", "origin/main"]);
         self.store
+            .documents()
             .changed_records(&Git::at(&self.project.path()), Some(base.trim()))
             .expect("compares")
             .into_iter()
@@ -142,7 +143,7 @@ fn a_project_without_git_has_no_witness() {
     let project = TestProject::new();
     let store = Store::open(project.place(), twining_testkit::ids()).expect("opens");
     note(&store, "one");
-    assert_eq!(store.changed_records(&Git::at(&project.path()), None).expect("compares"), []);
+    assert_eq!(store.documents().changed_records(&Git::at(&project.path()), None).expect("compares"), []);
 }
 
 #[test]

@@ -19,7 +19,8 @@ fn trace(store: &Store, what: &str) -> Trace {
 fn seen(store: &Store) -> Vec<(String, bool)> {
     let mut seen = Vec::new();
     store
-        .each_trace(&mut |line| {
+        .traces()
+        .each(&mut |line| {
             seen.extend(line.read().map(|trace| (trace.event.what_happened, line.written_here)));
             true
         })
@@ -53,7 +54,7 @@ fn spooled(project: &TestProject) -> Vec<std::path::PathBuf> {
 
 fn put(store: &Store, traces: &[Trace]) -> Result<(), StoreError> {
     let change = Change { traces: traces.to_vec(), ..Change::default() };
-    store.transact_on(Durability::Normal, |(): &()| Ok((change.clone(), ())))
+    store.write(Durability::Normal, &change)
 }
 
 #[test]
@@ -61,14 +62,14 @@ fn a_hook_that_finds_the_lock_taken_leaves_its_trace_and_the_next_one_brings_it_
     let project = TestProject::new();
     let store = memory(&project);
     let busy = writer(&project);
-    assert_eq!(store.leave_traces(&[trace(&store, "while busy")]).expect("never fails for that"), Left::Spooled);
-    assert_eq!(store.drain_traces().expect("steps back"), 0);
+    assert_eq!(store.traces().leave(&[trace(&store, "while busy")]).expect("never fails for that"), Left::Spooled);
+    assert_eq!(store.traces().drain().expect("steps back"), 0);
     assert!(told(&store).is_empty());
     drop(busy);
-    assert_eq!(store.leave_traces(&[trace(&store, "after")]).expect("leaves"), Left::Written);
+    assert_eq!(store.traces().leave(&[trace(&store, "after")]).expect("leaves"), Left::Written);
     assert_eq!(seen(&store), [("while busy".to_owned(), true), ("after".to_owned(), true)]);
     assert!(spooled(&project).is_empty());
-    assert_eq!(store.drain_traces().expect("nothing left"), 0);
+    assert_eq!(store.traces().drain().expect("nothing left"), 0);
 }
 
 #[test]
@@ -76,9 +77,9 @@ fn git_at_work_is_waited_for_by_nobody() {
     let project = TestProject::with_git();
     let store = memory(&project);
     fs::write(project.path().join(".git/index.lock"), "").expect("writes");
-    assert_eq!(store.leave_traces(&[trace(&store, "meanwhile")]).expect("leaves"), Left::Spooled);
+    assert_eq!(store.traces().leave(&[trace(&store, "meanwhile")]).expect("leaves"), Left::Spooled);
     fs::remove_file(project.path().join(".git/index.lock")).expect("removes");
-    assert_eq!(store.drain_traces().expect("drains"), 1);
+    assert_eq!(store.traces().drain().expect("drains"), 1);
     assert_eq!(told(&store), ["meanwhile"]);
 }
 
@@ -88,7 +89,7 @@ fn two_who_drain_at_once_bring_each_trace_in_once() {
     let first = memory(&project);
     let busy = writer(&project);
     for n in 0..40 {
-        first.leave_traces(&[trace(&first, &format!("{n}"))]).expect("spools");
+        first.traces().leave(&[trace(&first, &format!("{n}"))]).expect("spools");
     }
     drop(busy);
     std::thread::scope(|scope| {
@@ -96,12 +97,12 @@ fn two_who_drain_at_once_bring_each_trace_in_once() {
             scope.spawn(|| {
                 let other = store(&project, &FixedWorld::new());
                 for _ in 0..20 {
-                    other.drain_traces().expect("drains");
+                    other.traces().drain().expect("drains");
                 }
             });
         }
     });
-    first.drain_traces().expect("drains");
+    first.traces().drain().expect("drains");
     let mut told = told(&first);
     told.sort_by_key(|n| n.parse::<u32>().expect("a number"));
     assert_eq!(told, (0..40).map(|n| n.to_string()).collect::<Vec<_>>());
@@ -116,14 +117,14 @@ fn whoever_is_killed_while_draining_loses_and_doubles_nothing() {
             let project = TestProject::in_memory();
             let healthy = memory(&project);
             let busy = writer(&project);
-            healthy.leave_traces(&[trace(&healthy, "one"), trace(&healthy, "two")]).expect("spools");
-            healthy.leave_traces(&[trace(&healthy, "three")]).expect("spools");
+            healthy.traces().leave(&[trace(&healthy, "one"), trace(&healthy, "two")]).expect("spools");
+            healthy.traces().leave(&[trace(&healthy, "three")]).expect("spools");
             drop(busy);
             let faults = Arc::new(Faults::at(at, outcome));
             let survived = Store::open_probed(project.place(), FixedWorld::new().ids(), Some(faults.clone()))
-                .and_then(|killed| killed.drain_traces())
+                .and_then(|killed| killed.traces().drain())
                 .is_ok();
-            healthy.drain_traces().expect("the next one goes on");
+            healthy.traces().drain().expect("the next one goes on");
             let mut told = told(&healthy);
             told.sort();
             assert_eq!(told, ["one", "three", "two"], "{outcome:?} at call {at}");
@@ -184,12 +185,12 @@ fn a_trace_has_a_size_and_a_link_in_its_place_is_refused() {
     let project = TestProject::new();
     let store = memory(&project);
     let large = trace(&store, &"x".repeat(limits::TRACE_BYTES));
-    assert!(matches!(store.leave_traces(&[large]), Err(StoreError::TooLarge { .. })));
+    assert!(matches!(store.traces().leave(&[large]), Err(StoreError::TooLarge { .. })));
     assert!(!project.file("traces.jsonl").exists());
     let target = project.path().join("elsewhere");
     fs::write(&target, "mine\n").expect("writes");
     std::os::unix::fs::symlink(&target, project.file("traces.jsonl")).expect("links");
-    assert!(matches!(store.leave_traces(&[trace(&store, "x")]), Err(StoreError::Unsafe { .. })));
+    assert!(matches!(store.traces().leave(&[trace(&store, "x")]), Err(StoreError::Unsafe { .. })));
     fs::remove_file(project.file("traces.jsonl")).expect("removes");
     fs::hard_link(&target, project.file("traces.jsonl")).expect("links");
     put(&store, &[trace(&store, "x")]).expect("copies it first");
@@ -200,7 +201,7 @@ fn a_trace_has_a_size_and_a_link_in_its_place_is_refused() {
 fn no_folder_is_made_for_a_trace_nobody_asked_for() {
     let project = TestProject::new();
     let store = store(&project, &FixedWorld::new());
-    assert_eq!(store.leave_traces(&[trace(&store, "x")]).expect("leaves none"), Left::Nowhere);
+    assert_eq!(store.traces().leave(&[trace(&store, "x")]).expect("leaves none"), Left::Nowhere);
     store.local_state().record_call("{}").expect("records none");
     assert!(!project.file("").exists());
 }
@@ -236,10 +237,10 @@ fn a_trace_that_git_stashed_comes_back_with_the_stash_and_only_once() {
     let store = in_git(&project);
     put(&store, &[trace(&store, "stashed")]).expect("stores");
     project.git(["stash", "-q", "-u"]);
-    assert_eq!(store.drain_traces().expect("looks"), 0);
+    assert_eq!(store.traces().drain().expect("looks"), 0);
     assert_eq!(told(&store), ["committed"], "it is safe in the stash");
     project.git(["stash", "pop", "-q"]);
-    assert_eq!(store.drain_traces().expect("looks"), 0);
+    assert_eq!(store.traces().drain().expect("looks"), 0);
     assert_eq!(told(&store), ["committed", "stashed"]);
 }
 
@@ -251,7 +252,7 @@ fn a_file_of_traces_that_git_does_not_know_survives_a_stash_too() {
     project.git(["commit", "-q", "-m", "first"]);
     put(&store, &[trace(&store, "stashed")]).expect("stores");
     project.git(["stash", "-q", "-u"]);
-    assert_eq!((store.drain_traces().expect("looks"), told(&store).len()), (0, 0));
+    assert_eq!((store.traces().drain().expect("looks"), told(&store).len()), (0, 0));
     project.git(["stash", "pop", "-q"]);
     assert_eq!(told(&store), ["stashed"]);
 }
@@ -260,15 +261,15 @@ fn a_file_of_traces_that_git_does_not_know_survives_a_stash_too() {
 fn a_trace_written_while_git_was_about_to_reset_comes_back() {
     let project = TestProject::with_git();
     let store = in_git(&project);
-    assert_eq!(store.leave_traces(&[trace(&store, "in between")]).expect("leaves"), Left::Written);
+    assert_eq!(store.traces().leave(&[trace(&store, "in between")]).expect("leaves"), Left::Written);
     // What the second half of `git stash` or of a failing merge does.
     project.git(["checkout", "-q", "--", "."]);
     assert_eq!(told(&store), ["committed"]);
     // A hook does not wait for git's answer.
-    assert_eq!(store.leave_traces(&[trace(&store, "later")]).expect("leaves"), Left::Spooled);
-    store.drain_traces().expect("brings in");
+    assert_eq!(store.traces().leave(&[trace(&store, "later")]).expect("leaves"), Left::Spooled);
+    store.traces().drain().expect("brings in");
     assert_eq!(told(&store), ["committed", "in between", "later"]);
     assert!(seen(&store).iter().all(|(_, written_here)| *written_here));
-    assert_eq!(store.leave_traces(&[trace(&store, "and on")]).expect("leaves"), Left::Written);
+    assert_eq!(store.traces().leave(&[trace(&store, "and on")]).expect("leaves"), Left::Written);
     assert_eq!(told(&store).len(), 4);
 }

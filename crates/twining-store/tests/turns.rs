@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use twining_model::{Change, HandoffFile, TurnKey, TurnName, limits};
-use twining_store::{Durability, PolicyFile, Shelf, Slot, Store, StoreError, disk, policy_path};
+use twining_store::{Documents, Durability, Slot, Store, StoreError, TextFile, disk, policy_path};
 use twining_testkit::faults::{EIO, ENOSPC};
 use twining_testkit::{Faults, Outcome, TestProject, ids};
 
@@ -17,7 +17,7 @@ fn key(feature: &str, task: &str, number: u32) -> TurnKey {
 }
 
 fn put(store: &Store, key: &TurnKey, remove: &[Slot]) -> Result<(), StoreError> {
-    store.transact_on(Durability::Normal, |_: &Shelf| Ok((change(key, "{}\n", remove), ())))
+    store.write(Durability::Normal, &change(key, "{}\n", remove))
 }
 
 fn change(key: &TurnKey, text: &str, remove: &[Slot]) -> Change {
@@ -43,7 +43,7 @@ fn eight_writers_at_once_lose_no_turn() {
         })
         .collect();
     writers.into_iter().for_each(|writer| writer.join().expect("ends well"));
-    let listing = store(&path).turns(|shelf| shelf.of_feature("FEAT-1")).expect("lists");
+    let listing = store(&path).documents().turns().and_then(|shelf| shelf.of_feature("FEAT-1")).expect("lists");
     assert_eq!((listing.slots.len(), listing.odd.len()), (160, 0));
 }
 
@@ -58,7 +58,7 @@ fn amending_sees_what_another_process_wrote_the_moment_before() {
                 let store = store(&project);
                 for _ in 0..25 {
                     store
-                        .transact_on(Durability::Normal, |shelf: &Shelf| -> Result<_, StoreError> {
+                        .transact_on(Durability::Normal, Documents::turns, |shelf| -> Result<_, StoreError> {
                             let bytes = shelf.read(&Slot::of(&key("F", "T", 1)))?.unwrap_or_default();
                             let text = format!("{}x", String::from_utf8_lossy(&bytes));
                             Ok((change(&key("F", "T", 1), &text, &[]), ()))
@@ -90,7 +90,7 @@ fn a_link_among_the_turns_is_named_and_not_followed() {
     std::os::unix::fs::symlink(elsewhere.path(), project.file("turns/LINKED")).expect("links");
     std::os::unix::fs::symlink(elsewhere.path(), project.file("turns/F/LINKED")).expect("links");
     std::fs::write(project.file("turns/F/T/T01.json"), "{}").expect("writes");
-    let listing = store.turns(|shelf| shelf.all()).expect("lists");
+    let listing = store.documents().turns().and_then(|shelf| shelf.all()).expect("lists");
     assert_eq!(listing.slots.iter().map(Slot::path).collect::<Vec<_>>(), ["turns/F/T/T1.json"]);
     assert_eq!(listing.odd.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), ["turns/F/LINKED", "turns/LINKED"]);
     assert!(matches!(put(&store, &key("LINKED", "T", 1), &[]), Err(StoreError::Unsafe { .. })));
@@ -101,7 +101,7 @@ fn a_link_among_the_turns_is_named_and_not_followed() {
 fn a_plan_that_refuses_writes_nothing() {
     let project = TestProject::new();
     let refused: Result<(), StoreError> =
-        store(&project).transact_on(Durability::Normal, |_: &Shelf| Err(StoreError::Damaged { what: "no".into() }));
+        store(&project).transact_on(Durability::Normal, Documents::turns, |_| Err(StoreError::Damaged { what: "no".into() }));
     assert!(refused.is_err());
     assert!(!project.file("turns").exists());
 }
@@ -110,15 +110,15 @@ fn a_plan_that_refuses_writes_nothing() {
 fn the_policy_is_written_once_and_read_within_its_limit() {
     let project = TestProject::new();
     let store = store(&project);
-    assert_eq!(store.policy().expect("reads"), PolicyFile::Missing);
+    assert_eq!(store.documents().policy().expect("reads"), TextFile::Missing);
     let policy = Change::of_document(&policy_path(), Some("roles: {}\n".to_owned()));
-    store.transact_on(Durability::Strict, |_: &PolicyFile| Ok::<_, StoreError>((policy.clone(), ()))).expect("writes");
-    assert_eq!(store.policy().expect("reads"), PolicyFile::Text("roles: {}\n".into()));
+    store.write(Durability::Strict, &policy).expect("writes");
+    assert_eq!(store.documents().policy().expect("reads"), TextFile::Text("roles: {}\n".into()));
     std::fs::write(project.file("policy.yml"), vec![b'#'; limits::POLICY_BYTES + 1]).expect("writes");
-    assert!(matches!(store.policy().expect("reads"), PolicyFile::Unusable(why) if why.contains("larger than")));
+    assert!(matches!(store.documents().policy().expect("reads"), TextFile::Unusable(why) if why.contains("larger than")));
     std::fs::remove_file(project.file("policy.yml")).expect("removes");
     std::os::unix::fs::symlink("/etc/hostname", project.file("policy.yml")).expect("links");
-    assert!(matches!(store.policy().expect("reads"), PolicyFile::Unusable(why) if why.contains("symbolic link")));
+    assert!(matches!(store.documents().policy().expect("reads"), TextFile::Unusable(why) if why.contains("symbolic link")));
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_report_is_read_inside_the_project_and_nowhere_else() {
 fn a_disk_that_fails_at_any_call_leaves_the_old_turn_or_the_new() {
     let amend = |store: &Store| {
         let change = change(&key("F", "T", 1), "the new turn\n", &[Slot::of(&key("DONE", "T", 1))]);
-        store.transact_on(Durability::Normal, |_: &Shelf| Ok::<_, StoreError>((change.clone(), ())))
+        store.write(Durability::Normal, &change)
     };
     for outcome in [Outcome::Fails(EIO), Outcome::Fails(ENOSPC), Outcome::Tears(ENOSPC), Outcome::Dies, Outcome::DiesHalfWay] {
         for at in 0.. {
@@ -180,7 +180,7 @@ fn a_handoff_its_line_its_agent_and_its_entry_are_all_there_or_none_of_them() {
         claims: Some("{}\n".to_owned()),
         ..Change::of_entries(vec![entry.clone()])
     };
-    let hand_over = |store: &Store| store.transact_on(Durability::Strict, |(): &()| Ok::<_, StoreError>((change.clone(), ())));
+    let hand_over = |store: &Store| store.write(Durability::Strict, &change);
     for outcome in [Outcome::Fails(EIO), Outcome::Tears(ENOSPC), Outcome::Dies, Outcome::DiesHalfWay] {
         for at in 0.. {
             let project = TestProject::in_memory();

@@ -121,7 +121,7 @@ impl Allowed {
     /// Nothing allowed yet, for this project.
     fn of(store: &Store) -> Option<Self> {
         let project = store.place().project.display().to_string();
-        Some(Self { project, identity: store.identity().ok().flatten()?, ..Self::default() })
+        Some(Self { project, identity: store.local_state().identity().ok().flatten()?, ..Self::default() })
     }
 }
 

@@ -17,7 +17,7 @@ pub fn rebuild(project: &Project, vectors: bool, style: Style) -> Result<Ending,
     }
     let counts = [
         ("entries", "entry", rebuilt.entries),
-        ("decisions", "decision", rebuilt.decisions),
+        ("decisions", "decision", rebuilt.active + rebuilt.provisional + rebuilt.superseded + rebuilt.overridden),
         ("entities", "entity", rebuilt.entities),
         ("relations", "relation", rebuilt.relations),
     ];

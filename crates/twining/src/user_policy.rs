@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use twining_engine::UserPolicy;
 use twining_model::limits;
-use twining_store::PolicyFile;
+use twining_store::TextFile;
 
 /// Reads it, as it is now.
 pub fn read() -> UserPolicy {
     match file(|name| std::env::var_os(name)) {
         Some(path) if path.exists() && is_cloned(&path) => {
-            UserPolicy { name: path.display().to_string(), file: PolicyFile::Unusable("it lies inside the project".to_owned()) }
+            UserPolicy { name: path.display().to_string(), file: TextFile::Unusable("it lies inside the project".to_owned()) }
         }
         Some(path) => UserPolicy { name: path.display().to_string(), file: content(&path) },
         None => UserPolicy::default(),
@@ -56,18 +56,18 @@ fn file(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 
 /// What stands in it. Links are followed, since people keep their settings
 /// elsewhere; what is no file is not opened, since a pipe would hang every hook.
-fn content(path: &Path) -> PolicyFile {
+fn content(path: &Path) -> TextFile {
     match fs::metadata(path) {
-        Err(_) => return PolicyFile::Missing,
-        Ok(found) if !found.is_file() => return PolicyFile::Unusable("it is not a file".to_owned()),
+        Err(_) => return TextFile::Missing,
+        Ok(found) if !found.is_file() => return TextFile::Unusable("it is not a file".to_owned()),
         Ok(_) => {}
     }
     let most = u64::try_from(limits::POLICY_BYTES).unwrap_or(u64::MAX);
     let mut text = String::new();
     match fs::File::open(path).and_then(|file| file.take(most + 1).read_to_string(&mut text)) {
-        Ok(_) if text.len() > limits::POLICY_BYTES => PolicyFile::Unusable(format!("it is larger than {most} bytes")),
-        Ok(_) => PolicyFile::Text(text),
-        Err(error) => PolicyFile::Unusable(error.to_string()),
+        Ok(_) if text.len() > limits::POLICY_BYTES => TextFile::Unusable(format!("it is larger than {most} bytes")),
+        Ok(_) => TextFile::Text(text),
+        Err(error) => TextFile::Unusable(error.to_string()),
     }
 }
 
@@ -101,12 +101,12 @@ mod tests {
     #[test]
     fn what_is_no_file_is_not_opened() {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        assert_eq!(content(&dir.path().join("none")), PolicyFile::Missing);
-        assert!(matches!(content(dir.path()), PolicyFile::Unusable(_)));
+        assert_eq!(content(&dir.path().join("none")), TextFile::Missing);
+        assert!(matches!(content(dir.path()), TextFile::Unusable(_)));
         let path = dir.path().join("policy.yml");
         fs::write(&path, "roles: {}\n").expect("writes");
-        assert_eq!(content(&path), PolicyFile::Text("roles: {}\n".into()));
+        assert_eq!(content(&path), TextFile::Text("roles: {}\n".into()));
         fs::write(&path, [0xFF]).expect("writes");
-        assert!(matches!(content(&path), PolicyFile::Unusable(_)));
+        assert!(matches!(content(&path), TextFile::Unusable(_)));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use twining_model::{Id, Snapshot, Time};
-use twining_store::{Durability, disk};
+use twining_store::{Documents, Durability, disk};
 
 use crate::agents::{self, *};
 use crate::caller::Caller;
@@ -30,18 +30,19 @@ impl Engine {
     pub fn register(&self, caller: &Caller, input: &RegisterInput) -> Result<Registered, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let registered = self.store().transact_on(Durability::Normal, |shelf| plan_register(shelf, &input, &self.stamp(&caller)))?;
+        let registered =
+            self.store().transact_on(Durability::Normal, Documents::agents, |shelf| plan_register(shelf, &input, &self.stamp(&caller)))?;
         Ok(Registered { redacted, ..registered })
     }
 
     /// Lists who is there.
     pub fn agents(&self, input: &AgentsInput) -> Result<AgentsOutcome, Failure> {
-        agents::agents(&self.store().agents()?, input, &self.store().config()?, self.store().ids().now())
+        agents::agents(&self.store().documents().agents()?, input, &self.store().config()?, self.store().ids().now())
     }
 
     /// Finds who can do what is wanted.
     pub fn discover(&self, input: &DiscoverInput) -> Result<DiscoverOutcome, Failure> {
-        agents::discover(&self.store().agents()?, input, &self.store().config()?, self.store().ids().now())
+        agents::discover(&self.store().documents().agents()?, input, &self.store().config()?, self.store().ids().now())
     }
 
     /// Asks for help, and tells who might give it.
@@ -50,7 +51,7 @@ impl Engine {
         let caller = caller.called(input.agent_id.as_deref())?;
         let config = self.store().config()?;
         let draft = DelegateDraft::parse(&input, self.store().root(), &config)?;
-        let shelf = self.store().agents()?;
+        let shelf = self.store().documents().agents()?;
         let (entry, delegated) = self.store().view(|view| delegate(view, &shelf, &draft, &config, &self.stamp(&caller)))?;
         self.store().post(&[entry])?;
         self.beat(&caller);
@@ -67,7 +68,8 @@ impl Engine {
         } else {
             Snapshot::default()
         };
-        let handed = self.store().transact_on(Durability::Strict, |(): &()| plan_handoff(&draft, &held, &self.stamp(&caller)))?;
+        let (change, handed) = plan_handoff(&draft, &held, &self.stamp(&caller))?;
+        self.store().write(Durability::Strict, &change)?;
         self.beat(&caller);
         Ok(HandedOver { redacted, ..handed })
     }
@@ -76,7 +78,8 @@ impl Engine {
     pub fn acknowledge(&self, caller: &Caller, input: &AcknowledgeInput) -> Result<HandoffShown, Failure> {
         let caller = caller.called(input.agent_id.as_deref())?;
         let id = Id::parse("handoff_id", input.handoff_id.trim())?;
-        let taken = self.store().transact_on(Durability::Strict, |shelf| plan_acknowledge(shelf, &id, &self.stamp(&caller)))?;
+        let taken =
+            self.store().transact_on(Durability::Strict, Documents::agents, |shelf| plan_acknowledge(shelf, &id, &self.stamp(&caller)))?;
         self.beat(&caller);
         Ok(taken)
     }
@@ -93,9 +96,10 @@ impl Engine {
         let is_there = |path: &str| disk::is_inside(&store.place().project, path);
         let draft = ClaimDraft::parse(&input, store.root(), &store.config()?, files_of, is_there)?;
         if draft == ClaimDraft::List {
-            return plan_claim(&store.agents()?, &draft, store.folding(), &self.stamp(&caller)).map(|(_, outcome)| outcome);
+            return plan_claim(&store.documents().agents()?, &draft, store.folding(), &self.stamp(&caller)).map(|(_, outcome)| outcome);
         }
-        let outcome = store.transact_on(Durability::Normal, |shelf| plan_claim(shelf, &draft, store.folding(), &self.stamp(&caller)))?;
+        let outcome = store
+            .transact_on(Durability::Normal, Documents::agents, |shelf| plan_claim(shelf, &draft, store.folding(), &self.stamp(&caller)))?;
         Ok(ClaimOutcome { redacted, ..outcome })
     }
 
@@ -106,8 +110,8 @@ impl Engine {
         if !self.is_due(&caller.agent, stamp.at) {
             return;
         }
-        let plan = |known: Option<&[u8]>| Some(Presence::read(known).with(&stamp).to_text());
-        if matches!(self.store().note_presence(plan), Ok(true)) {
+        let plan = |known: Option<&[u8]>| Presence::read(known).with(&stamp).to_text();
+        if matches!(self.store().local_state().note_presence(plan), Ok(true)) {
             self.has_beaten(&caller.agent, stamp.at);
         }
     }

@@ -51,7 +51,7 @@ impl Engine {
     fn said_before(&self, draft: &PostDraft) -> Option<(String, String)> {
         let recent = self.state::<Mutex<Recent>>();
         let mut recent = recent.lock().unwrap_or_else(PoisonError::into_inner);
-        let (lines, afresh) = self.store().read_on(&mut recent.tail).ok()?;
+        let (lines, afresh) = self.store().documents().read_on(&mut recent.tail).ok()?;
         recent.take_in(&lines, afresh);
         recent.says(&draft.saying(), self.store().folding(), self.store().ids().now())
     }

@@ -75,7 +75,7 @@ impl Engine {
         let draft = AssembleDraft::parse(input, self.store().root(), &config)?;
         let text = draft.question();
         // Who works here is worth knowing and no reason to know nothing else.
-        let others = self.store().agents().ok();
+        let others = self.store().documents().agents().ok();
         let others =
             others.as_ref().map(|shelf| Others::of(shelf, draft.scope(), caller, self.store().folding(), self.store().ids().now()));
         let (known, waiting) = if by == By::Meaning { self.known_meanings()? } else { (None, 0) };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use twining_store::PolicyFile;
+use twining_store::TextFile;
 
 use crate::engine::Engine;
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ impl Engine {
     /// mistakes: rules must not vanish because of it.
     #[must_use]
     pub fn policy(&self, user: &UserPolicy) -> Policy {
-        let project = self.store().policy().unwrap_or_else(|error| PolicyFile::Unusable(error.to_string()));
+        let project = self.store().documents().policy().unwrap_or_else(|error| TextFile::Unusable(error.to_string()));
         Policy::resolve(user, &project)
     }
 
@@ -46,6 +46,6 @@ impl Engine {
 
     /// Lists the turns of a feature.
     pub fn turns(&self, input: &TurnsInput) -> Result<TurnsOutcome, Failure> {
-        self.store().turns(|shelf| governance::turns::turns(shelf, input))
+        governance::turns::turns(&self.store().documents().turns()?, input)
     }
 }

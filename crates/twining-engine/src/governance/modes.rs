@@ -158,13 +158,13 @@ fn advice(name: &str, mode: &ModePatch) -> ModeAdvice {
 
 #[cfg(test)]
 mod tests {
-    use twining_store::PolicyFile;
+    use twining_store::TextFile;
 
     use super::*;
     use crate::governance::policy::UserPolicy;
 
     fn mode_at(complexity: i64) -> String {
-        let policy = Policy::resolve(&UserPolicy::default(), &PolicyFile::Missing);
+        let policy = Policy::resolve(&UserPolicy::default(), &TextFile::Missing);
         let input = SuggestModeInput { task_type: Some("feature".into()), complexity };
         suggest(&policy, &input).expect("suggests").suggestion.expect("one fits").mode
     }
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn a_mode_of_the_projects_own_is_suggested_where_it_fits() {
         let text = "modes:\n  spike:\n    complexity_range: [9, 10]\n    ceremony_level: minimal\n    when_to_use: [Throwaway trials]\n";
-        let policy = Policy::resolve(&UserPolicy::default(), &PolicyFile::Text(text.into()));
+        let policy = Policy::resolve(&UserPolicy::default(), &TextFile::Text(text.into()));
         let suggested = fitting(&policy, 10).expect("one fits");
         assert_eq!(suggested.id, "MODE-spike");
         assert_eq!(suggested.sources["when_to_use"][0].to_string(), "project:5");

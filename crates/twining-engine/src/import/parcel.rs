@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use twining_model::knowledge::Standing;
 use twining_model::{Change, Trace, Turn, TurnKey, TurnName, limits};
-use twining_store::{Durability, KnowledgeFile, Slot};
+use twining_store::{Documents, Durability, KnowledgeFile, Slot};
 
 use super::folder::believed;
 use super::store::{ImportCounts, ImportOutcome, Intent};
@@ -117,8 +117,8 @@ impl Engine {
             Ok::<_, Failure>((Change::of_document(&shelf.path, list), counts))
         };
         outcome.features = match intent {
-            Intent::Import => self.store().transact_on(Durability::Strict, plan)?,
-            Intent::Try => plan(&self.store().features()?)?.1,
+            Intent::Import => self.store().transact_on(Durability::Strict, Documents::features, plan)?,
+            Intent::Try => plan(&self.store().documents().features()?)?.1,
         };
         Ok(())
     }
@@ -191,7 +191,7 @@ impl Engine {
         };
         let (counts, lost) = match intent {
             Intent::Import => self.change_knowledge(plan)?,
-            Intent::Try => plan(&self.store().knowledge()?)?.1,
+            Intent::Try => plan(&self.store().documents().knowledge()?)?.1,
         };
         outcome.nodes = counts;
         for (one, why) in lost {
@@ -203,7 +203,7 @@ impl Engine {
 
     fn import_traces(&self, file: &SourceFile, intent: Intent, outcome: &mut ImportOutcome) -> Result<(), Failure> {
         let mut known: HashSet<String> = HashSet::new();
-        self.store().each_trace(&mut |seen| {
+        self.store().traces().each(&mut |seen| {
             known.extend(seen.read().map(|trace| trace.id));
             true
         })?;
@@ -225,8 +225,7 @@ impl Engine {
             }
         }
         if intent == Intent::Import && !fresh.is_empty() {
-            let change = |(): &()| Ok::<_, Failure>((Change { imported_traces: fresh.clone(), ..Change::default() }, ()));
-            self.store().transact_on(Durability::Normal, change)?;
+            self.store().write(Durability::Normal, &Change { imported_traces: fresh, ..Change::default() })?;
         }
         Ok(())
     }
@@ -254,8 +253,8 @@ impl Engine {
         };
         let is_here = |shelf: &twining_store::Shelf| shelf.read(&Slot::of(&key)).map(|there| there.is_some());
         let known = match intent {
-            Intent::Try => self.store().turns(is_here)?,
-            Intent::Import => self.store().transact_on(Durability::Normal, |shelf| {
+            Intent::Try => is_here(&self.store().documents().turns()?)?,
+            Intent::Import => self.store().transact_on(Durability::Normal, Documents::turns, |shelf| {
                 let known = is_here(shelf)?;
                 let turns = if known { Vec::new() } else { vec![Slot::of(&key).with_text(Some(format!("{text}\n")))] };
                 Ok::<_, Failure>((Change { turns, ..Change::default() }, known))

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use twining_model::{limits, text};
-use twining_store::{PolicyFile, disk::hash_of_key};
+use twining_store::{TextFile, disk::hash_of_key};
 
 use super::{ImportOutcome, Intent, Source, SourceFile, Unread};
 use crate::engine::Engine;
@@ -128,12 +128,12 @@ impl Engine {
             return Ok(());
         }
         let mut told = ImportOutcome::default();
-        let mut plan = |file: &PolicyFile| {
+        let mut plan = |file: &TextFile| {
             let before = match file {
-                PolicyFile::Missing => "",
-                PolicyFile::Text(text) => text,
+                TextFile::Missing => "",
+                TextFile::Text(text) => text,
                 // What cannot be read cannot be added to, and doctor says so.
-                PolicyFile::Unusable(_) => return Ok::<_, Failure>((None, ())),
+                TextFile::Unusable(_) => return Ok::<_, Failure>((None, ())),
             };
             let here: BTreeSet<String> = listed(before);
             let mut after = before.to_owned();
@@ -169,7 +169,7 @@ impl Engine {
         };
         match intent {
             Intent::Import => self.change_policy(plan)?,
-            Intent::Try => plan(&self.store().policy()?).map(drop)?,
+            Intent::Try => plan(&self.store().documents().policy()?).map(drop)?,
         }
         outcome.proposed_guards.add(told.proposed_guards);
         outcome.proposed.extend(told.proposed);

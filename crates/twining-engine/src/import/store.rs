@@ -113,7 +113,7 @@ impl Engine {
             }
         }
         // What was settled and archived since does not come back.
-        let archived = if entries.is_empty() { HashSet::new() } else { self.store().archived_ids()? };
+        let archived = if entries.is_empty() { HashSet::new() } else { self.store().documents().archived_ids()? };
         for batch in entries.chunks(AT_ONCE) {
             let counts = self.step(intent, |view| take_entries(view, batch, &archived))?;
             outcome.entries.add(counts);

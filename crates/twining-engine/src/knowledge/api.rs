@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use twining_model::knowledge::DEFAULT_GRAPH;
 use twining_model::{Change, Scope, text};
-use twining_store::{Durability, KnowledgeFile, StoreError};
+use twining_store::{Documents, Durability, KnowledgeFile, StoreError};
 
 use super::check::{self, Finding, KnowledgeCheckInput, KnowledgeCheckOutcome};
 use super::facts::KnowledgeFacts;
@@ -38,14 +38,14 @@ impl Engine {
     /// of the working tree the caller stands in.
     pub fn knowledge_check(&self, input: &KnowledgeCheckInput, checkout: &Path) -> Result<KnowledgeCheckOutcome, Failure> {
         let Some(path) = &input.path else {
-            let file = self.store().knowledge()?;
+            let file = self.store().documents().knowledge()?;
             let mut doubts: Vec<Finding> = file.passed_over.as_deref().map(check::passed_over).into_iter().collect();
             doubts.extend(self.unmerged_version(&file, checkout)?);
             return Ok(check::check(file.path, file.bytes.as_deref(), doubts));
         };
         let (tree, path) = self.tree_of(path, checkout);
         let path = Scope::parse("path", path, self.store().root())?;
-        let file = self.store().dot_file(tree, path.as_str())?;
+        let file = self.store().documents().dot_file(tree, path.as_str())?;
         match file.bytes {
             Some(bytes) => Ok(check::check(file.path, Some(&bytes), Vec::new())),
             None => Err(Failure::NotFound { what: "file", id: file.path, hint: "give a path relative to the project".to_owned() }),
@@ -67,7 +67,7 @@ impl Engine {
         if checkout == self.store().place().project {
             return Ok(None);
         }
-        let here = self.store().knowledge_in(checkout)?;
+        let here = self.store().documents().knowledge_in(checkout)?;
         let differs = here.bytes.is_some() && here.bytes != shared.bytes;
         Ok(differs.then(|| {
             let suggestion = format!("`twining knowledge check {}` checks that one", here.path);
@@ -102,7 +102,7 @@ impl Engine {
             Ok::<_, Failure>((bytes, KnowledgeUpdated { file: file.path.clone(), ..updated }))
         };
         if input.dry_run {
-            return plan(&self.store().knowledge()?).map(|(_, updated)| KnowledgeUpdated { redacted, ..updated });
+            return plan(&self.store().documents().knowledge()?).map(|(_, updated)| KnowledgeUpdated { redacted, ..updated });
         }
         let updated = self.change_knowledge(|file| {
             let (bytes, updated) = plan(file)?;
@@ -133,7 +133,7 @@ impl Engine {
     pub fn review_context(&self, input: &ReviewContextInput, changes: &dyn Changes, checkout: &Path) -> Result<ReviewContext, Failure> {
         let kind = Kind::parse(&input.kind)?;
         let story_id = input.story_id.as_deref().map(|id| text::name("story_id", id)).transpose()?;
-        let (file, shared) = (self.store().knowledge_in(checkout)?, self.store().knowledge()?);
+        let (file, shared) = (self.store().documents().knowledge_in(checkout)?, self.store().documents().knowledge()?);
         let pack = story_id.as_deref().map(|id| self.pack_of_story(id)).transpose()?.flatten();
         let mut context =
             ReviewContext { kind: kind.as_str().to_owned(), story_id, knowledge_file: file.path.clone(), pack, ..ReviewContext::default() };
@@ -150,7 +150,7 @@ impl Engine {
 
     /// The pack of a story, from its terms and what the file says now.
     fn pack_of_story(&self, story_id: &str) -> Result<Option<KnowledgePack>, Failure> {
-        let Some(packs) = self.store().packs()? else { return Ok(None) };
+        let Some(packs) = self.store().local_state().packs()? else { return Ok(None) };
         let kept = packs.get(&packs.key("story", &[story_id.as_bytes()]))?;
         let story = kept.and_then(|bytes| serde_json::from_slice::<Story>(&bytes).ok());
         story.map(|story| self.pack_story(&story)).transpose()
@@ -179,9 +179,9 @@ impl Engine {
     pub(super) fn pack_story(&self, story: &Story) -> Result<KnowledgePack, Failure> {
         let started = Instant::now();
         let search = story.search()?;
-        let file = self.store().knowledge()?;
+        let file = self.store().documents().knowledge()?;
         let options = Story::options(&search);
-        let packs = self.store().packs()?;
+        let packs = self.store().local_state().packs()?;
         let name =
             |packs: &twining_store::Packs| packs.key("pack", &[&file.digest().to_le_bytes(), file.path.as_bytes(), options.as_bytes()]);
         let pack_id = packs.as_ref().map(name).unwrap_or_default();
@@ -224,7 +224,7 @@ impl Engine {
         &self,
         mut plan: impl FnMut(&KnowledgeFile) -> Result<(Option<Vec<u8>>, T), Failure>,
     ) -> Result<T, Failure> {
-        self.store().transact_on(Durability::Strict, |file: &KnowledgeFile| {
+        self.store().transact_on(Durability::Strict, Documents::knowledge, |file| {
             let (bytes, told) = plan(file)?;
             let text = bytes.map(String::from_utf8).transpose();
             let text = text.map_err(|_| StoreError::Damaged { what: format!("`{}` is not UTF-8", file.path) })?;

@@ -26,7 +26,7 @@ pub(crate) struct Shelved {
 impl Shelf {
     /// The graph as the file has it now; an empty one if there is no file.
     pub(super) fn current(&self, store: &Store) -> Result<Arc<Shelved>, StoreError> {
-        Ok(self.of(&store.knowledge()?))
+        Ok(self.of(&store.documents().knowledge()?))
     }
 
     /// The graph of a file that was just read.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use twining_model::{Change, Refused, TraceType, text};
-use twining_store::{Durability, PolicyFile};
+use twining_store::{Durability, TextFile};
 
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -21,9 +21,7 @@ impl Engine {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let (trace, stored) = TraceDraft::parse(&input)?.into_trace(&self.stamp(&caller))?;
-        self.store().transact_on(Durability::Normal, |(): &()| {
-            Ok::<_, Failure>((Change { traces: vec![trace.clone()], ..Change::default() }, ()))
-        })?;
+        self.store().write(Durability::Normal, &Change { traces: vec![trace], ..Change::default() })?;
         Ok(TraceStored { redacted, ..stored })
     }
 
@@ -32,14 +30,14 @@ impl Engine {
         let draft = QueryTracesDraft::parse(input)?;
         self.take_in_traces();
         let mut search = Search::new(&draft);
-        self.store().each_trace(&mut |seen| {
+        self.store().traces().each(&mut |seen| {
             search.see(seen);
             true
         })?;
         let mut mode = SearchMode::Keyword;
         if let Some(question) = &draft.query {
-            let places = search.candidates(|places| self.store().traces_at(places))?;
-            let traces = self.store().traces_at(&places)?;
+            let places = search.candidates(|places| self.store().traces().at(places))?;
+            let traces = self.store().traces().at(&places)?;
             let texts: Vec<String> = traces.iter().map(|(_, trace)| learning::told(trace)).collect();
             if texts.len() == places.len()
                 && let Some(likeness) = self.likeness(question, &texts)?
@@ -50,7 +48,7 @@ impl Engine {
         }
         let (page, total) = search.page(mode);
         let places: Vec<u64> = page.iter().map(|placed| placed.offset).collect();
-        let traces = self.store().traces_at(&places)?;
+        let traces = self.store().traces().at(&places)?;
         let hits = traces.into_iter().filter_map(|(place, trace)| {
             let placed = page.iter().find(|placed| placed.offset == place)?;
             Some(TraceHit { trust: trace.trust(placed.written_here), relevance: placed.relevance, trace })
@@ -121,14 +119,14 @@ impl Engine {
     }
 
     fn guards(&self, user: &UserPolicy) -> Guards {
-        let file = self.store().policy().unwrap_or_else(|error| PolicyFile::Unusable(error.to_string()));
+        let file = self.store().documents().policy().unwrap_or_else(|error| TextFile::Unusable(error.to_string()));
         Guards::load(user, &file, Examples::Read)
     }
 
     fn gather_traces(&self, draft: &PatternsDraft) -> Result<Gathering, Failure> {
         self.take_in_traces();
         let mut gathering = Gathering::default();
-        self.store().each_trace(&mut |seen| {
+        self.store().traces().each(&mut |seen| {
             gathering.see(seen, draft);
             true
         })?;
@@ -138,7 +136,7 @@ impl Engine {
     /// The calls that somebody objected to.
     fn objected(&self) -> Result<HashSet<String>, Failure> {
         let mut objected = HashSet::new();
-        self.store().each_trace(&mut |seen| {
+        self.store().traces().each(&mut |seen| {
             if seen.written_here
                 && let Some(trace) = seen.read().filter(|trace| matches!(trace.kind(), Some(TraceType::Violation | TraceType::Correction)))
             {
@@ -152,6 +150,6 @@ impl Engine {
     /// What hooks could not write is brought in by whoever reads; if it cannot be
     /// now, the next one will.
     fn take_in_traces(&self) {
-        let _ = self.store().drain_traces();
+        let _ = self.store().traces().drain();
     }
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 use twining_model::{Refused, limits, text};
-use twining_store::PolicyFile;
+use twining_store::TextFile;
 
 use crate::failure::Failure;
 use crate::governance::UserPolicy;
@@ -78,7 +78,7 @@ pub struct GuardPromoted {
 
 /// The policy with the guard in it.
 pub(crate) fn plan_create(
-    file: &PolicyFile,
+    file: &TextFile,
     pattern: &Pattern,
     input: &CreateGuardInput,
     calls: &[String],
@@ -122,17 +122,17 @@ pub(crate) fn plan_create(
 }
 
 /// The policy with the guard in force.
-pub(crate) fn plan_promote(file: &PolicyFile, id: &str) -> Result<(Option<String>, GuardPromoted), Failure> {
+pub(crate) fn plan_promote(file: &TextFile, id: &str) -> Result<(Option<String>, GuardPromoted), Failure> {
     let (after, guard) = edit::promoted(readable(file)?, id).map_err(|why| Refused::new("guard", "cannot be promoted").because(why))?;
     alive(&after, id)?;
     Ok((Some(after), GuardPromoted { place: place(&guard), id: guard.id, action: guard.action }))
 }
 
-fn readable(file: &PolicyFile) -> Result<&str, Failure> {
+fn readable(file: &TextFile) -> Result<&str, Failure> {
     match file {
-        PolicyFile::Missing => Ok(""),
-        PolicyFile::Text(text) => Ok(text),
-        PolicyFile::Unusable(why) => Err(Refused::new("policy.yml", "cannot be used").because(why).into()),
+        TextFile::Missing => Ok(""),
+        TextFile::Text(text) => Ok(text),
+        TextFile::Unusable(why) => Err(Refused::new("policy.yml", "cannot be used").because(why).into()),
     }
 }
 
@@ -142,7 +142,7 @@ fn unwritable(why: String) -> Refused {
 
 /// Refuses a guard that nobody would be asked by.
 pub(crate) fn alive(policy: &str, id: &str) -> Result<(), Failure> {
-    let all = Guards::load(&UserPolicy::default(), &PolicyFile::Text(policy.to_owned()), Examples::Read);
+    let all = Guards::load(&UserPolicy::default(), &TextFile::Text(policy.to_owned()), Examples::Read);
     match all.guards.iter().find(|guard| guard.id == id).map(|guard| &guard.standing) {
         Some(Standing::Alive) => Ok(()),
         Some(Standing::Dead(why)) => Err(Refused::new("guard", "would be dead").because(why).into()),

@@ -2,7 +2,7 @@
 //! the registry. Each reader skips what it cannot read, so somebody has to tell.
 
 use twining_model::{Handoff, limits, text};
-use twining_store::{AgentShelf, FeatureShelf, PolicyFile, Shelf};
+use twining_store::{AgentShelf, FeatureShelf, Shelf, TextFile};
 
 use super::report::{StatusReport, StatusWarning, UNREADABLE, UNREADABLE_LISTED, UnreadableFile};
 use crate::governance::turns;
@@ -27,7 +27,7 @@ pub(super) fn turns(shelf: &Shelf) -> Vec<UnreadableFile> {
 
 /// A policy whose guards cannot be read. Mistakes beside them are told where the
 /// policy is asked for: the rest of it holds.
-pub(super) fn policy(file: &PolicyFile) -> Option<UnreadableFile> {
+pub(super) fn policy(file: &TextFile) -> Option<UnreadableFile> {
     let mistake = Guards::load(&UserPolicy::default(), file, Examples::Skip).unread?;
     let why = format!("{}; until it is mended its guards do not hold", text::excerpt(&mistake.message, 160));
     Some(UnreadableFile { file: "policy.yml".to_owned(), line: Some(mistake.line), why })

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use twining_model::{EvidenceSource, Scope, limits};
-use twining_store::{Durability, FeatureShelf};
+use twining_store::{Documents, Durability, FeatureShelf};
 
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -33,10 +33,10 @@ impl Engine {
         let caller = caller.called(input.agent_id.as_deref())?;
         let draft = FeaturesDraft::parse(&input, self.store().root())?;
         if let FeaturesDraft::List { status, id, limit } = &draft {
-            return read_features(&self.store().features()?, *status, id.as_deref(), *limit);
+            return read_features(&self.store().documents().features()?, *status, id.as_deref(), *limit);
         }
         let rules = self.step_rules()?;
-        let outcome = self.store().transact_on(Durability::Strict, |shelf: &FeatureShelf| {
+        let outcome = self.store().transact_on(Durability::Strict, Documents::features, |shelf| {
             let passes = |feature: &Feature| {
                 let log = RunLog::read(&shelf.runs);
                 let files = states(checkout, feature)?;
@@ -49,7 +49,7 @@ impl Engine {
 
     /// Tells what to do now.
     pub fn next(&self, user: &UserPolicy, input: NextInput) -> Result<NextOutcome, Failure> {
-        let shelf = self.store().features()?;
+        let shelf = self.store().documents().features()?;
         let list = list_on(&shelf)?;
         let next = next(list.as_ref());
         let role = next.action.role();
@@ -82,7 +82,7 @@ impl Engine {
         let draft = ReportDraft::parse(&input, self.store().root(), self.store().ids().now())?;
         let run = self.reported_run(&caller, checkout, &draft, &input.evidence, context)?;
         let rules = self.step_rules()?;
-        let outcome = self.store().transact_on(Durability::Strict, |shelf: &FeatureShelf| {
+        let outcome = self.store().transact_on(Durability::Strict, Documents::features, |shelf| {
             plan_report(shelf, (&draft, run.clone()), rules, context, &self.stamp(&caller), |paths| file_states(checkout, paths))
         })?;
         Ok(ReportOutcome { redacted, ..outcome })
@@ -94,9 +94,9 @@ impl Engine {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let draft = TurnDraft::parse(&input, self.store().root())?;
-        let recorded = self
-            .store()
-            .transact_on(Durability::Normal, |shelf| plan_record(shelf, &draft, &self.stamp(&caller), || self.completed_features()))?;
+        let recorded = self.store().transact_on(Durability::Normal, Documents::turns, |shelf| {
+            plan_record(shelf, &draft, &self.stamp(&caller), || self.completed_features())
+        })?;
         Ok(TurnRecorded { redacted, ..recorded })
     }
 
@@ -109,14 +109,14 @@ impl Engine {
 
     /// The feature list and its path; none where there is none.
     pub fn feature_list(&self) -> Result<(String, Option<FeatureList>), Failure> {
-        let shelf = self.store().features()?;
+        let shelf = self.store().documents().features()?;
         let list = list_on(&shelf)?;
         Ok((shelf.path, list))
     }
 
     /// Reads what proves that features work.
     pub fn proofs(&self) -> Result<Proofs<'_>, Failure> {
-        let log = RunLog::read(&self.store().runs()?);
+        let log = RunLog::read(&self.store().documents().runs()?);
         Ok(Proofs { engine: self, log, needs: self.tested_needs()?, list: OnceCell::new() })
     }
 

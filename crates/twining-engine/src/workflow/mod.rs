@@ -37,7 +37,7 @@ pub use next::{Action, Next, next};
 pub use prompt::{NextBrief, NextInput, NextOutcome};
 pub use report::{EvidenceInput, ReportContext, ReportInput, ReportOutcome};
 
-use twining_store::{FeatureFile, FeatureShelf};
+use twining_store::{FeatureShelf, TextFile};
 
 use crate::failure::Failure;
 
@@ -45,10 +45,10 @@ use crate::failure::Failure;
 pub(crate) fn list_on(shelf: &FeatureShelf) -> Result<Option<FeatureList>, Failure> {
     let unreadable = |why: String| Failure::UnreadableList { path: shelf.path.clone(), why };
     match &shelf.file {
-        FeatureFile::Missing => Ok(None),
-        FeatureFile::Text(text) if text.trim().is_empty() => Ok(None),
-        FeatureFile::Unusable(why) => Err(unreadable(format!("cannot be read: {why}"))),
-        FeatureFile::Text(text) => {
+        TextFile::Missing => Ok(None),
+        TextFile::Text(text) if text.trim().is_empty() => Ok(None),
+        TextFile::Unusable(why) => Err(unreadable(format!("cannot be read: {why}"))),
+        TextFile::Text(text) => {
             // Without our driver git leaves both sides of a merge in the file; the next edit puts it right.
             let mut list = match FeatureList::parse(text) {
                 Ok(list) => list,

@@ -15,7 +15,7 @@ use crate::policy::source::Layer;
 use crate::policy::{PROJECT_FILE, builtin};
 use crate::verdict::Level;
 
-pub use twining_model::PolicyFile;
+pub use twining_model::TextFile;
 
 /// The person's own policy file, which only the binary can find.
 #[derive(Clone, Debug)]
@@ -23,12 +23,12 @@ pub struct UserPolicy {
     /// What it is called in mistakes.
     pub name: String,
     /// What is in it.
-    pub file: PolicyFile,
+    pub file: TextFile,
 }
 
 impl Default for UserPolicy {
     fn default() -> Self {
-        Self { name: "the user's policy.yml".to_owned(), file: PolicyFile::Missing }
+        Self { name: "the user's policy.yml".to_owned(), file: TextFile::Missing }
     }
 }
 
@@ -49,7 +49,7 @@ impl Guards {
     /// Puts the layers together, examples untried. The user's file may change what is
     /// compiled in; the project's may only add guards and make them stricter.
     #[must_use]
-    pub(crate) fn assemble(user: &UserPolicy, project: &PolicyFile, examples: Examples) -> Self {
+    pub(crate) fn assemble(user: &UserPolicy, project: &TextFile, examples: Examples) -> Self {
         let mut all = Self { guards: builtin::guards(), ..Self::default() };
         all.add_layer(Layer::User, &user.name, &user.file, examples);
         all.add_layer(Layer::Project, PROJECT_FILE, project, examples);
@@ -106,17 +106,17 @@ impl Guards {
         )))
     }
 
-    fn add_layer(&mut self, layer: Layer, name: &str, file: &PolicyFile, examples: Examples) {
+    fn add_layer(&mut self, layer: Layer, name: &str, file: &TextFile, examples: Examples) {
         let text = match file {
-            PolicyFile::Missing => return,
-            PolicyFile::Unusable(why) => {
+            TextFile::Missing => return,
+            TextFile::Unusable(why) => {
                 let mistake = Mistake::whole(name, why);
                 if layer == Layer::Project {
                     self.unread = Some(mistake.clone());
                 }
                 return self.mistakes.push(mistake);
             }
-            PolicyFile::Text(text) => text,
+            TextFile::Text(text) => text,
         };
         let part = parse::read(text, name, &mut self.mistakes);
         match (layer, part.on_unreadable) {

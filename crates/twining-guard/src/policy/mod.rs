@@ -12,7 +12,7 @@ pub(crate) mod weakened;
 pub mod yaml;
 
 pub use clause::{Clause, ruled_out};
-pub use guards::{Guards, PolicyFile, UserPolicy};
+pub use guards::{Guards, TextFile, UserPolicy};
 pub use mistake::Mistake;
 pub use parse::Examples;
 pub use rule::{Example, Guard, Standing};

@@ -1,6 +1,6 @@
 //! A policy that would allow more than it does.
 
-use twining_model::{PolicyFile, limits};
+use twining_model::{TextFile, limits};
 
 use crate::effects::{Effects, NewContent};
 use crate::policy::rule::{Answer, Guard};
@@ -40,7 +40,7 @@ pub fn policy_weakened(before: &str, after: &str) -> Option<String> {
 }
 
 fn load(text: &str) -> Guards {
-    Guards::assemble(&UserPolicy::default(), &PolicyFile::Text(text.to_owned()), Examples::Skip)
+    Guards::assemble(&UserPolicy::default(), &TextFile::Text(text.to_owned()), Examples::Skip)
 }
 
 fn is_of_project(guard: &Guard) -> bool {

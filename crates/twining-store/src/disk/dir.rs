@@ -4,15 +4,16 @@
 //! can lead out; links, devices and pipes are refused by kind, not by luck. Every
 //! call asks a [`Probe`] first, which is how the tests make the Nth call fail.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 
@@ -93,7 +94,7 @@ pub enum Kind {
 }
 
 /// Enough of a file's state to tell whether it changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Fingerprint {
     /// Inode number.
     pub ino: u64,
@@ -120,9 +121,8 @@ impl Dir {
     /// Opens a directory inside this one, or says that there is none.
     pub fn open_dir(&self, name: &str) -> Result<Option<Self>, StoreError> {
         let label = self.label_of(name);
-        self.ask(Op::OpenDir, name, "open")?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match rustix::fs::openat(&*self.fd, name, flags, Mode::empty()) {
+        match self.probed(Op::OpenDir, name, || rustix::fs::openat(&*self.fd, name, flags, Mode::empty())) {
             Ok(fd) => Ok(Some(Self {
                 fd: Arc::new(fd),
                 path: self.path.join(name),
@@ -143,28 +143,41 @@ impl Dir {
             return Ok(dir);
         }
         let bits = if name == crate::disk::layout::LOCAL { 0o700 } else { 0o777 };
-        self.ask(Op::OpenDir, name, "make")?;
-        match rustix::fs::mkdirat(&*self.fd, name, Mode::from_raw_mode(bits)) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(errno) => return Err(io_error("make", &self.label_of(name), errno)),
-        }
+        self.call(Op::OpenDir, name, "make", || match rustix::fs::mkdirat(&*self.fd, name, Mode::from_raw_mode(bits)) {
+            Err(Errno::EXIST) => Ok(()),
+            other => other,
+        })?;
         self.open_dir(name)?.ok_or_else(|| io_error("open", &self.label_of(name), Errno::NOENT))
+    }
+
+    /// The folder that is reached through these, one inside the other, if they are all there.
+    pub fn walk<'n>(&self, folders: impl IntoIterator<Item = &'n str>) -> Result<Option<Self>, StoreError> {
+        let mut dir = self.clone();
+        for folder in folders {
+            let Some(inner) = dir.open_dir(folder)? else { return Ok(None) };
+            dir = inner;
+        }
+        Ok(Some(dir))
     }
 
     /// Opens a file for reading, or says that there is none.
     pub fn open(&self, name: &str) -> Result<Option<Handle>, StoreError> {
-        match self.open_with(name, OFlags::RDONLY, Op::Open) {
-            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
-            other => other.map(Some),
-        }
+        unless(io::ErrorKind::NotFound, self.open_with(name, OFlags::RDONLY, Op::Open))
+    }
+
+    /// All that a file holds, refusing one over `most` bytes; `None` if there is none.
+    pub fn read(&self, name: &str, most: usize) -> Result<Option<Vec<u8>>, StoreError> {
+        self.open(name)?.map(|handle| handle.read_all(most)).transpose()
+    }
+
+    /// The same with its state.
+    pub fn read_printed(&self, name: &str, most: usize) -> Result<Option<(Fingerprint, Vec<u8>)>, StoreError> {
+        self.open(name)?.map(|handle| Ok((handle.fingerprint()?, handle.read_all(most)?))).transpose()
     }
 
     /// Opens a file for reading and appending; `None` if there is none.
     pub fn open_append(&self, name: &str) -> Result<Option<Handle>, StoreError> {
-        match self.open_with(name, OFlags::RDWR | OFlags::APPEND, Op::Open) {
-            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
-            other => other.map(Some),
-        }
+        unless(io::ErrorKind::NotFound, self.open_with(name, OFlags::RDWR | OFlags::APPEND, Op::Open))
     }
 
     /// Opens a file for reading and appending, making an empty one if need be.
@@ -179,10 +192,7 @@ impl Dir {
 
     /// Makes a file that did not exist; `None` if it did.
     pub fn create_new(&self, name: &str) -> Result<Option<Handle>, StoreError> {
-        match self.open_with(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, Op::Create) {
-            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => Ok(None),
-            other => other.map(Some),
-        }
+        unless(io::ErrorKind::AlreadyExists, self.open_with(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, Op::Create))
     }
 
     /// Makes a file here that did not exist, with the permissions files have in
@@ -193,10 +203,10 @@ impl Dir {
 
     fn open_with(&self, name: &str, flags: OFlags, op: Op) -> Result<Handle, StoreError> {
         let label = self.label_of(name);
-        self.ask(op, name, "open")?;
         // NONBLOCK: opening a pipe that someone planted would otherwise wait for ever.
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-        let fd = rustix::fs::openat(&*self.fd, name, flags, self.mode).map_err(|errno| match errno {
+        let opened = self.probed(op, name, || rustix::fs::openat(&*self.fd, name, flags, self.mode));
+        let fd = opened.map_err(|errno| match errno {
             Errno::LOOP => StoreError::Unsafe { path: label.clone(), what: "a symbolic link" },
             Errno::ISDIR => StoreError::Unsafe { path: label.clone(), what: "a directory" },
             Errno::NXIO => StoreError::Unsafe { path: label.clone(), what: "a pipe or device" },
@@ -213,90 +223,85 @@ impl Dir {
 
     /// What stands at `name`, without following it.
     pub fn stat(&self, name: &str) -> Result<Option<(Kind, Fingerprint)>, StoreError> {
-        self.ask(Op::Stat, name, "look at")?;
-        match rustix::fs::statat(&*self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Some((kind_of(stat.st_mode), fingerprint_of(&stat)))),
+        self.call(Op::Stat, name, "look at", || match rustix::fs::statat(&*self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-            Err(errno) => Err(io_error("look at", &self.label_of(name), errno)),
-        }
+            stat => Ok(Some((kind_of(stat?.st_mode), fingerprint_of(&stat?)))),
+        })
+    }
+
+    /// The state of what stands at `name`, whatever it is.
+    pub fn print(&self, name: &str) -> Result<Option<Fingerprint>, StoreError> {
+        Ok(self.stat(name)?.map(|(_, print)| print))
     }
 
     /// Every name in the directory, sorted.
     pub fn list(&self) -> Result<Vec<String>, StoreError> {
-        self.ask(Op::List, "", "list")?;
-        let fail = |errno| io_error("list", &self.label, errno);
-        let mut names = Vec::new();
-        for entry in rustix::fs::Dir::read_from(&*self.fd).map_err(fail)? {
-            let name = entry.map_err(fail)?.file_name().to_string_lossy().into_owned();
-            if name != "." && name != ".." {
-                names.push(name);
+        self.call(Op::List, "", "list", || {
+            let mut names = Vec::new();
+            for entry in rustix::fs::Dir::read_from(&*self.fd)? {
+                names.push(entry?.file_name().to_string_lossy().into_owned());
             }
-        }
-        names.sort_unstable();
-        Ok(names)
+            names.retain(|name| name != "." && name != "..");
+            names.sort_unstable();
+            Ok(names)
+        })
     }
 
     /// Moves `name` to `new_name` in `target`, replacing what is there.
     pub fn rename(&self, name: &str, target: &Self, new_name: &str) -> Result<(), StoreError> {
-        self.ask(Op::Rename, new_name, "rename")?;
-        rustix::fs::renameat(&*self.fd, name, &*target.fd, new_name).map_err(|errno| io_error("rename", &target.label_of(new_name), errno))
+        target.call(Op::Rename, new_name, "rename", || rustix::fs::renameat(&*self.fd, name, &*target.fd, new_name))
     }
 
     /// Moves `name` to `new_name` in `target` unless something is there; whether it moved.
     pub fn rename_new(&self, name: &str, target: &Self, new_name: &str) -> Result<bool, StoreError> {
-        self.ask(Op::Rename, new_name, "rename")?;
-        let flags = rustix::fs::RenameFlags::NOREPLACE;
-        match rustix::fs::renameat_with(&*self.fd, name, &*target.fd, new_name, flags) {
-            Ok(()) => Ok(true),
-            Err(Errno::EXIST) => Ok(false),
-            // Where the system cannot do that, only two who make the folder at once would notice.
-            Err(Errno::NOSYS | Errno::INVAL | Errno::OPNOTSUPP) => self.rename(name, target, new_name).map(|()| true),
-            Err(errno) => Err(io_error("rename", &target.label_of(new_name), errno)),
-        }
+        target.call(Op::Rename, new_name, "rename", || {
+            match rustix::fs::renameat_with(&*self.fd, name, &*target.fd, new_name, RenameFlags::NOREPLACE) {
+                Err(Errno::EXIST) => Ok(false),
+                // Where the system cannot do that, only two who make the folder at once would notice.
+                Err(Errno::NOSYS | Errno::INVAL | Errno::OPNOTSUPP) => {
+                    rustix::fs::renameat(&*self.fd, name, &*target.fd, new_name).map(|()| true)
+                }
+                moved => moved.map(|()| true),
+            }
+        })
     }
 
     /// Makes `name` and `other` in `target` change places; whether the system can do that.
     pub fn exchange(&self, name: &str, target: &Self, other: &str) -> Result<bool, StoreError> {
-        self.ask(Op::Rename, other, "replace")?;
-        let flags = rustix::fs::RenameFlags::EXCHANGE;
-        match rustix::fs::renameat_with(&*self.fd, name, &*target.fd, other, flags) {
-            Ok(()) => Ok(true),
-            Err(Errno::NOSYS | Errno::INVAL | Errno::NOENT | Errno::OPNOTSUPP) => Ok(false),
-            Err(errno) => Err(io_error("replace", &target.label_of(other), errno)),
-        }
+        target.call(Op::Rename, other, "replace", || {
+            match rustix::fs::renameat_with(&*self.fd, name, &*target.fd, other, RenameFlags::EXCHANGE) {
+                Err(Errno::NOSYS | Errno::INVAL | Errno::NOENT | Errno::OPNOTSUPP) => Ok(false),
+                exchanged => exchanged.map(|()| true),
+            }
+        })
     }
 
     /// Removes a name; whether it was there.
     pub fn remove(&self, name: &str) -> Result<bool, StoreError> {
-        self.ask(Op::Remove, name, "remove")?;
-        match rustix::fs::unlinkat(&*self.fd, name, AtFlags::empty()) {
-            Ok(()) => Ok(true),
+        self.call(Op::Remove, name, "remove", || match rustix::fs::unlinkat(&*self.fd, name, AtFlags::empty()) {
             Err(Errno::NOENT) => Ok(false),
-            Err(errno) => Err(io_error("remove", &self.label_of(name), errno)),
-        }
+            removed => removed.map(|()| true),
+        })
     }
 
     /// Removes a directory if nothing is in it; whether it is gone.
     pub fn remove_empty_dir(&self, name: &str) -> Result<bool, StoreError> {
-        self.ask(Op::Remove, name, "remove")?;
-        match rustix::fs::unlinkat(&*self.fd, name, AtFlags::REMOVEDIR) {
-            Ok(()) | Err(Errno::NOENT) => Ok(true),
+        self.call(Op::Remove, name, "remove", || match rustix::fs::unlinkat(&*self.fd, name, AtFlags::REMOVEDIR) {
+            Err(Errno::NOENT) => Ok(true),
             Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(false),
-            Err(errno) => Err(io_error("remove", &self.label_of(name), errno)),
-        }
+            removed => removed.map(|()| true),
+        })
     }
 
     /// Removes a directory and all it holds, following no links.
     pub fn remove_tree(&self, name: &str) -> Result<(), StoreError> {
-        self.ask(Op::Remove, name, "remove")?;
-        let fail = |source| StoreError::Io { doing: "remove", path: self.label_of(name), source };
-        std::fs::remove_dir_all(self.path.join(name)).map_err(fail)
+        let removed = self.probed(Op::Remove, name, || Ok(std::fs::remove_dir_all(self.path.join(name))));
+        removed.map_err(io::Error::from).flatten().map_err(|source| StoreError::Io { doing: "remove", path: self.label_of(name), source })
     }
 
     /// Flushes the directory itself, so that a new name survives a power cut.
     pub fn sync(&self) -> Result<(), StoreError> {
-        self.ask(Op::Sync, "", "flush")?;
-        rustix::fs::fsync(&*self.fd).map_err(|errno| io_error("flush", &self.label, errno))
+        self.call(Op::Sync, "", "flush", || rustix::fs::fsync(&*self.fd))
     }
 
     /// An identity of this directory that nobody who wrote the repository can
@@ -309,7 +314,8 @@ impl Dir {
     /// How `name` is called in messages: relative to the project.
     #[must_use]
     pub fn label_of(&self, name: &str) -> String {
-        if self.label.is_empty() { name.to_owned() } else { format!("{}/{name}", self.label) }
+        let slash = if self.label.is_empty() || name.is_empty() { "" } else { "/" };
+        format!("{}{slash}{name}", self.label)
     }
 
     /// The directory's inode.
@@ -321,13 +327,12 @@ impl Dir {
         &self.fd
     }
 
-    fn ask(&self, op: Op, name: &str, doing: &'static str) -> Result<(), StoreError> {
-        match self.probe.as_ref().map_or(Fault::None, |probe| probe.before(op, name)) {
-            Fault::None => Ok(()),
-            Fault::Fail(errno) | Fault::Short(_, errno) => {
-                Err(StoreError::Io { doing, path: self.label_of(name), source: io::Error::from_raw_os_error(errno) })
-            }
-        }
+    fn call<T>(&self, op: Op, name: &str, doing: &'static str, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, StoreError> {
+        self.probed(op, name, call).map_err(|errno| io_error(doing, &self.label_of(name), errno))
+    }
+
+    fn probed<T>(&self, op: Op, name: &str, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
+        ask(self.probe.as_deref(), op, name).and_then(|()| call())
     }
 }
 
@@ -340,8 +345,7 @@ impl std::fmt::Debug for Dir {
 impl Handle {
     /// Its state now.
     pub fn fingerprint(&self) -> Result<Fingerprint, StoreError> {
-        self.ask(Op::Stat, "look at")?;
-        rustix::fs::fstat(&self.file).map(|stat| fingerprint_of(&stat)).map_err(|errno| io_error("look at", &self.label, errno))
+        self.call(Op::Stat, "look at", || Ok(fingerprint_of(&rustix::fs::fstat(&self.file)?)))
     }
 
     /// How many names the file has; more than one means somebody linked it.
@@ -352,17 +356,17 @@ impl Handle {
 
     /// Reads at a place; fewer bytes only at the end of the file.
     pub fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize, StoreError> {
-        self.ask(Op::Read, "read")?;
-        let mut done = 0;
-        while done < buf.len() {
-            match self.file.read_at(&mut buf[done..], offset + done as u64) {
-                Ok(0) => break,
-                Ok(n) => done += n,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(self.fail("read", e)),
+        self.call(Op::Read, "read", || {
+            let mut done = 0;
+            while done < buf.len() {
+                match self.file.read_at(&mut buf[done..], offset + done as u64) {
+                    Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                    Ok(0) => break,
+                    read => done += read?,
+                }
             }
-        }
-        Ok(done)
+            Ok(done)
+        })
     }
 
     /// Reads the whole file, refusing one over `most` bytes.
@@ -375,6 +379,16 @@ impl Handle {
             return Err(StoreError::Damaged { what: format!("`{}` is larger than {most} bytes", self.label) });
         }
         Ok(bytes)
+    }
+
+    /// The last bytes, at most so many, and whether there are more before them.
+    pub fn read_end(&self, most: u64) -> Result<(Vec<u8>, bool), StoreError> {
+        let size = self.fingerprint()?.size;
+        let from = size.saturating_sub(most);
+        let mut bytes = vec![0; usize::try_from(size - from).unwrap_or(0)];
+        let read = self.read_at(&mut bytes, from)?;
+        bytes.truncate(read);
+        Ok((bytes, from > 0))
     }
 
     /// Writes all of `bytes` at the end (append handles) or the current place, in one call.
@@ -408,31 +422,22 @@ impl Handle {
 
     /// Cuts the file, or fills it with NUL.
     pub fn set_len(&self, len: u64) -> Result<(), StoreError> {
-        self.ask(Op::SetLen, "cut")?;
-        self.file.set_len(len).map_err(|e| self.fail("cut", e))
+        self.call(Op::SetLen, "cut", || self.file.set_len(len))
     }
 
     /// Flushes the content to the device. A failure is final: the pages may be
     /// gone, so nobody may try again and believe a second answer.
     pub fn sync(&self) -> Result<(), StoreError> {
-        self.ask(Op::Sync, "flush")?;
-        self.file.sync_data().map_err(|e| self.fail("flush", e))
-    }
-
-    /// The same open file once more.
-    pub fn again(&self) -> Result<Self, StoreError> {
-        let file = self.file.try_clone().map_err(|e| self.fail("open", e))?;
-        Ok(Self { file, label: self.label.clone(), probe: self.probe.clone() })
+        self.call(Op::Sync, "flush", || self.file.sync_data())
     }
 
     /// Takes the lock if it is free.
     pub fn try_lock(&self) -> Result<bool, StoreError> {
-        self.ask(Op::Lock, "lock")?;
-        match self.file.try_lock() {
+        self.call(Op::Lock, "lock", || match self.file.try_lock() {
             Ok(()) => Ok(true),
-            Err(std::fs::TryLockError::WouldBlock) => Ok(false),
-            Err(std::fs::TryLockError::Error(e)) => Err(self.fail("lock", e)),
-        }
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        })
     }
 
     /// Which process holds the lock, where the system tells; it may be one that
@@ -462,15 +467,28 @@ impl Handle {
         &self.label
     }
 
-    fn ask(&self, op: Op, doing: &'static str) -> Result<(), StoreError> {
-        match self.probe.as_ref().map_or(Fault::None, |probe| probe.before(op, &self.label)) {
-            Fault::None => Ok(()),
-            Fault::Fail(errno) | Fault::Short(_, errno) => Err(self.fail(doing, io::Error::from_raw_os_error(errno))),
-        }
+    fn call<T>(&self, op: Op, doing: &'static str, call: impl FnOnce() -> io::Result<T>) -> Result<T, StoreError> {
+        ask(self.probe.as_deref(), op, &self.label).map_err(io::Error::from).and_then(|()| call()).map_err(|error| self.fail(doing, error))
     }
 
     fn fail(&self, doing: &'static str, source: io::Error) -> StoreError {
         StoreError::Io { doing, path: self.label.clone(), source }
+    }
+}
+
+/// What a probe makes of a call.
+fn ask(probe: Option<&dyn Probe>, op: Op, name: &str) -> Result<(), Errno> {
+    match probe.map_or(Fault::None, |probe| probe.before(op, name)) {
+        Fault::None => Ok(()),
+        Fault::Fail(errno) | Fault::Short(_, errno) => Err(Errno::from_raw_os_error(errno)),
+    }
+}
+
+/// What was opened; nothing where it failed for this reason.
+fn unless(kind: io::ErrorKind, opened: Result<Handle, StoreError>) -> Result<Option<Handle>, StoreError> {
+    match opened {
+        Err(StoreError::Io { source, .. }) if source.kind() == kind => Ok(None),
+        other => other.map(Some),
     }
 }
 
@@ -520,7 +538,7 @@ pub fn boot() -> u64 {
 /// nothing is opened. `None` if there is no such file.
 pub fn read_inside(base: &Path, path: &str, most: usize) -> Result<Option<Vec<u8>>, StoreError> {
     match found_inside(base, path)? {
-        Some((dir, Some(file))) => dir.open(&file)?.map(|handle| handle.read_all(most)).transpose(),
+        Some((dir, Some(file))) => dir.read(&file, most),
         Some((_, None)) => Err(StoreError::Unsafe { path: path.to_owned(), what: "outside the project" }),
         None => Ok(None),
     }
@@ -529,11 +547,7 @@ pub fn read_inside(base: &Path, path: &str, most: usize) -> Result<Option<Vec<u8
 /// Whether a file or folder of just that name is inside the folder `base`.
 #[must_use]
 pub fn is_inside(base: &Path, path: &str) -> bool {
-    match found_inside(base, path) {
-        Ok(Some((dir, Some(name)))) => matches!(dir.stat(&name), Ok(Some(_))),
-        Ok(Some((_, None))) => true,
-        Ok(None) | Err(_) => false,
-    }
+    matches!(found_inside(base, path), Ok(Some(_)))
 }
 
 /// How a path inside the folder `base` is now: for a folder, all that is in it
@@ -625,15 +639,9 @@ fn found_inside(base: &Path, path: &str) -> Result<Option<(Dir, Option<String>)>
         names.push(part.as_os_str().to_str().ok_or_else(outside)?);
     }
     // By handle and following nothing: a link put there since would lead out after all.
-    let mut dir = Dir::project(&base, None)?;
-    let Some((file, folders)) = names.split_last() else { return Ok(Some((dir, None))) };
-    for folder in folders {
-        match dir.open_dir(folder)? {
-            Some(inner) => dir = inner,
-            None => return Ok(None),
-        }
-    }
-    Ok(Some((dir, Some((*file).to_owned()))))
+    let base = Dir::project(&base, None)?;
+    let Some((file, folders)) = names.split_last() else { return Ok(Some((base, None))) };
+    Ok(base.walk(folders.iter().copied())?.map(|dir| (dir, Some((*file).to_owned()))))
 }
 
 /// A hash to tell bytes apart; not one to prove anything by.

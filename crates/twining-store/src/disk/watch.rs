@@ -5,9 +5,12 @@
 //! it cannot, every file is looked at. So it is in a process that will soon be
 //! gone: to end a watch takes longer than to look.
 
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
 use twining_model::Id;
 
-#[cfg(not(target_os = "linux"))]
 use crate::disk::Dir;
 
 /// Which decision files changed.
@@ -21,19 +24,34 @@ pub enum DecisionsChanged {
     Unknown,
 }
 
-#[cfg(target_os = "linux")]
-pub use linux::Watch;
+/// A watch on the decisions directory, begun when first asked by a process that stays.
+pub struct Watch {
+    watched: Mutex<Option<OwnedFd>>,
+    stays: Arc<AtomicBool>,
+}
 
-#[cfg(not(target_os = "linux"))]
-pub use elsewhere::Watch;
+impl Watch {
+    pub fn new(stays: Arc<AtomicBool>) -> Self {
+        Self { watched: Mutex::new(None), stays }
+    }
+
+    /// What changed since the last time; the first time nobody knows.
+    pub fn decisions_changed(&self, decisions: &Dir) -> DecisionsChanged {
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = watched.as_ref().and_then(system::read);
+        if changed.is_none() && self.stays.load(Ordering::Acquire) {
+            // Also after the queue overflowed, or the directory went: begin again, on what is there now.
+            *watched = system::begin(decisions);
+        }
+        changed.unwrap_or(DecisionsChanged::Unknown)
+    }
+}
 
 #[cfg(target_os = "linux")]
-mod linux {
+mod system {
     use std::collections::BTreeSet;
     use std::mem::MaybeUninit;
     use std::os::fd::{AsRawFd, OwnedFd};
-    use std::sync::atomic::{AtomicBool, Ordering};
-    use std::sync::{Arc, Mutex, PoisonError};
 
     use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
     use twining_model::Id;
@@ -41,46 +59,7 @@ mod linux {
     use super::DecisionsChanged;
     use crate::disk::Dir;
 
-    /// A watch on the decisions directory, begun when first asked by a process that stays.
-    pub struct Watch {
-        state: Mutex<State>,
-        stays: Arc<AtomicBool>,
-    }
-
-    enum State {
-        Unasked,
-        Watching(OwnedFd),
-        Impossible,
-    }
-
-    impl Watch {
-        pub fn new(stays: Arc<AtomicBool>) -> Self {
-            Self { state: Mutex::new(State::Unasked), stays }
-        }
-
-        /// What changed since the last time; the first time nobody knows.
-        pub fn decisions_changed(&self, decisions: &Dir) -> DecisionsChanged {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            match &*state {
-                State::Unasked if !self.stays.load(Ordering::Acquire) => DecisionsChanged::Unknown,
-                State::Unasked => {
-                    *state = begin(decisions).map_or(State::Impossible, State::Watching);
-                    DecisionsChanged::Unknown
-                }
-                State::Impossible => DecisionsChanged::Unknown,
-                State::Watching(fd) => {
-                    let changed = read(fd);
-                    if changed.is_none() {
-                        // The queue overflowed or the directory is gone: begin again, on what is there now.
-                        *state = State::Unasked;
-                    }
-                    changed.unwrap_or(DecisionsChanged::Unknown)
-                }
-            }
-        }
-    }
-
-    fn begin(decisions: &Dir) -> Option<OwnedFd> {
+    pub fn begin(decisions: &Dir) -> Option<OwnedFd> {
         let fd = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
         let flags = WatchFlags::CREATE
             | WatchFlags::MODIFY
@@ -96,7 +75,7 @@ mod linux {
         Some(fd)
     }
 
-    fn read(fd: &OwnedFd) -> Option<DecisionsChanged> {
+    pub fn read(fd: &OwnedFd) -> Option<DecisionsChanged> {
         let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
         let mut reader = Reader::new(fd, &mut buffer);
         let mut names = BTreeSet::new();
@@ -128,23 +107,16 @@ mod linux {
     }
 }
 
+/// No watch: every question is answered by looking.
 #[cfg(not(target_os = "linux"))]
-mod elsewhere {
-    use std::sync::Arc;
-    use std::sync::atomic::AtomicBool;
+mod system {
+    use super::{DecisionsChanged, Dir, OwnedFd};
 
-    use super::{DecisionsChanged, Dir};
+    pub fn begin(_decisions: &Dir) -> Option<OwnedFd> {
+        None
+    }
 
-    /// No watch: every question is answered by looking.
-    pub struct Watch;
-
-    impl Watch {
-        pub fn new(_stays: Arc<AtomicBool>) -> Self {
-            Self
-        }
-
-        pub fn decisions_changed(&self, _decisions: &Dir) -> DecisionsChanged {
-            DecisionsChanged::Unknown
-        }
+    pub fn read(_watched: &OwnedFd) -> Option<DecisionsChanged> {
+        None
     }
 }

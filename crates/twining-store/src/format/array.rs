@@ -45,7 +45,7 @@ fn join_doubled(elements: &mut Vec<(u64, Cow<'_, str>)>) {
     let mut places: HashMap<String, usize> = HashMap::with_capacity(elements.len());
     let mut doubled = HashSet::new();
     for at in 0..elements.len() {
-        let Some(id) = id_of(&elements[at].1).or_else(|| agent_of(&elements[at].1)) else { continue };
+        let Some(id) = key_of(&elements[at].1) else { continue };
         let Some(before) = places.insert(id, at) else { continue };
         doubled.insert(before);
         if let (Ok(one), Ok(other)) = (Node::parse(&elements[before].1), Node::parse(&elements[at].1)) {
@@ -125,17 +125,6 @@ pub(crate) fn is_whole(text: &[u8]) -> bool {
 /// elements with one id become one: the later.
 #[must_use]
 pub fn splice(scanned: &Scanned<'_>, puts: &BTreeMap<String, String>, gone: &HashSet<String>) -> String {
-    splice_by(id_of, scanned, puts, gone)
-}
-
-/// The same where another field tells the elements apart.
-#[must_use]
-pub fn splice_by(
-    key_of: fn(&str) -> Option<String>,
-    scanned: &Scanned<'_>,
-    puts: &BTreeMap<String, String>,
-    gone: &HashSet<String>,
-) -> String {
     let mut last: HashMap<String, usize> = HashMap::with_capacity(scanned.elements.len());
     let ids: Vec<Option<String>> = scanned.elements.iter().map(|(_, text)| key_of(text)).collect();
     for (i, id) in ids.iter().enumerate() {
@@ -143,36 +132,33 @@ pub fn splice_by(
             last.insert(id.clone(), i);
         }
     }
+    let known = scanned.elements.iter().zip(&ids).enumerate().filter_map(|(i, ((_, element), id))| match id {
+        Some(id) if last.get(id) != Some(&i) || gone.contains(id) => None,
+        id => Some(id.as_ref().and_then(|id| puts.get(id)).map_or_else(|| one_line(element), |put| Cow::Borrowed(put.as_str()))),
+    });
+    let added = puts.iter().filter(|(id, _)| !last.contains_key(*id) && !gone.contains(*id));
+    of_elements(known.chain(added.map(|(_, put)| Cow::Borrowed(put.as_str()))))
+}
+
+/// An array of these elements.
+pub(crate) fn of_elements<'e>(elements: impl Iterator<Item = Cow<'e, str>>) -> String {
     let mut text = String::from("[\n");
-    let mut first = true;
-    let mut push = |element: &str| {
-        if !first {
-            text.push(',');
-        }
-        first = false;
-        text.push_str(element);
+    for (nth, element) in elements.enumerate() {
+        text.push_str(if nth > 0 { "," } else { "" });
+        text.push_str(&element);
         text.push('\n');
-    };
-    for (i, ((_, element), id)) in scanned.elements.iter().zip(&ids).enumerate() {
-        let Some(id) = id else {
-            push(&one_line(element));
-            continue;
-        };
-        if last.get(id) != Some(&i) || gone.contains(id) {
-            continue;
-        }
-        match puts.get(id) {
-            Some(put) => push(put),
-            None => push(&one_line(element)),
-        }
-    }
-    for (id, put) in puts {
-        if !last.contains_key(id) && !gone.contains(id) {
-            push(put);
-        }
     }
     text.push_str("]\n");
     text
+}
+
+/// What tells an element from the others: agents are registered by their names.
+pub(crate) fn key_of(element: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Agent {
+        agent_id: String,
+    }
+    id_of(element).or_else(|| serde_json::from_str::<Agent>(element).ok().map(|agent| agent.agent_id))
 }
 
 /// The `id` of an element, if it has one that is text.
@@ -191,15 +177,6 @@ pub fn id_of(element: &str) -> Option<String> {
     serde_json::from_str::<Named>(element).ok().map(|named| named.id)
 }
 
-/// The `agent_id` of an element without an `id`: agents are registered by their names.
-pub(crate) fn agent_of(element: &str) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Agent {
-        agent_id: String,
-    }
-    serde_json::from_str::<Agent>(element).ok().map(|agent| agent.agent_id)
-}
-
 /// An element on one line.
 pub(crate) fn one_line(element: &str) -> Cow<'_, str> {
     if element.contains('\n') { Cow::Owned(compact(element)) } else { Cow::Borrowed(element) }
@@ -207,43 +184,15 @@ pub(crate) fn one_line(element: &str) -> Cow<'_, str> {
 
 /// The element at the start of `rest`: how long it is, and its text.
 fn element(rest: &[u8]) -> Result<(usize, Cow<'_, str>), String> {
-    // Nearly always an element ends with its line; then no brace need be counted.
-    let line = memchr(b'\n', rest).unwrap_or(rest.len());
-    let one = rest[..line].trim_ascii_end();
-    let one = one.strip_suffix(b",").unwrap_or(one);
-    if one.ends_with(b"}")
-        && let Ok(text) = std::str::from_utf8(one)
-        && serde_json::from_str::<IgnoredAny>(text).is_ok()
-    {
-        return Ok((one.len(), Cow::Borrowed(text)));
+    let mut elements = serde_json::Deserializer::from_slice(rest).into_iter::<IgnoredAny>();
+    match elements.next() {
+        Some(Err(error)) if !error.is_eof() => return Err(format!("an element that is not JSON: {error}")),
+        Some(Ok(_)) => {}
+        Some(Err(_)) | None => return Err("an element that does not end".to_owned()),
     }
-    let length = balanced(rest).ok_or("an element that does not end")?;
+    let length = elements.byte_offset();
     let text = std::str::from_utf8(&rest[..length]).map_err(|_| "an element that is not UTF-8")?;
-    serde_json::from_str::<IgnoredAny>(text).map_err(|e| format!("an element that is not JSON: {e}"))?;
     Ok((length, Cow::Borrowed(text)))
-}
-
-fn balanced(bytes: &[u8]) -> Option<usize> {
-    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
-    for (i, &byte) in bytes.iter().enumerate() {
-        if quoted {
-            quoted = escaped || byte != b'"';
-            escaped = !escaped && byte == b'\\';
-            continue;
-        }
-        match byte {
-            b'"' => quoted = true,
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    return Some(i + 1);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
 }
 
 fn count_lines(bytes: &[u8]) -> u64 {

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use memchr::memmem;
+use serde::Serialize;
 use twining_model::limits;
 
 use crate::disk::Handle;
@@ -12,6 +13,30 @@ use crate::error::StoreError;
 
 const QUARANTINE: &str = "quarantine";
 const CHUNK: usize = 1024 * 1024;
+
+/// Records as lines. One over `most` bytes is refused: nothing is written that we would refuse to read back.
+pub fn lines_of<T: Serialize>(records: &[T], most: usize) -> Result<Vec<u8>, StoreError> {
+    let mut lines = Vec::new();
+    for record in records {
+        let start = lines.len();
+        serde_json::to_writer(&mut lines, record)?;
+        let bytes = lines.len() - start;
+        if bytes > most {
+            return Err(StoreError::TooLarge { bytes, most });
+        }
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
+/// Appends lines to a file that is ours alone, after a torn one if there is one.
+pub fn append_after(handle: &Handle, lines: &[u8]) -> Result<(), StoreError> {
+    let size = handle.fingerprint()?.size;
+    if last_byte(handle, size)? == b'\n' {
+        return handle.write(lines);
+    }
+    handle.write(&[b"\n", lines].concat())
+}
 
 /// A killed writer's fragment is copied to the quarantine and cut off; a line
 /// that only lacks its newline gets it. The size after that.
@@ -40,7 +65,7 @@ pub fn last_byte(handle: &Handle, size: u64) -> Result<u8, StoreError> {
 }
 
 /// Where the last line of the file starts.
-fn line_start(handle: &Handle, size: u64) -> Result<u64, StoreError> {
+pub fn line_start(handle: &Handle, size: u64) -> Result<u64, StoreError> {
     let mut end = size;
     let mut chunk = vec![0; 64 * 1024];
     while end > 0 {

@@ -11,6 +11,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use memchr::{memchr, memchr_iter, memmem};
+use serde::Serialize;
 
 use crate::disk::layout::{ARRAY_BYTES, Layout};
 use crate::disk::{Fingerprint, Handle, hash_of};
@@ -20,9 +21,6 @@ use crate::log::files::{Array, ArrayState};
 
 /// Arrays up to this size are replaced as a whole: some thousand elements.
 const SHORT_BYTES: u64 = 256 * 1024;
-/// Arrays up to this size are searched for an element; of longer ones it is remembered
-/// where each stands.
-const SEARCHED_BYTES: u64 = 1024 * 1024;
 /// Elements that one call looks for.
 const MOST_SOUGHT: usize = 64;
 /// How every array of ours ends.
@@ -45,23 +43,50 @@ impl ArrayEdits {
         self.puts.is_empty() && self.gone.is_empty()
     }
 
+    /// Adds elements by id, and ids that go after them.
+    pub fn add<'r, T: Serialize + 'r>(
+        &mut self,
+        puts: impl Iterator<Item = (&'r String, &'r T)>,
+        gone: &[String],
+    ) -> Result<(), StoreError> {
+        for (id, element) in puts {
+            self.gone.remove(id);
+            self.puts.insert(id.clone(), serde_json::to_string(element)?);
+        }
+        for id in gone {
+            self.puts.remove(id);
+            self.gone.insert(id.clone());
+        }
+        Ok(())
+    }
+
     /// How many elements must be found in the file.
     fn sought(&self, new: &HashSet<String>) -> usize {
         self.puts.keys().filter(|id| !new.contains(*id)).count() + self.gone.len()
     }
 }
 
-/// The way back: bytes that stood there, the newest first to be restored, and the length.
+/// The way back.
 #[derive(Debug)]
-pub struct ArrayUndo {
-    array: Array,
-    kind: UndoKind,
+pub enum ArrayUndo {
+    /// Bytes that stood there, the newest first to be restored, and the length.
+    Bytes(Array, Vec<(u64, Vec<u8>)>, u64),
+    /// All that it held, if it was there.
+    Whole(Array, Option<Vec<u8>>),
 }
 
-#[derive(Debug)]
-enum UndoKind {
-    Bytes { old: Vec<(u64, Vec<u8>)>, size: u64 },
-    Whole(Option<Vec<u8>>),
+/// What is to be done to an array, and how it stands.
+pub struct ArrayEdit<'e> {
+    /// The folder.
+    pub layout: &'e Layout,
+    /// Which array.
+    pub array: Array,
+    /// What is done.
+    pub edits: &'e ArrayEdits,
+    /// How we left the file.
+    pub left: Option<ArrayState>,
+    /// Ids that stand nowhere in it.
+    pub new: &'e HashSet<String>,
 }
 
 /// Where elements stand in long arrays, as this process left them.
@@ -91,69 +116,49 @@ struct Writes {
 }
 
 impl ArrayFiles {
-    /// Carries the edits out; none if the file cannot be read, and so is left alone.
-    /// `left` is how we left the file, and `new` tells ids that stand nowhere in it.
-    pub fn edit(
-        &self,
-        layout: &Layout,
-        array: Array,
-        edits: &ArrayEdits,
-        left: Option<ArrayState>,
-        new: &HashSet<String>,
-        undo: &mut Vec<ArrayUndo>,
-    ) -> Result<Option<Edited>, StoreError> {
-        match self.edit_once(layout, array, edits, left, new, undo) {
+    /// Carries an edit out; none if the file cannot be read, and so is left alone.
+    pub fn edit(&self, edit: &ArrayEdit<'_>, undo: &mut Vec<ArrayUndo>) -> Result<Option<Edited>, StoreError> {
+        match self.edit_once(edit, undo) {
             // git removes a folder when a switch empties it, also between our opening it and this moment.
             Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-                rewrite(&layout.with_its_folders()?, array, edits, undo)
+                rewrite(&ArrayEdit { layout: &edit.layout.with_its_folders()?, ..*edit }, undo)
             }
             other => other,
         }
     }
 
-    fn edit_once(
-        &self,
-        layout: &Layout,
-        array: Array,
-        edits: &ArrayEdits,
-        left: Option<ArrayState>,
-        new: &HashSet<String>,
-        undo: &mut Vec<ArrayUndo>,
-    ) -> Result<Option<Edited>, StoreError> {
-        if let Some(left) = left
-            && let Some(handle) = as_left(layout, array, &left)?
+    fn edit_once(&self, edit: &ArrayEdit<'_>, undo: &mut Vec<ArrayUndo>) -> Result<Option<Edited>, StoreError> {
+        // Looked for one by one, many would take longer than writing all anew.
+        if edit.edits.sought(edit.new) <= MOST_SOUGHT
+            && let Some(left) = &edit.left
+            && let Some(handle) = as_left(edit.layout, edit.array, left)?
         {
-            let edited = if left.to.size <= SHORT_BYTES {
-                replace(layout, array, edits, &handle, &left, new, undo)?
-            } else {
-                self.edit_in_place(array, edits, &handle, &left, new, undo)?
-            };
+            let is_short = left.to.size <= SHORT_BYTES;
+            let edited = if is_short { replace(edit, &handle, left, undo)? } else { self.edit_in_place(edit, &handle, left, undo)? };
             if edited.is_some() {
                 return Ok(edited);
             }
         }
-        rewrite(layout, array, edits, undo)
+        rewrite(edit, undo)
     }
 
     fn edit_in_place(
         &self,
-        array: Array,
-        edits: &ArrayEdits,
+        edit: &ArrayEdit<'_>,
         handle: &Handle,
         left: &ArrayState,
-        new: &HashSet<String>,
         undo: &mut Vec<ArrayUndo>,
     ) -> Result<Option<Edited>, StoreError> {
         let size = left.to.size;
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = &mut places[array as usize];
+        let known = &mut places[edit.array as usize];
         if known.as_ref().is_some_and(|known| known.print != left.to) {
             *known = None;
         }
-        let Some(writes) = plan(handle, size, edits, new, known)? else { return Ok(None) };
+        let Some(writes) = plan(edit, handle, known)? else { return Ok(None) };
         let mut old = Vec::new();
         let written = write(handle, size, &writes, &mut old);
-        undo.push(ArrayUndo { array, kind: UndoKind::Bytes { old, size } });
+        undo.push(ArrayUndo::Bytes(edit.array, old, size));
         let appended = written.inspect_err(|_| *known = None)?;
         let print = handle.fingerprint()?;
         if let Some(known) = known {
@@ -180,7 +185,7 @@ pub struct Edited {
 /// The array, if it is as we left it.
 fn as_left(layout: &Layout, array: Array, left: &ArrayState) -> Result<Option<Handle>, StoreError> {
     let dir = array.dir(layout);
-    if dir.stat(array.name())?.map(|(_, print)| print) != Some(left.to) {
+    if dir.print(array.name())? != Some(left.to) {
         return Ok(None);
     }
     let handle = dir.make_random(array.name())?;
@@ -191,22 +196,11 @@ fn as_left(layout: &Layout, array: Array, left: &ArrayState) -> Result<Option<Ha
 }
 
 /// Puts a new version in the place of a short array; none if an element cannot be found.
-fn replace(
-    layout: &Layout,
-    array: Array,
-    edits: &ArrayEdits,
-    handle: &Handle,
-    left: &ArrayState,
-    new: &HashSet<String>,
-    undo: &mut Vec<ArrayUndo>,
-) -> Result<Option<Edited>, StoreError> {
-    if edits.sought(new) > MOST_SOUGHT {
-        return Ok(None);
-    }
+fn replace(edit: &ArrayEdit<'_>, handle: &Handle, left: &ArrayState, undo: &mut Vec<ArrayUndo>) -> Result<Option<Edited>, StoreError> {
     let old = handle.read_all(ARRAY_BYTES)?;
     let mut bytes = old.clone();
-    for (id, text) in &edits.puts {
-        if new.contains(id) {
+    for (id, text) in &edit.edits.puts {
+        if edit.new.contains(id) {
             let end = bytes.len() - BRACKET as usize;
             let comma = if bytes.len() == array::NONE.len() { "" } else { "," };
             bytes.splice(end..end, format!("{comma}{text}\n").into_bytes());
@@ -215,7 +209,7 @@ fn replace(
             bytes.splice(line, text.bytes());
         }
     }
-    for id in &edits.gone {
+    for id in &edit.edits.gone {
         let Some(line) = line_of(&bytes, id) else { return Ok(None) };
         let is_first = bytes[line.start - 1] != b',';
         let end = line.end + 1;
@@ -223,8 +217,8 @@ fn replace(
         let end = end + usize::from(is_first && bytes.get(end) == Some(&b','));
         bytes.drain(line.start - usize::from(!is_first)..end);
     }
-    undo.push(ArrayUndo { array, kind: UndoKind::Whole(Some(old)) });
-    let to = layout.swap(array.dir(layout), array.name(), &bytes)?;
+    undo.push(ArrayUndo::Whole(edit.array, Some(old)));
+    let to = edit.layout.swap(edit.array.dir(edit.layout), edit.array.name(), &bytes)?;
     Ok(Some(Edited { from: Some(left.to), to, is_loose: false, is_unchecked: left.is_unchecked }))
 }
 
@@ -237,26 +231,15 @@ fn line_of(bytes: &[u8], id: &str) -> Option<Range<usize>> {
 }
 
 /// What to write where; none if an element cannot be found, or the first one must move.
-fn plan(
-    handle: &Handle,
-    size: u64,
-    edits: &ArrayEdits,
-    new: &HashSet<String>,
-    places: &mut Option<Places>,
-) -> Result<Option<Writes>, StoreError> {
-    // Looked for one by one, many would take longer than writing all anew.
-    if edits.sought(new) > MOST_SOUGHT {
-        return Ok(None);
-    }
+fn plan(edit: &ArrayEdit<'_>, handle: &Handle, places: &mut Option<Places>) -> Result<Option<Writes>, StoreError> {
     let mut writes = Writes::default();
-    let mut bytes = None;
-    for (id, text) in &edits.puts {
-        if new.contains(id) {
-            writes.appended.push((id.clone(), text.clone().into_bytes()));
+    for (id, text) in &edit.edits.puts {
+        let mut text = text.clone().into_bytes();
+        if edit.new.contains(id) {
+            writes.appended.push((id.clone(), text));
             continue;
         }
-        let Some(line) = find(handle, size, id, places, &mut bytes)? else { return Ok(None) };
-        let mut text = text.clone().into_bytes();
+        let Some(line) = find(handle, id, places)? else { return Ok(None) };
         if text == line.bytes.trim_ascii_end() {
             continue;
         }
@@ -270,8 +253,8 @@ fn plan(
             writes.appended.push((id.clone(), text));
         }
     }
-    for id in &edits.gone {
-        let Some(line) = find(handle, size, id, places, &mut bytes)? else { return Ok(None) };
+    for id in &edit.edits.gone {
+        let Some(line) = find(handle, id, places)? else { return Ok(None) };
         let Some(blank) = blanked(handle, &line)? else { return Ok(None) };
         writes.patches.push(blank);
         writes.is_loose = true;
@@ -287,29 +270,14 @@ fn blanked(handle: &Handle, line: &Line) -> Result<Option<(u64, Vec<u8>)>, Store
 }
 
 /// Where the element of an id stands.
-fn find(
-    handle: &Handle,
-    size: u64,
-    id: &str,
-    places: &mut Option<Places>,
-    bytes: &mut Option<Vec<u8>>,
-) -> Result<Option<Line>, StoreError> {
-    let start = format!("{{\"id\":\"{id}\"");
-    let at = if let Some(known) = places {
-        known.at.get(&hash_of(id.as_bytes())).copied()
-    } else {
-        if bytes.is_none() {
-            *bytes = Some(handle.read_all(ARRAY_BYTES)?);
-        }
-        let bytes = bytes.as_deref().unwrap_or_default();
-        if size > SEARCHED_BYTES {
-            *places = Some(Places { print: handle.fingerprint()?, at: starts(bytes) });
-        }
-        line_of(bytes, id).map(|line| line.start as u64)
-    };
+fn find(handle: &Handle, id: &str, places: &mut Option<Places>) -> Result<Option<Line>, StoreError> {
+    if places.is_none() {
+        *places = Some(Places { print: handle.fingerprint()?, at: starts(&handle.read_all(ARRAY_BYTES)?) });
+    }
+    let at = places.as_ref().and_then(|known| known.at.get(&hash_of(id.as_bytes())).copied());
     let Some(at) = at else { return Ok(None) };
-    let line = read_line(handle, at, size)?;
-    Ok(line.starts_with(start.as_bytes()).then_some(Line { at, bytes: line }))
+    let bytes = read_line(handle, at)?;
+    Ok(bytes.starts_with(format!("{{\"id\":\"{id}\"").as_bytes()).then_some(Line { at, bytes }))
 }
 
 /// Where each element begins that has its line for itself.
@@ -328,21 +296,17 @@ fn starts(bytes: &[u8]) -> HashMap<u64, u64> {
     starts
 }
 
-fn read_line(handle: &Handle, at: u64, size: u64) -> Result<Vec<u8>, StoreError> {
+fn read_line(handle: &Handle, at: u64) -> Result<Vec<u8>, StoreError> {
     let mut line = Vec::new();
     let mut piece = [0; 4096];
-    while at + (line.len() as u64) < size {
+    loop {
         let read = handle.read_at(&mut piece, at + line.len() as u64)?;
-        match memchr(b'\n', &piece[..read]) {
-            Some(end) => {
-                line.extend_from_slice(&piece[..end]);
-                break;
-            }
-            None if read == 0 => break,
-            None => line.extend_from_slice(&piece[..read]),
+        let end = memchr(b'\n', &piece[..read]);
+        line.extend_from_slice(&piece[..end.unwrap_or(read)]);
+        if end.is_some() || read == 0 {
+            return Ok(line);
         }
     }
-    Ok(line)
 }
 
 /// Writes, and tells where the new elements begin. What is at the end goes first: killed
@@ -375,33 +339,31 @@ fn write(handle: &Handle, size: u64, writes: &Writes, old: &mut Vec<(u64, Vec<u8
 }
 
 /// Writes the array anew: somebody else wrote it last, or it has another layout.
-fn rewrite(layout: &Layout, array: Array, edits: &ArrayEdits, undo: &mut Vec<ArrayUndo>) -> Result<Option<Edited>, StoreError> {
-    let (dir, name) = (array.dir(layout), array.name());
-    let current = match dir.open(name) {
-        Ok(Some(handle)) => Some((handle.fingerprint()?, handle.read_all(ARRAY_BYTES)?)),
+fn rewrite(edit: &ArrayEdit<'_>, undo: &mut Vec<ArrayUndo>) -> Result<Option<Edited>, StoreError> {
+    let (dir, name) = (edit.array.dir(edit.layout), edit.array.name());
+    let (from, bytes) = match dir.open(name) {
+        Ok(Some(handle)) => (Some(handle.fingerprint()?), Some(handle.read_all(ARRAY_BYTES)?)),
         // No file at all, as on a branch that never had one, is an empty array.
-        Ok(None) => None,
+        Ok(None) => (None, None),
         Err(StoreError::Unsafe { .. } | StoreError::Damaged { .. }) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let from = current.as_ref().map(|(print, _)| *print);
-    let bytes = current.map(|(_, bytes)| bytes);
     let scanned = array::scan(bytes.as_deref().unwrap_or(array::NONE));
     if !scanned.unreadable.is_empty() {
         return Ok(None);
     }
-    let text = array::splice(&scanned, &edits.puts, &edits.gone);
-    undo.push(ArrayUndo { array, kind: UndoKind::Whole(bytes.clone()) });
-    let to = layout.swap(dir, name, text.as_bytes())?;
+    let text = array::splice(&scanned, &edit.edits.puts, &edit.edits.gone);
+    undo.push(ArrayUndo::Whole(edit.array, bytes));
+    let to = edit.layout.swap(dir, name, text.as_bytes())?;
     // The list of decisions is derived: one that somebody else wrote may lack more than this.
-    Ok(Some(Edited { from, to, is_loose: false, is_unchecked: array == Array::DecisionIndex }))
+    Ok(Some(Edited { from, to, is_loose: false, is_unchecked: edit.array == Array::DecisionIndex }))
 }
 
 /// Takes back what a killed writer, or a power cut, left of its last elements. The
 /// journal has them.
 pub fn mend_torn(layout: &Layout, array: Array, left: &ArrayState) -> Result<(), StoreError> {
     let dir = array.dir(layout);
-    let Some((_, print)) = dir.stat(array.name())? else { return Ok(()) };
+    let Some(print) = dir.print(array.name())? else { return Ok(()) };
     let Some(kept) = left.to.size.checked_sub(BRACKET).filter(|kept| print.ino == left.to.ino && print.size >= *kept) else {
         return Ok(());
     };
@@ -420,12 +382,11 @@ pub fn mend_torn(layout: &Layout, array: Array, left: &ArrayState) -> Result<(),
 impl ArrayUndo {
     /// Makes the file what it was.
     pub fn roll_back(self, layout: &Layout) -> Result<(), StoreError> {
-        let (dir, name) = (self.array.dir(layout), self.array.name());
-        match self.kind {
-            UndoKind::Whole(None) => dir.remove(name).map(drop),
-            UndoKind::Whole(Some(bytes)) => layout.replace(dir, name, &bytes, false),
-            UndoKind::Bytes { old, size } => {
-                let handle = dir.make_random(name)?;
+        match self {
+            Self::Whole(array, None) => array.dir(layout).remove(array.name()).map(drop),
+            Self::Whole(array, Some(bytes)) => layout.replace(array.dir(layout), array.name(), &bytes, false),
+            Self::Bytes(array, old, size) => {
+                let handle = array.dir(layout).make_random(array.name())?;
                 for (at, bytes) in old.iter().rev() {
                     handle.write_at(bytes, *at)?;
                 }
@@ -469,7 +430,8 @@ mod tests {
             let new = puts.keys().filter(|id| !self.model.contains_key(*id)).cloned().collect();
             let edits = ArrayEdits { puts: puts.clone(), gone: gone.clone() };
             let left = self.record.arrays[0];
-            let edited = self.files.edit(&self.layout, Array::Entities, &edits, left, &new, &mut Vec::new());
+            let edit = ArrayEdit { layout: &self.layout, array: Array::Entities, edits: &edits, left, new: &new };
+            let edited = self.files.edit(&edit, &mut Vec::new());
             self.record.leave_array(Array::Entities, edited.expect("writes").expect("can be read"), 1);
             self.model.extend(puts);
             self.model.retain(|id, _| !gone.contains(id));

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use serde::{Deserialize, Serialize};
 use twining_model::{Id, limits};
 
 use crate::disk::layout::{ARRAY_BYTES, BOARD, DECISION_INDEX, DECISIONS, Layout};
@@ -29,7 +30,7 @@ pub enum Array {
 }
 
 /// How we left an array, after writes of ours with none of others between them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrayState {
     /// What the file was before the first of them.
     pub from: Option<Fingerprint>,
@@ -49,11 +50,7 @@ impl Array {
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Entities => "entities.json",
-            Self::Relations => "relations.json",
-            Self::DecisionIndex => DECISION_INDEX,
-        }
+        self.path().rsplit('/').next().unwrap_or_default()
     }
 
     /// Its path inside the folder.
@@ -139,15 +136,12 @@ impl Files {
 
     /// The blackboard, if there is one.
     pub fn board(&self) -> Result<Option<DataFile>, StoreError> {
-        match self.layout.top.open(BOARD)? {
-            Some(handle) => Ok(Some(DataFile { print: handle.fingerprint()?, handle })),
-            None => Ok(None),
-        }
+        self.layout.top.open(BOARD)?.map(|handle| Ok(DataFile { print: handle.fingerprint()?, handle })).transpose()
     }
 
     /// The blackboard's state, without opening it.
     pub fn board_fingerprint(&self) -> Result<Option<Fingerprint>, StoreError> {
-        Ok(self.layout.top.stat(BOARD)?.map(|(_, print)| print))
+        self.layout.top.print(BOARD)
     }
 
     /// Grows whenever a writer found the board changed by someone else.
@@ -182,10 +176,7 @@ impl Files {
 
     /// One decision file, if it is there.
     pub fn decision(&self, id: &Id) -> Result<Option<(Fingerprint, Vec<u8>)>, StoreError> {
-        match self.layout.decisions.open(&format!("{id}.json"))? {
-            Some(handle) => Ok(Some((handle.fingerprint()?, handle.read_all(limits::RECORD_BYTES)?))),
-            None => Ok(None),
-        }
+        self.layout.decisions.read_printed(&format!("{id}.json"), limits::RECORD_BYTES)
     }
 
     /// The state of one decision file, if it is there.
@@ -200,7 +191,7 @@ impl Files {
 
     /// An array's state, without reading it.
     pub fn array_fingerprint(&self, array: Array) -> Result<Option<Fingerprint>, StoreError> {
-        Ok(array.dir(&self.layout).stat(array.name())?.map(|(_, print)| print))
+        array.dir(&self.layout).print(array.name())
     }
 
     /// How much the arrays hold together.
@@ -214,10 +205,7 @@ impl Files {
 
     /// An array's bytes.
     pub fn array(&self, array: Array) -> Result<Option<(Fingerprint, Vec<u8>)>, StoreError> {
-        match array.dir(&self.layout).open(array.name())? {
-            Some(handle) => Ok(Some((handle.fingerprint()?, handle.read_all(ARRAY_BYTES)?))),
-            None => Ok(None),
-        }
+        array.dir(&self.layout).read_printed(array.name(), ARRAY_BYTES)
     }
 
     /// How we left each array, and the last line that was dropped from the journal.

@@ -9,8 +9,10 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use twining_model::{Change, Id, Time};
 
+use crate::disk::layout::Layout;
 use crate::disk::{Dir, Handle};
 use crate::error::StoreError;
+use crate::format::tail;
 
 const JOURNAL: &str = "journal.jsonl";
 const MOST_BYTES: usize = 256 * 1024 * 1024;
@@ -52,7 +54,6 @@ pub struct Drained {
 /// The journal file.
 pub struct Journal {
     local: Dir,
-    open: Mutex<Option<Handle>>,
     cursor: Mutex<Cursor>,
 }
 
@@ -67,56 +68,34 @@ struct Cursor {
 impl Journal {
     /// The journal in `local/`.
     pub fn new(local: &Dir) -> Self {
-        Self { local: local.clone(), open: Mutex::new(None), cursor: Mutex::new(Cursor::default()) }
+        Self { local: local.clone(), cursor: Mutex::new(Cursor::default()) }
     }
 
-    /// Adds a line. The caller holds the write lock.
-    pub fn append(&self, line: &JournalLine) -> Result<(), StoreError> {
+    /// Adds a line, and tells how long the journal was before. The caller holds the write lock.
+    pub fn append(&self, line: &JournalLine) -> Result<u64, StoreError> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let handle = self.current(&mut open)?;
-        let before = handle.fingerprint()?.size;
-        handle.write(&text).inspect_err(|_| {
-            // A torn line is cut off by the next writer if this fails too.
-            drop(handle.set_len(before));
-        })
-    }
-
-    /// The length now, to come back to with [`Journal::cut`].
-    pub fn size(&self) -> Result<u64, StoreError> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(self.current(&mut open)?.fingerprint()?.size)
+        let handle = self.local.make_append(JOURNAL)?;
+        let before = without_torn(&handle)?;
+        // A torn line is cut off by the next writer if this fails too.
+        handle.write(&text).inspect_err(|_| drop(handle.set_len(before)))?;
+        Ok(before)
     }
 
     /// Cuts the journal back to a length it had.
     pub fn cut(&self, size: u64) -> Result<(), StoreError> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         *self.cursor.lock().unwrap_or_else(PoisonError::into_inner) = Cursor::default();
-        self.current(&mut open)?.set_len(size)
+        self.local.make_append(JOURNAL)?.set_len(size)
     }
 
     /// Flushes it to the device.
     pub fn sync(&self) -> Result<(), StoreError> {
-        // A second handle, so that nobody who wants to append waits for the device.
-        let handle = self.current(&mut self.open.lock().unwrap_or_else(PoisonError::into_inner))?.again()?;
-        handle.sync()
+        self.local.make_append(JOURNAL)?.sync()
     }
 
     /// Cuts off a line that a killed writer left half written. The caller holds the lock.
     pub fn mend(&self) -> Result<(), StoreError> {
-        let Some(handle) = self.local.open_append(JOURNAL)? else { return Ok(()) };
-        let size = handle.fingerprint()?.size;
-        let mut last = [b'\n'];
-        if size > 0 {
-            handle.read_at(&mut last, size - 1)?;
-        }
-        if last[0] == b'\n' {
-            return Ok(());
-        }
-        let bytes = handle.read_all(MOST_BYTES)?;
-        let keep = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
-        handle.set_len(keep as u64)
+        self.local.open_append(JOURNAL)?.map_or(Ok(0), |handle| without_torn(&handle)).map(drop)
     }
 
     /// Every line after `seq` up to `through`, in order. A line that does not parse
@@ -155,33 +134,23 @@ impl Journal {
     }
 
     /// Keeps only the given lines. The caller holds the write lock.
-    pub fn rewrite(&self, layout: &crate::disk::layout::Layout, lines: &[JournalLine]) -> Result<(), StoreError> {
-        let mut text = Vec::new();
-        for line in lines {
-            serde_json::to_writer(&mut text, line)?;
-            text.push(b'\n');
-        }
-        layout.replace(&self.local, JOURNAL, &text, !lines.is_empty())?;
-        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        Ok(())
+    pub fn rewrite(&self, layout: &Layout, lines: &[JournalLine]) -> Result<(), StoreError> {
+        layout.replace(&self.local, JOURNAL, &tail::lines_of(lines, MOST_BYTES)?, !lines.is_empty())
     }
 
     /// The length of the file, zero if there is none.
     pub fn bytes(&self) -> Result<u64, StoreError> {
-        Ok(self.local.stat(JOURNAL)?.map_or(0, |(_, print)| print.size))
+        Ok(self.local.print(JOURNAL)?.map_or(0, |print| print.size))
     }
+}
 
-    fn current<'o>(&self, open: &'o mut Option<Handle>) -> Result<&'o Handle, StoreError> {
-        let stale = match open.as_ref() {
-            Some(handle) => {
-                let ino = handle.fingerprint()?.ino;
-                self.local.stat(JOURNAL)?.is_none_or(|(_, print)| print.ino != ino)
-            }
-            None => true,
-        };
-        if stale {
-            *open = Some(self.local.make_append(JOURNAL)?);
-        }
-        Ok(open.as_ref().expect("opened above"))
+/// The length without a torn last line, which is cut off.
+fn without_torn(handle: &Handle) -> Result<u64, StoreError> {
+    let size = handle.fingerprint()?.size;
+    if tail::last_byte(handle, size)? == b'\n' {
+        return Ok(size);
     }
+    let start = tail::line_start(handle, size)?;
+    handle.set_len(start)?;
+    Ok(start)
 }

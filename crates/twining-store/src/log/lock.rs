@@ -54,32 +54,21 @@ impl Lock {
     /// Takes the lock if it gets free within so long. For those who can do without it:
     /// asking the system who has it makes every other process that locks wait.
     pub fn take_soon(&self, patience: Duration) -> Result<Option<Held<'_>>, StoreError> {
-        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
         let started = Instant::now();
         let mut pause = Duration::from_micros(20);
         loop {
-            let handle = self.current(&mut slot)?;
-            if handle.try_lock()? {
-                // Someone may have removed the file while we waited: then two
-                // writers could each hold a lock on a different inode.
-                let signed = match self.is_current(handle) {
-                    Ok(true) => Record::sign(handle, std::process::id()).map(|()| true),
-                    other => other,
-                };
-                match signed {
-                    Ok(true) => return Ok(Some(Held { slot })),
-                    Ok(false) => {
-                        handle.unlock();
-                        *slot = None;
-                        continue;
-                    }
-                    // A process that lives on must not keep a lock nobody was given.
-                    Err(error) => {
-                        handle.unlock();
-                        return Err(error);
-                    }
+            let mut held = Held { slot: self.slot.lock().unwrap_or_else(PoisonError::into_inner) };
+            if self.current(&mut held.slot)?.try_lock()? {
+                if self.is_current(held.file())? {
+                    Record::sign(held.file(), std::process::id())?;
+                    return Ok(Some(held));
                 }
+                // Someone removed the file while we waited: two writers could each hold
+                // a lock on a different inode.
+                *held.slot = None;
+                continue;
             }
+            drop(held);
             if started.elapsed() >= patience {
                 return Ok(None);
             }
@@ -102,7 +91,7 @@ impl Lock {
 
     fn is_current(&self, handle: &Handle) -> Result<bool, StoreError> {
         let open = handle.fingerprint()?;
-        Ok(self.dir.stat(self.name)?.is_some_and(|(_, print)| print.ino == open.ino))
+        Ok(self.dir.print(self.name)?.is_some_and(|print| print.ino == open.ino))
     }
 }
 

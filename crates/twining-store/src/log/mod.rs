@@ -6,5 +6,7 @@ pub mod files;
 pub mod journal;
 pub mod lock;
 pub mod queue;
+pub mod recent;
 pub mod record;
+pub mod rotating;
 pub mod shared;

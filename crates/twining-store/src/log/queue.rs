@@ -7,11 +7,12 @@
 //! either both are there or neither.
 
 use serde_json::json;
-use twining_model::{Entry, Time, limits};
+use twining_model::{Time, limits};
 
 use crate::disk::Kind;
 use crate::disk::layout::{Layout, random_bits};
 use crate::error::StoreError;
+use crate::format::tail;
 use crate::log::journal::Drained;
 
 /// Where bad lines go.
@@ -48,17 +49,11 @@ pub struct Batch {
 
 impl Queue {
     fn file(self) -> &'static str {
-        match self {
-            Self::Posts => "pending-posts.jsonl",
-            Self::Actions => "pending-actions.jsonl",
-        }
+        ["pending-posts.jsonl", "pending-actions.jsonl"][self as usize]
     }
 
     fn prefix(self) -> &'static str {
-        match self {
-            Self::Posts => "posts-",
-            Self::Actions => "actions-",
-        }
+        ["posts-", "actions-"][self as usize]
     }
 }
 
@@ -79,10 +74,8 @@ pub fn has_leftovers(layout: &Layout, queue: Queue) -> Result<bool, StoreError> 
 
 /// How many lines were set aside. Only a file of reasonable size is counted out.
 pub fn rejected(layout: &Layout) -> Result<u64, StoreError> {
-    match layout.top.open(REJECTED)? {
-        Some(handle) => Ok(memchr::memchr_iter(b'\n', &handle.read_all(QUEUE_BYTES).unwrap_or_default()).count() as u64),
-        None => Ok(0),
-    }
+    let bytes = layout.top.open(REJECTED)?.and_then(|handle| handle.read_all(QUEUE_BYTES).ok()).unwrap_or_default();
+    Ok(memchr::memchr_iter(b'\n', &bytes).count() as u64)
 }
 
 /// Takes the queue file out of the hooks' way, and returns every batch that is
@@ -128,20 +121,17 @@ pub fn set_aside(layout: &Layout, rejected: &[(String, String)], now: Time) -> R
     if rejected.is_empty() {
         return Ok(());
     }
-    let mut text = Vec::new();
-    for (line, reason) in rejected {
-        serde_json::to_writer(&mut text, &json!({ "rejected_at": now, "reason": reason, "line": line }))?;
-        text.push(b'\n');
-    }
-    layout.top.make_append(REJECTED)?.write(&text)
+    let record = |(line, reason): &(String, String)| json!({ "rejected_at": now, "reason": reason, "line": line });
+    let lines = tail::lines_of(&rejected.iter().map(record).collect::<Vec<_>>(), usize::MAX)?;
+    layout.top.make_append(REJECTED)?.write(&lines)
 }
 
-/// Sorts lines into entries and rejects. Past the limit for one queue, lines are
+/// Sorts lines into what is made of them and rejects. Past the limit for one queue, lines are
 /// set aside too: a flood must not reach the board.
-pub fn sort(lines: &[String], make: &mut dyn FnMut(&str) -> Result<Entry, String>) -> (Vec<Entry>, Vec<(String, String)>) {
-    let (mut entries, mut rejected) = (Vec::new(), Vec::new());
+pub fn sort<T>(lines: &[String], make: &mut dyn FnMut(&str) -> Result<T, String>) -> (Vec<T>, Vec<(String, String)>) {
+    let (mut taken, mut rejected) = (Vec::new(), Vec::new());
     for line in lines {
-        let made = if entries.len() >= limits::QUEUE_LINES {
+        let made = if taken.len() >= limits::QUEUE_LINES {
             Err(format!("more than {} lines at once", limits::QUEUE_LINES))
         } else if line.len() > limits::RECORD_BYTES {
             Err(format!("longer than {} bytes", limits::RECORD_BYTES))
@@ -149,11 +139,11 @@ pub fn sort(lines: &[String], make: &mut dyn FnMut(&str) -> Result<Entry, String
             make(line)
         };
         match made {
-            Ok(entry) => entries.push(entry),
+            Ok(made) => taken.push(made),
             Err(reason) => rejected.push((excerpt(line), reason)),
         }
     }
-    (entries, rejected)
+    (taken, rejected)
 }
 
 /// An over-long line is kept only in part; it is not ours to fill the disk with.

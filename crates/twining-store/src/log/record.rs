@@ -4,6 +4,7 @@
 //! and readers how far the journal goes. It is a hint about files, never truth:
 //! garbage in it costs a second look, not a record.
 
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::disk::{Fingerprint, Handle};
@@ -11,18 +12,16 @@ use crate::error::StoreError;
 use crate::log::array_file::Edited;
 use crate::log::files::{Array, ArrayState};
 
-const MAGIC: u64 = 0x0231_474e_494e_5754;
-/// Single values, then nine words an array, then the checksum.
-const SINGLE: usize = 14;
-const EACH: usize = 9;
-const WORDS: usize = SINGLE + 3 * EACH;
-const BYTES: usize = (WORDS + 1) * 8;
 /// Where the holder's process id stands, outside the checksum: it is written
 /// before anything is known.
-const HOLDER_AT: u64 = 512;
+const HOLDER_AT: u64 = 0;
+/// Where a checksum stands, then the record as a line of JSON.
+const RECORD_AT: u64 = 8;
+/// More than any record takes.
+const MOST_BYTES: usize = 4096;
 
 /// The state in which the last writer left the files.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The blackboard after the last append.
     pub board: Fingerprint,
@@ -53,14 +52,11 @@ pub struct Record {
 impl Record {
     /// Reads the record; a damaged one reads as unknown.
     pub fn read(lock: &Handle) -> Result<Self, StoreError> {
-        let mut bytes = [0; BYTES];
+        let mut bytes = [0; MOST_BYTES];
         // A reader holds no lock and may meet a writer halfway; that lasts nanoseconds.
         for _ in 0..4 {
-            let n = lock.read_at(&mut bytes, 0)?;
-            if n < BYTES {
-                return Ok(Self::default());
-            }
-            if let Some(record) = Self::decode(&bytes) {
+            let read = lock.read_at(&mut bytes, RECORD_AT)?;
+            if let Some(record) = Self::decode(&bytes[..read]) {
                 return Ok(record);
             }
         }
@@ -69,7 +65,14 @@ impl Record {
 
     /// Writes the record. The caller holds the lock.
     pub fn write(&self, lock: &Handle) -> Result<(), StoreError> {
-        lock.write_at(&self.encode(), 0)
+        lock.write_at(&self.encode()?, RECORD_AT)
+    }
+
+    /// Changes the record. The caller holds the lock.
+    pub fn update(lock: &Handle, change: impl FnOnce(&mut Self)) -> Result<(), StoreError> {
+        let mut record = Self::read(lock)?;
+        change(&mut record);
+        record.write(lock)
     }
 
     /// Says who holds the lock, for those who wait for it.
@@ -93,80 +96,15 @@ impl Record {
             Some(ArrayState { from, since, to: edited.to, through, is_loose: edited.is_loose, is_unchecked: edited.is_unchecked });
     }
 
-    fn encode(&self) -> [u8; BYTES] {
-        let mut words = vec![
-            MAGIC,
-            self.board.ino,
-            self.board.size,
-            self.board.mtime_ns as u64,
-            self.epoch,
-            self.written_seq,
-            self.applied_seq,
-            self.checkpoint_seq,
-            self.synced_seq,
-            self.boot,
-            self.git_mtime_ns as u64,
-            self.kept_ms as u64,
-            self.dropped_seq,
-            self.followed_seq,
-        ];
-        for array in self.arrays {
-            let known = array.unwrap_or_default();
-            let from = known.from.unwrap_or_default();
-            words.extend([
-                u64::from(array.is_some())
-                    | u64::from(known.from.is_some()) << 1
-                    | u64::from(known.is_loose) << 2
-                    | u64::from(known.is_unchecked) << 3,
-                from.ino,
-                from.size,
-                from.mtime_ns as u64,
-                known.to.ino,
-                known.to.size,
-                known.to.mtime_ns as u64,
-                known.through,
-                known.since,
-            ]);
-        }
-        let mut bytes = [0; BYTES];
-        for (slot, word) in bytes.chunks_exact_mut(8).zip(&words) {
-            slot.copy_from_slice(&word.to_le_bytes());
-        }
-        let sum = xxh3_64(&bytes[..BYTES - 8]);
-        bytes[BYTES - 8..].copy_from_slice(&sum.to_le_bytes());
-        bytes
+    fn encode(&self) -> Result<Vec<u8>, StoreError> {
+        let text = serde_json::to_vec(self)?;
+        Ok([&xxh3_64(&text).to_le_bytes(), text.as_slice(), b"\n"].concat())
     }
 
-    fn decode(bytes: &[u8; BYTES]) -> Option<Self> {
-        let words: Vec<u64> = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())).collect();
-        if words[0] != MAGIC || words[WORDS] != xxh3_64(&bytes[..BYTES - 8]) {
-            return None;
-        }
-        let print = |at: usize| Fingerprint { ino: words[at], size: words[at + 1], mtime_ns: words[at + 2] as i64 };
-        let array = |at: usize| {
-            (words[at] & 1 == 1).then(|| ArrayState {
-                from: (words[at] & 2 == 2).then(|| print(at + 1)),
-                to: print(at + 4),
-                through: words[at + 7],
-                since: words[at + 8],
-                is_loose: words[at] & 4 == 4,
-                is_unchecked: words[at] & 8 == 8,
-            })
-        };
-        Some(Self {
-            board: print(1),
-            epoch: words[4],
-            written_seq: words[5],
-            applied_seq: words[6],
-            checkpoint_seq: words[7],
-            synced_seq: words[8],
-            boot: words[9],
-            git_mtime_ns: words[10] as i64,
-            kept_ms: words[11] as i64,
-            dropped_seq: words[12],
-            followed_seq: words[13],
-            arrays: [array(SINGLE), array(SINGLE + EACH), array(SINGLE + 2 * EACH)],
-        })
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (sum, rest) = bytes.split_first_chunk()?;
+        let text = &rest[..memchr::memchr(b'\n', rest)?];
+        if xxh3_64(text) != u64::from_le_bytes(*sum) { None } else { serde_json::from_slice(text).ok() }
     }
 }
 
@@ -195,9 +133,9 @@ mod tests {
                 Some(ArrayState { from: Some(print), since: 2, to: print, through: 3, is_loose: true, is_unchecked: false }),
             ],
         };
-        let mut bytes = record.encode();
+        let mut bytes = record.encode().expect("encodes");
         assert_eq!(Record::decode(&bytes), Some(record));
-        for at in 0..BYTES {
+        for at in 0..bytes.len() {
             bytes[at] ^= 1;
             assert_eq!(Record::decode(&bytes), None, "byte {at}");
             bytes[at] ^= 1;

@@ -5,12 +5,11 @@
 use twining_model::limits;
 
 use super::notes::LocalState;
-use super::traces::{append_after, nook};
-use crate::disk::Handle;
+use super::traces::nook;
 use crate::error::StoreError;
+use crate::log::rotating::Rotating;
 
-const CALLS: &str = "calls.jsonl";
-const OLDER: &str = "calls.old.jsonl";
+const CALLS: Rotating = Rotating { name: "calls.jsonl", older: "calls.old.jsonl", most: limits::CALLS_BYTES as u64 };
 /// How far back from the end the latest calls are looked for.
 const LATEST_BYTES: u64 = 256 * 1024;
 
@@ -21,30 +20,14 @@ impl LocalState<'_> {
             return Err(StoreError::TooLarge { bytes: line.len(), most: limits::CALL_BYTES });
         }
         let Some(room) = self.0.open_to_traces()? else { return Ok(()) };
-        let nook = nook(&room.layout)?;
-        let handle = nook.make_append(CALLS)?;
-        append_after(&handle, format!("{line}\n").as_bytes())?;
-        let full = |size: u64| size > limits::CALLS_BYTES as u64;
-        if full(handle.fingerprint()?.size)
-            && let Some(_held) = room.lock.try_take()?
-            && nook.stat(CALLS)?.is_some_and(|(_, print)| full(print.size))
-        {
-            // Under the lock, and looked at again: a second turn would push the older ones out at once.
-            nook.rename(CALLS, &nook, OLDER)?;
-        }
-        Ok(())
+        CALLS.append(&nook(&room.layout)?, format!("{line}\n").as_bytes())
     }
 
     /// The newest calls, oldest first, as many as a backtest replays.
     pub fn calls(&self) -> Result<Vec<String>, StoreError> {
         let Some(room) = self.0.reading_room()? else { return Ok(Vec::new()) };
-        let nook = nook(&room.layout)?;
-        let mut lines = Vec::new();
-        for name in [OLDER, CALLS] {
-            if let Some(handle) = nook.open(name)? {
-                lines.extend(from_end(&handle, limits::CALLS_BYTES as u64 * 2)?);
-            }
-        }
+        let bytes = CALLS.read(&nook(&room.layout)?)?;
+        let mut lines = lines_of(&bytes);
         let surplus = lines.len().saturating_sub(limits::CALLS);
         Ok(lines.split_off(surplus))
     }
@@ -52,19 +35,13 @@ impl LocalState<'_> {
     /// The last few calls, oldest first.
     pub fn latest_calls(&self) -> Result<Vec<String>, StoreError> {
         let Some(room) = self.0.reading_room()? else { return Ok(Vec::new()) };
-        match nook(&room.layout)?.open(CALLS)? {
-            Some(handle) => from_end(&handle, LATEST_BYTES),
-            None => Ok(Vec::new()),
-        }
+        let Some(handle) = nook(&room.layout)?.open(CALLS.name)? else { return Ok(Vec::new()) };
+        let (bytes, is_cut) = handle.read_end(LATEST_BYTES)?;
+        // The first line may have lost its beginning.
+        Ok(lines_of(&bytes).split_off(usize::from(is_cut)))
     }
 }
 
-fn from_end(handle: &Handle, most: u64) -> Result<Vec<String>, StoreError> {
-    let size = handle.fingerprint()?.size;
-    let from = size.saturating_sub(most);
-    let mut bytes = vec![0; usize::try_from(size - from).unwrap_or(0)];
-    let read = handle.read_at(&mut bytes, from)?;
-    let text = String::from_utf8_lossy(&bytes[..read]).into_owned();
-    // The first line may have lost its beginning.
-    Ok(text.lines().skip(usize::from(from > 0)).filter(|line| !line.is_empty()).map(str::to_owned).collect())
+fn lines_of(bytes: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(bytes).lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use twining_model::limits;
 
-use super::open::Store;
+use super::documents::Documents;
 use crate::disk;
 use crate::disk::layout::FOLDER;
 use crate::error::StoreError;
@@ -18,12 +18,12 @@ const FILE_BYTES: usize = 4096 * limits::RECORD_BYTES;
 /// A file that differs from a commit: its name inside `.twining/`, and the object it was.
 type Changed = BTreeMap<String, Option<String>>;
 
-impl Store {
+impl Documents<'_> {
     /// Records that HEAD, or an earlier commit, has and that the working files lack or
     /// say otherwise. `git` is the repository's, seen from any of its folders. Empty where it
     /// has no memory of this one.
     pub fn changed_records(&self, git: &Git, base: Option<&str>) -> Result<Vec<Difference>, StoreError> {
-        let project = &self.place().project;
+        let project = &self.0.place().project;
         let git = git.in_folder(project);
         let mut found = Vec::new();
         let against_head = changed_since(&git, "HEAD");

@@ -10,13 +10,12 @@ use serde_json::json;
 use twining_model::{Decision, Id, Time};
 
 use super::room::Room;
-use crate::disk::layout::Staged;
 use crate::error::StoreError;
 use crate::format::array;
 use crate::log::array_file::{ArrayEdits, Edited};
-use crate::log::board::RECENT_MS;
-use crate::log::files::{Array, Files, Fingerprint};
+use crate::log::files::{Array, Files};
 use crate::log::journal::JournalLine;
+use crate::log::recent::RECENT_MS;
 use crate::log::record::Record;
 
 /// Every array.
@@ -27,14 +26,6 @@ const JOURNAL_BYTES: u64 = 1024 * 1024;
 /// Arrays over this size are written anew when nobody has written to them for a moment.
 const LARGE: u64 = 256 * 1024;
 const QUIET_MS: i64 = 1000;
-
-/// A new version of an array, ready to be put in place.
-struct Ready {
-    array: Array,
-    from: Option<Fingerprint>,
-    /// The new file and its state, or nothing if it would be the same.
-    staged: Option<(Staged, Fingerprint)>,
-}
 
 /// When to write large arrays anew.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,14 +54,14 @@ pub fn run(room: &Room, now: Time, when: When) -> Result<(), StoreError> {
     let Some(_alone) = room.checkpoint_lock.try_take()? else { return Ok(()) };
     let record = room.record()?;
     let lines = room.journal.since(record.checkpoint_seq, record.applied_seq)?;
-    let mut due = Vec::new();
+    let mut is_whole = true;
     for array in ARRAYS {
-        if (!lines.is_empty() || is_array_due(&record, array)) && (when == When::Now || !is_busy(room, array, now)?) {
-            due.push(array);
-        }
+        let is_due = !lines.is_empty() || is_array_due(&record, array);
+        is_whole &= is_due && (when == When::Now || !is_busy(room, array, now)?) && write_anew(room, &record, &lines, array)?;
     }
-    if !due.is_empty() {
-        carry_out(room, &record, &lines, &due)?;
+    if is_whole {
+        let held = room.lock.take()?;
+        Record::update(held.file(), |current| current.checkpoint_seq = current.checkpoint_seq.max(record.applied_seq))?;
     }
     shorten(room, now)
 }
@@ -81,101 +72,58 @@ fn is_busy(room: &Room, array: Array, now: Time) -> Result<bool, StoreError> {
     Ok(written.is_some_and(|print| now.as_ms() - print.mtime_ns / 1_000_000 < QUIET_MS))
 }
 
-fn carry_out(room: &Room, record: &Record, lines: &[JournalLine], due: &[Array]) -> Result<(), StoreError> {
-    let mut ready = Vec::new();
-    let mut whole = due.len() == ARRAYS.len();
-    let through = record.applied_seq;
-    for which in due.iter().copied() {
-        match prepare(room, record, lines, which)? {
-            Some(made) => ready.push(made),
-            // Damaged: it stays as it is, and the journal keeps what belongs in it.
-            None => whole = false,
-        }
-    }
-    let held = room.lock.take()?;
-    let mut record = Record::read(held.file())?;
-    let mut unchanged = Vec::new();
-    for made in ready {
-        if room.files.array_fingerprint(made.array)? == made.from {
-            let to = made.staged.as_ref().map_or(made.from, |(_, print)| Some(*print)).unwrap_or_default();
-            record.leave_array(made.array, Edited { from: made.from, to, is_loose: false, is_unchecked: false }, through);
-            unchanged.push(made);
-        } else {
-            whole = false;
-        }
-    }
-    // Before the files are in place: a reader that sees a new array and an old
-    // record would take the array for somebody else's and read all of it.
-    record.write(held.file())?;
-    // Kept open until the lock is gone: freeing a large file takes milliseconds.
-    let mut replaced = Vec::new();
-    for Ready { array, staged, .. } in unchanged {
-        if let Some((staged, _)) = staged {
-            replaced.push(array.dir(&room.layout).open(array.name()));
-            staged.put(array.dir(&room.layout), array.name())?;
-        }
-    }
-    if whole {
-        record.checkpoint_seq = record.checkpoint_seq.max(through);
-    }
-    record.write(held.file())?;
-    drop(held);
-    drop(replaced);
-    Ok(())
-}
-
-fn prepare(room: &Room, record: &Record, lines: &[JournalLine], which: Array) -> Result<Option<Ready>, StoreError> {
+/// Writes an array anew that holds all lines that were carried out; whether it does. One that
+/// is damaged stays as it is, and the journal keeps what belongs in it.
+fn write_anew(room: &Room, record: &Record, lines: &[JournalLine], which: Array) -> Result<bool, StoreError> {
+    let (dir, name) = (which.dir(&room.layout), which.name());
     let current = room.files.array(which)?;
     let from = current.as_ref().map(|(print, _)| *print);
     // No file at all, as on a branch that never had one, is an empty array.
     let bytes = current.map_or_else(|| array::NONE.to_vec(), |(_, bytes)| bytes);
     let scanned = array::scan(&bytes);
-    let edits = if which == Array::DecisionIndex {
-        let left_so = from.is_some()
-            && record.arrays[which as usize].filter(|known| !known.is_unchecked).map(|known| known.to) == from
-            && scanned.unreadable.is_empty();
-        if left_so { edits_of(&room.files, lines, which)? } else { listed_decisions(&room.files, all_decisions(&room.files, lines)?)? }
-    } else if scanned.unreadable.is_empty() {
-        edits_of(&room.files, lines, which)?
-    } else {
-        return Ok(None);
+    let known = record.arrays[which as usize].filter(|known| !known.is_unchecked);
+    let left_so = from.is_some() && known.map(|known| known.to) == from;
+    let edits = match which {
+        // The list is derived: what it holds of decisions that are gone goes too.
+        Array::DecisionIndex if !left_so || !scanned.unreadable.is_empty() => {
+            listed_decisions(&room.files, all_decisions(&room.files, lines)?)?
+        }
+        _ if !scanned.unreadable.is_empty() => return Ok(false),
+        _ => edits_of(&room.files, lines, which)?,
     };
-    // The index is derived: what it holds of decisions that are gone goes too.
     let text = array::splice(&scanned, &edits.puts, &edits.gone);
-    let staged = if from.is_some() && text.as_bytes() == bytes {
-        None
-    } else {
-        Some(room.layout.stage(which.dir(&room.layout), text.as_bytes(), true)?)
-    };
-    Ok(Some(Ready { array: which, from, staged }))
+    let is_same = from.is_some() && text.as_bytes() == bytes;
+    let staged = if is_same { None } else { Some(room.layout.stage(dir, text.as_bytes(), true)?) };
+    let held = room.lock.take()?;
+    if room.files.array_fingerprint(which)? != from {
+        return Ok(false);
+    }
+    // Before the file is in place: a reader that sees a new array and an old
+    // record would take the array for somebody else's and read all of it.
+    let to = staged.as_ref().map_or(from, |(_, print)| Some(*print)).unwrap_or_default();
+    let edited = Edited { from, to, is_loose: false, is_unchecked: false };
+    Record::update(held.file(), |current| current.leave_array(which, edited, record.applied_seq))?;
+    // Kept open until the lock is gone: freeing a large file takes milliseconds.
+    let replaced = dir.open(name);
+    staged.map_or(Ok(()), |(staged, _)| staged.put(dir, name))?;
+    drop(held);
+    drop(replaced);
+    Ok(true)
 }
 
 /// What journal lines do to an array.
 pub fn edits_of(files: &Files, lines: &[JournalLine], which: Array) -> Result<ArrayEdits, StoreError> {
-    let mut made = ArrayEdits::default();
+    let mut edits = ArrayEdits::default();
     for JournalLine { change, .. } in lines {
-        let (puts, gone) = match which {
-            Array::Entities => {
-                (change.entities.iter().map(|it| Ok((&it.id, serde_json::to_string(it)?))).collect(), &change.removed_entities)
-            }
-            Array::Relations => {
-                (change.relations.iter().map(|it| Ok((&it.id, serde_json::to_string(it)?))).collect(), &change.removed_relations)
-            }
+        match which {
+            Array::Entities => edits.add(change.entities.iter().map(|entity| (&entity.id, entity)), &change.removed_entities)?,
+            Array::Relations => edits.add(change.relations.iter().map(|relation| (&relation.id, relation)), &change.removed_relations)?,
             Array::DecisionIndex => {
                 return listed_decisions(files, lines.iter().flat_map(JournalLine::touched_decisions).cloned().collect());
             }
-        };
-        let puts: Result<Vec<(&String, String)>, serde_json::Error> = puts;
-        for (id, text) in puts? {
-            made.gone.remove(id);
-            made.puts.insert(id.clone(), text);
-        }
-        for id in gone {
-            made.puts.remove(id);
-            made.gone.insert(id.clone());
         }
     }
-    Ok(made)
+    Ok(edits)
 }
 
 /// Every decision there is: somebody else wrote the list, or nobody did.
@@ -187,18 +135,16 @@ fn all_decisions(files: &Files, lines: &[JournalLine]) -> Result<BTreeSet<Id>, S
 fn listed_decisions(files: &Files, ids: BTreeSet<Id>) -> Result<ArrayEdits, StoreError> {
     let mut made = ArrayEdits::default();
     for id in ids {
-        let bytes = match files.decision(&id) {
-            Ok(Some((_, bytes))) => bytes,
-            Ok(None) => {
-                made.gone.insert(id.into());
-                continue;
+        match files.decision(&id) {
+            Ok(Some((_, bytes))) => {
+                if let Ok(decision) = serde_json::from_slice::<Decision>(&bytes) {
+                    made.puts.insert(id.into(), listing(&decision).to_string());
+                }
             }
+            Ok(None) => drop(made.gone.insert(id.into())),
             // It is there and cannot be read: what is listed of it stays.
-            Err(StoreError::Damaged { .. } | StoreError::Unsafe { .. }) => continue,
+            Err(StoreError::Damaged { .. } | StoreError::Unsafe { .. }) => {}
             Err(error) => return Err(error),
-        };
-        if let Ok(decision) = serde_json::from_slice::<Decision>(&bytes) {
-            made.puts.insert(id.into(), listing(&decision).to_string());
         }
     }
     Ok(made)
@@ -227,9 +173,8 @@ fn shorten(room: &Room, now: Time) -> Result<(), StoreError> {
     let held = room.lock.take()?;
     let kept: Vec<JournalLine> = room.journal.since(0, u64::MAX)?.into_iter().filter(|line| !settled(line)).collect();
     // Before they go: a reader that is not so far yet must not take what is left for all there was.
-    let mut record = Record::read(held.file())?;
-    record.dropped_seq = record.dropped_seq.max(old.last().map_or(0, |line| line.seq));
-    record.write(held.file())?;
+    let dropped = old.last().map_or(0, |line| line.seq);
+    Record::update(held.file(), |current| current.dropped_seq = current.dropped_seq.max(dropped))?;
     room.journal.rewrite(&room.layout, &kept)
 }
 
@@ -246,23 +191,21 @@ fn sync_lines(room: &Room, record: &Record, lines: &[JournalLine]) -> Result<(),
     if !ids.is_empty() {
         room.layout.decisions.sync()?;
     }
-    let mut flushed = Vec::new();
+    let mut flushed = [None; 3];
     for array in ARRAYS {
         if let Some(handle) = array.dir(&room.layout).open(array.name())? {
-            let print = handle.fingerprint()?;
+            flushed[array as usize] = Some(handle.fingerprint()?);
             handle.sync()?;
-            flushed.push((array, print));
         }
     }
     room.layout.graph.sync()?;
     room.board.sync()?;
     let held = room.lock.take()?;
-    for (array, print) in flushed {
-        if room.files.array_fingerprint(array)? == Some(print) {
+    for array in ARRAYS {
+        let print = room.files.array_fingerprint(array)?;
+        if print.is_some() && print == flushed[array as usize] {
             room.layout.forget_kept(array.name())?;
         }
     }
-    let mut record = Record::read(held.file())?;
-    record.synced_seq = record.synced_seq.max(last.seq);
-    record.write(held.file())
+    Record::update(held.file(), |current| current.synced_seq = current.synced_seq.max(last.seq))
 }

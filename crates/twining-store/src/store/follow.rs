@@ -9,17 +9,20 @@ use std::sync::Arc;
 
 use twining_model::{Change, Entity, Id, Relation, Time};
 
-use super::apply::Planned;
+use super::apply::{Planned, Writer};
 use super::open::{Durability, Store, planned};
 use super::room::Room;
 use crate::error::{LogError, StoreError};
-use crate::log::record::Record;
 use crate::log::shared::{Log, LogBase, LogLine, NewLine};
 
 /// Lines that are asked for at once.
 const BATCH: usize = 1024;
 /// How often a plan is made anew because others were quicker.
 const TRIES: usize = 16;
+
+/// What the folder has of its log.
+#[derive(Clone, Copy, Debug)]
+pub struct Follower<'s>(&'s Store);
 
 impl Store {
     /// From now on the folder follows this log, and what is written goes there first.
@@ -28,20 +31,16 @@ impl Store {
         let _ = self.log.set(log);
     }
 
-    /// How far the folder has followed its log.
-    pub fn followed(&self) -> Result<u64, StoreError> {
-        Ok(self.reading_room()?.map(|room| room.record()).transpose()?.map_or(0, |record| record.followed_seq))
-    }
-
-    /// Takes in all that the log has and the folder has not.
-    pub fn follow_log(&self) -> Result<(), StoreError> {
-        self.follow_to_end(&HashSet::new())
+    /// What the folder has of its log.
+    #[must_use]
+    pub fn follower(&self) -> Follower<'_> {
+        Follower(self)
     }
 
     fn follow_to_end(&self, own: &HashSet<Id>) -> Result<(), StoreError> {
         let Some(log) = self.log.get() else { return Ok(()) };
         loop {
-            let lines = log.since(self.followed()?, BATCH)?;
+            let lines = log.since(self.follower().position()?, BATCH)?;
             if lines.is_empty() {
                 return Ok(());
             }
@@ -49,34 +48,28 @@ impl Store {
         }
     }
 
-    /// Takes in lines of the log; those that the folder has already are passed over.
-    pub fn follow(&self, lines: &[LogLine]) -> Result<(), StoreError> {
-        self.take_in(lines, &HashSet::new())
-    }
-
     fn take_in(&self, lines: &[LogLine], own: &HashSet<Id>) -> Result<(), StoreError> {
         let room = self.writing_room()?;
         let held = room.lock.take()?;
         let now = self.ids().now();
-        let mut record = Record::read(held.file())?;
-        room.recover(&mut record, now)?;
-        let lines: Vec<&LogLine> = lines.iter().filter(|line| line.seq > record.followed_seq).collect();
+        let mut writer = Writer::recovered(&room, held, now)?;
+        let followed = writer.record.followed_seq;
+        let lines: Vec<&LogLine> = lines.iter().filter(|line| line.seq > followed).collect();
         // What leaves the board must be on it: such a line begins anew.
         for batch in lines.chunk_by(|_, next| next.change.archived.is_empty()) {
             let Some(last) = batch.last() else { continue };
-            let expected = record.followed_seq + batch.len() as u64;
-            if last.seq != expected {
-                let what = format!("the log skips from line {} to line {}", record.followed_seq, last.seq);
+            let followed = writer.record.followed_seq;
+            if last.seq != followed + batch.len() as u64 {
+                let what = format!("the log skips from line {followed} to line {}", last.seq);
                 return Err(StoreError::Damaged { what });
             }
-            let footing = room.board.settle(&mut record, now)?;
             let change = self.joined_lines(&room, batch, own, now)?;
-            let followed = room.journal_and_apply(change, None, Some(last.seq), footing, &mut record, now);
+            let followed = writer.journal_and_apply(change, None, Some(last.seq));
             // Also after a failure: what was rolled back moved the end of the board.
-            record.write(held.file())?;
+            writer.note()?;
             followed?;
         }
-        self.work().add();
+        self.work.add();
         Ok(())
     }
 
@@ -110,8 +103,8 @@ impl Store {
         mut plan: impl FnMut(Time) -> Result<(Change, T), E>,
     ) -> Result<T, E> {
         for _ in 0..TRIES {
-            self.follow_log()?;
-            let base = if is_planned { LogBase::At(self.followed()?) } else { LogBase::Any };
+            self.follower().catch_up()?;
+            let base = if is_planned { LogBase::At(self.follower().position()?) } else { LogBase::Any };
             let (change, outcome) = plan(self.ids().now())?;
             let (shared, local) = split(change);
             if !shared.is_empty() {
@@ -126,6 +119,23 @@ impl Store {
             return Ok(outcome);
         }
         Err(StoreError::from(LogError::Behind).into())
+    }
+}
+
+impl Follower<'_> {
+    /// The last line of the log that the folder has.
+    pub fn position(&self) -> Result<u64, StoreError> {
+        Ok(self.0.reading_room()?.map(|room| room.record()).transpose()?.map_or(0, |record| record.followed_seq))
+    }
+
+    /// Takes in all that the log has and the folder has not.
+    pub fn catch_up(&self) -> Result<(), StoreError> {
+        self.0.follow_to_end(&HashSet::new())
+    }
+
+    /// Takes in lines of the log; those that the folder has already are passed over.
+    pub fn take_in(&self, lines: &[LogLine]) -> Result<(), StoreError> {
+        self.0.take_in(lines, &HashSet::new())
     }
 }
 

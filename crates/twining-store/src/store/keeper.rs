@@ -1,17 +1,20 @@
 //! The housekeeper: a thread that does, soon after a write, what no write waits
 //! for; and goes on looking for ten seconds in case git takes something away.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::open::Store;
-use crate::log::board::RECENT_MS;
+use crate::log::recent::RECENT_MS;
 
 /// Writes that come together are kept house for together.
 const GATHER: Duration = Duration::from_millis(50);
 /// How often to look while git may still interfere.
 const LOOK: Duration = Duration::from_millis(500);
+/// How often to look when nothing is expected.
+const IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long the index's log may stay when there is little to do.
 const QUIET_LOG_BYTES: u64 = 512 * 1024;
 /// How long an ending process waits for a pass that is under way.
@@ -57,20 +60,18 @@ impl Work {
     }
 
     /// Waits until there is something to do, or so long; whether to go on.
-    fn wait(&self, at_most: Option<Duration>) -> bool {
-        let desk = self.desk();
-        let quiet = |desk: &mut Desk| !desk.waiting && !desk.over;
-        let desk = match at_most {
-            Some(time) => self.bell.wait_timeout_while(desk, time, quiet).map_or_else(|e| e.into_inner().0, |(desk, _)| desk),
-            None => self.bell.wait_while(desk, quiet).unwrap_or_else(PoisonError::into_inner),
-        };
-        !desk.over
+    fn wait(&self, at_most: Duration) -> bool {
+        self.pause(at_most, |desk| !desk.waiting)
     }
 
     /// Rests, whatever there is to do; whether to go on.
     fn rest(&self, time: Duration) -> bool {
-        let rested = self.bell.wait_timeout_while(self.desk(), time, |desk| !desk.over);
-        !rested.map_or_else(|e| e.into_inner().0, |(desk, _)| desk).over
+        self.pause(time, |_| true)
+    }
+
+    fn pause(&self, time: Duration, goes_on: fn(&Desk) -> bool) -> bool {
+        let paused = self.bell.wait_timeout_while(self.desk(), time, |desk| !desk.over && goes_on(desk));
+        !paused.map_or_else(|e| e.into_inner().0, |(desk, _)| desk).over
     }
 
     fn desk(&self) -> MutexGuard<'_, Desk> {
@@ -88,7 +89,7 @@ impl Keeper {
     /// Starts keeping house.
     #[must_use]
     pub fn start(store: Arc<Store>) -> Self {
-        store.stay();
+        store.stays.store(true, Ordering::Release);
         let inside = Arc::clone(&store);
         // Without a thread, the work is done when the keeper is dropped.
         let thread = std::thread::Builder::new().name("keeper".to_owned()).spawn(move || keep(&inside)).ok();
@@ -98,13 +99,13 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        self.store.work().end();
+        self.store.work.end();
         // A pass that takes longer is cut short like a kill would, and is as harmless.
         let started = Instant::now();
         while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) && started.elapsed() < PARTING {
             std::thread::sleep(Duration::from_millis(1));
         }
-        if self.store.work().take() {
+        if self.store.work.take() {
             // Nothing acknowledged depends on this; the next process does it otherwise.
             drop(self.store.leave());
         }
@@ -112,7 +113,7 @@ impl Drop for Keeper {
 }
 
 fn keep(store: &Store) {
-    let work = store.work();
+    let work = &store.work;
     let mut watch_until: Option<Instant> = None;
     if store.is_behind().unwrap_or(false) {
         // A process before us ended in a hurry, or was killed.
@@ -120,7 +121,7 @@ fn keep(store: &Store) {
     }
     loop {
         let idle = watch_until.is_none_or(|until| until < Instant::now());
-        if !work.wait(if idle { None } else { Some(LOOK) }) || !work.rest(GATHER) {
+        if !work.wait(if idle { IDLE } else { LOOK }) || !work.rest(GATHER) {
             return;
         }
         let written = work.take();
@@ -128,7 +129,7 @@ fn keep(store: &Store) {
             watch_until = Some(Instant::now() + Duration::from_millis(u64::try_from(RECENT_MS).unwrap_or(10_000)));
         } else {
             // Nobody has written for a moment: the time for what flushes a lot.
-            drop(store.settle_index(QUIET_LOG_BYTES));
+            drop(store.settle(QUIET_LOG_BYTES));
         }
         let started = Instant::now();
         // Failing here loses nothing: the journal and the ring keep what is to be done.

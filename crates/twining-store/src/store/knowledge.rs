@@ -10,9 +10,9 @@ use std::path::Path;
 use twining_model::limits;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::open::Store;
+use super::documents::Documents;
 use crate::disk::Dir;
-use crate::disk::layout::FOLDER;
+use crate::disk::layout::{DECISIONS, FOLDER};
 use crate::error::StoreError;
 
 /// Its name in `.twining` and in `.maestro`.
@@ -41,15 +41,32 @@ impl KnowledgeFile {
     }
 }
 
-impl Store {
+/// A state of decisions and knowledge.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BindingState {
+    /// When a decision last came, went or was replaced, in nanoseconds since 1970.
+    pub decisions: i64,
+    /// What the knowledge file holds, in short.
+    pub knowledge: String,
+}
+
+impl Documents<'_> {
+    /// What tells whether decisions or knowledge may have changed, without looking
+    /// into them: the folder's own state, and the file's. None where there are none.
+    pub fn binding_state(&self) -> Result<Option<BindingState>, StoreError> {
+        let Some(room) = self.0.reading_room()? else { return Ok(None) };
+        let decisions = room.layout.top.print(DECISIONS)?.map(|print| print.mtime_ns).unwrap_or_default();
+        Ok(Some(BindingState { decisions, knowledge: format!("{:032x}", self.knowledge()?.digest()) }))
+    }
+
     /// Reads the knowledge file, wherever it is.
     pub fn knowledge(&self) -> Result<KnowledgeFile, StoreError> {
-        self.knowledge_in(&self.place().project)
+        self.knowledge_in(&self.0.place().project)
     }
 
     /// Reads the version of it that a working tree of the project has.
     pub fn knowledge_in(&self, tree: &Path) -> Result<KnowledgeFile, StoreError> {
-        let tree = Dir::project(tree, self.probe())?;
+        let tree = Dir::project(tree, self.0.probe.clone())?;
         let (path, passed_over) = self.knowledge_path(&tree)?;
         let bytes = read(&tree, &path)?;
         Ok(KnowledgeFile { path, bytes, passed_over })
@@ -57,12 +74,12 @@ impl Store {
 
     /// Reads another DOT file of a working tree of the project, by its relative path.
     pub fn dot_file(&self, tree: &Path, path: &str) -> Result<KnowledgeFile, StoreError> {
-        let bytes = read(&Dir::project(tree, self.probe())?, path)?;
+        let bytes = read(&Dir::project(tree, self.0.probe.clone())?, path)?;
         Ok(KnowledgeFile { path: path.to_owned(), bytes, passed_over: None })
     }
 
     fn knowledge_path(&self, project: &Dir) -> Result<(String, Option<String>), StoreError> {
-        let chosen = self.config()?.knowledge.path;
+        let chosen = self.0.config()?.knowledge.path;
         let is_elsewhere = is_there(project, ELSEWHERE)?;
         let path = knowledge_place(&chosen, is_elsewhere)?;
         let both = chosen.trim().is_empty() && is_elsewhere && is_there(project, FOLDER)?;
@@ -88,22 +105,12 @@ pub fn knowledge_place(chosen: &str, is_elsewhere: bool) -> Result<String, Store
 }
 
 fn is_there(project: &Dir, folder: &str) -> Result<bool, StoreError> {
-    match project.open_dir(folder)? {
-        Some(dir) => Ok(dir.stat(NAME)?.is_some()),
-        None => Ok(false),
-    }
+    Ok(project.open_dir(folder)?.map_or(Ok(None), |dir| dir.print(NAME))?.is_some())
 }
 
 fn read(project: &Dir, path: &str) -> Result<Option<Vec<u8>>, StoreError> {
     let (folders, name) = parts(path)?;
-    let mut dir = project.clone();
-    for folder in folders {
-        match dir.open_dir(folder)? {
-            Some(inner) => dir = inner,
-            None => return Ok(None),
-        }
-    }
-    dir.open(name)?.map(|handle| handle.read_all(limits::KNOWLEDGE_BYTES)).transpose()
+    project.walk(folders)?.map_or(Ok(None), |dir| dir.read(name, limits::KNOWLEDGE_BYTES))
 }
 
 /// The folders of a path and its name, if it stays in the project and names a

@@ -10,17 +10,20 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use memchr::memmem;
-use twining_model::{Change, Id, Time};
+use twining_model::{Change, Id, TextFile, Time};
 
-use super::features::{FeatureFile, FeatureShelf};
-use super::knowledge::KnowledgeFile;
+use super::agents::REGISTRY;
+use super::checkpoint::ARRAYS;
+use super::documents::Documents;
 use super::open::{Durability, Store};
+use super::record_files::FileWrite;
 use super::room::Room;
-use crate::disk::layout::{BOARD, DECISIONS, FOLDER};
+use crate::disk::Dir;
+use crate::disk::layout::{AGENTS, ARRAY_BYTES, BOARD, DECISIONS, FOLDER, Layout};
 use crate::error::StoreError;
 use crate::format::array;
 use crate::git::Git;
-use crate::log::files::Array;
+use crate::log::lock::Held;
 use crate::log::record::Record;
 use crate::merge::{DECISION, Joining, LEFT_BY_GIT, has_markers, is_marker, join_sides};
 
@@ -43,7 +46,6 @@ pub fn after_git(room: &Room, now: Time) -> Result<(), StoreError> {
         return Ok(());
     }
     let Some(held) = room.lock.try_take()? else { return Ok(()) };
-    let mut record = Record::read(held.file())?;
     for id in files.iter().filter_map(|file| decision_of(file)) {
         let Some((_, bytes)) = room.files.decision(&id)?.filter(|(_, bytes)| has_markers(bytes)) else { continue };
         let (project, file) = (room.board.project(), format!("{FOLDER}/{DECISIONS}/{id}.json"));
@@ -51,17 +53,16 @@ pub fn after_git(room: &Room, now: Time) -> Result<(), StoreError> {
         // What git merged is known; lines that no commit has may be anybody's, between whatever markers.
         let known = Git::at(project).merged_versions(&file, &bytes).joined(&bytes, &DECISION);
         if let Some(whole) = known.filter(is_it).or_else(|| join_sides(&bytes, &DECISION).filter(is_it)) {
-            room.put_decision(&format!("{id}.json"), &whole)?;
+            FileWrite::decision(&id, whole)?.carry_out(room, false)?;
         }
     }
-    if files.iter().any(|file| file == BOARD) {
-        mend_board(room, &mut record)?;
-    }
     // The list of decisions is derived and no part of the index: it is looked at where another file was left so.
-    for which in [Array::Entities, Array::Relations, Array::DecisionIndex] {
-        mend_array(room, which)?;
+    for which in ARRAYS {
+        mend_array(&room.layout, which.dir(&room.layout), which.name())?;
     }
-    record.write(held.file())?;
+    if files.iter().any(|file| file == BOARD) {
+        mend_board(room, &held)?;
+    }
     drop(held);
     room.catch_up()
 }
@@ -96,22 +97,26 @@ impl Store {
         if room.board.git_is_busy() || self.looked.lock().unwrap_or_else(PoisonError::into_inner).replace(print) == Some(print) {
             return Ok(());
         }
-        self.mend_registry(room)?;
-        let graph = self.knowledge()?;
+        if let Some(agents) = room.layout.top.open_dir(AGENTS)?
+            && let Some(_held) = room.lock.try_take()?
+        {
+            mend_array(&room.layout, &agents, REGISTRY)?;
+        }
+        let graph = self.documents().knowledge()?;
         let left = graph.bytes.as_deref().filter(|bytes| has_markers(bytes));
         if let Some(whole) = left.and_then(|bytes| one(&self.place().project, &graph.path, bytes, &joiners.knowledge)) {
             // Somebody may have edited it meanwhile.
             let whole = String::from_utf8(whole).ok();
-            self.transact_on(Durability::Strict, |file: &KnowledgeFile| {
+            self.transact_on(Durability::Strict, Documents::knowledge, |file| {
                 let text = whole.clone().filter(|_| file.bytes == graph.bytes);
                 Ok::<_, StoreError>((Change::of_document(&file.path, text), ()))
             })?;
         }
-        let shelf = self.features()?;
+        let shelf = self.documents().features()?;
         if shelf.joined {
-            self.transact_on(Durability::Strict, |now: &FeatureShelf| {
+            self.transact_on(Durability::Strict, Documents::features, |now| {
                 let list = match &now.file {
-                    FeatureFile::Text(list) if now.joined && now.file == shelf.file => Some(list.clone()),
+                    TextFile::Text(list) if now.joined && now.file == shelf.file => Some(list.clone()),
                     _ => None,
                 };
                 Ok::<_, StoreError>((Change::of_document(&now.path, list), ()))
@@ -122,31 +127,26 @@ impl Store {
 }
 
 /// Writes an array anew in which both sides stand, each element once.
-fn mend_array(room: &Room, which: Array) -> Result<(), StoreError> {
-    let Some((_, bytes)) = room.files.array(which)? else { return Ok(()) };
+fn mend_array(layout: &Layout, dir: &Dir, name: &str) -> Result<(), StoreError> {
+    let Some(bytes) = dir.read(name, ARRAY_BYTES)?.filter(|bytes| has_markers(bytes)) else { return Ok(()) };
     let scanned = array::scan(&bytes);
-    if !has_markers(&bytes) || !scanned.unreadable.is_empty() {
+    if !scanned.unreadable.is_empty() {
         return Ok(());
     }
-    let dir = if which == Array::DecisionIndex { &room.layout.decisions } else { &room.layout.graph };
-    let whole = array::splice(&scanned, &BTreeMap::new(), &HashSet::new());
-    room.layout.replace(dir, which.name(), whole.as_bytes(), true)
+    layout.replace(dir, name, array::splice(&scanned, &BTreeMap::new(), &HashSet::new()).as_bytes(), true)
 }
 
 /// Takes git's markers off the board; every other line stays as it is.
-fn mend_board(room: &Room, record: &mut Record) -> Result<(), StoreError> {
-    let Some(board) = room.layout.top.open(BOARD)? else { return Ok(()) };
-    let bytes = board.read_all(BOARD_BYTES)?;
+fn mend_board(room: &Room, held: &Held<'_>) -> Result<(), StoreError> {
+    let Some(bytes) = room.layout.top.read(BOARD, BOARD_BYTES)? else { return Ok(()) };
     if memmem::find(&bytes, b"<<<<<<< ").is_none() {
         return Ok(());
     }
-    let mut kept = Vec::with_capacity(bytes.len());
     let lines = bytes.split_inclusive(|&byte| byte == b'\n').filter(|line| !is_marker(line.trim_ascii_end()));
-    lines.for_each(|line| kept.extend_from_slice(line));
-    room.layout.replace(&room.layout.top, BOARD, &kept, true)?;
-    let known = room.board.replaced(record, &HashSet::new());
-    record.epoch = record.epoch.saturating_add(1);
-    known
+    let mut record = Record::read(held.file())?;
+    let replaced = room.board.replace(&lines.collect::<Vec<_>>().concat(), &HashSet::new(), &mut record);
+    record.write(held.file())?;
+    replaced.map(drop)
 }
 
 fn decision_of(file: &str) -> Option<Id> {

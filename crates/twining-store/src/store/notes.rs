@@ -1,28 +1,22 @@
 //! Notes of hooks: small files in `local/hooks/` that one process leaves for the
 //! next. Nothing is lost with them but patience.
 
+use twining_model::limits;
+
+use super::agents::PRESENCE;
 use super::open::Store;
-use crate::disk::layout::{CLAIMS, DECISIONS};
+use crate::disk::Dir;
 use crate::error::StoreError;
 use xxhash_rust::xxh3::xxh3_128;
 
 const HOOKS: &str = "hooks";
 /// Bytes of one note.
-const MOST_BYTES: usize = 4 * 1024 * 1024;
+const MOST_BYTES: usize = 16 * 1024 * 1024;
 /// Notes that are kept; a new session clears the rest away.
 const MOST_NOTES: usize = 128;
 
 /// How notes begin that are nobody's alone.
 const SHARED: &str = "note-shared-";
-
-/// A state of decisions and knowledge.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BindingState {
-    /// When a decision last came, went or was replaced, in nanoseconds since 1970.
-    pub decisions: i64,
-    /// What the knowledge file holds, in short.
-    pub knowledge: String,
-}
 
 /// What tells some content from any other, in words.
 #[must_use]
@@ -37,8 +31,7 @@ pub struct LocalState<'s>(pub(super) &'s Store);
 impl LocalState<'_> {
     /// Reads a note; none where there is no memory yet, or it is no note of ours.
     pub fn note(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let Some(room) = self.0.reading_room()? else { return Ok(None) };
-        let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(None) };
+        let Some(hooks) = self.hooks()? else { return Ok(None) };
         Ok(hooks.open(&file_of(name))?.and_then(|handle| handle.read_all(MOST_BYTES).ok()))
     }
 
@@ -51,15 +44,12 @@ impl LocalState<'_> {
 
     /// Whether there is such a note.
     pub fn has_note(&self, name: &str) -> Result<bool, StoreError> {
-        let Some(room) = self.0.reading_room()? else { return Ok(false) };
-        let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(false) };
-        Ok(hooks.stat(&file_of(name))?.is_some())
+        Ok(self.hooks()?.map_or(Ok(None), |hooks| hooks.print(&file_of(name)))?.is_some())
     }
 
     /// Clears the oldest notes away where there are too many.
     pub fn clear_notes(&self) -> Result<(), StoreError> {
-        let Some(room) = self.0.reading_room()? else { return Ok(()) };
-        let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(()) };
+        let Some(hooks) = self.hooks()? else { return Ok(()) };
         // What all sessions share is not a session's to age.
         let mut names = hooks.list()?;
         names.retain(|name| !name.starts_with(SHARED));
@@ -68,7 +58,7 @@ impl LocalState<'_> {
         }
         let mut aged = Vec::with_capacity(names.len());
         for name in names {
-            let written = hooks.stat(&name)?.map(|(_, print)| print.mtime_ns).unwrap_or_default();
+            let written = hooks.print(&name)?.unwrap_or_default().mtime_ns;
             aged.push((written, name));
         }
         aged.sort();
@@ -76,11 +66,28 @@ impl LocalState<'_> {
         aged.into_iter().take(most).try_for_each(|(_, name)| hooks.remove(&name).map(drop))
     }
 
+    /// Remembers that somebody called, if that costs no wait: a busy store is
+    /// asked again at the next call.
+    pub fn note_presence(&self, plan: impl FnOnce(Option<&[u8]>) -> String) -> Result<bool, StoreError> {
+        let Some(room) = self.0.reading_room()? else { return Ok(false) };
+        let Some(_held) = room.lock.try_take()? else { return Ok(false) };
+        let known = room.layout.local.read(PRESENCE, limits::AGENTS_BYTES)?;
+        room.layout.replace(&room.layout.local, PRESENCE, plan(known.as_deref()).as_bytes(), false)?;
+        Ok(true)
+    }
+
+    /// What tells this folder from every copy of it; none where there is none.
+    pub fn identity(&self) -> Result<Option<String>, StoreError> {
+        self.0.reading_room()?.map(|room| room.layout.local.identity()).transpose()
+    }
+
     /// Takes a note away.
     pub fn drop_note(&self, name: &str) -> Result<(), StoreError> {
-        let Some(room) = self.0.reading_room()? else { return Ok(()) };
-        let Some(hooks) = room.layout.local.open_dir(HOOKS)? else { return Ok(()) };
-        hooks.remove(&file_of(name)).map(drop)
+        self.hooks()?.map_or(Ok(false), |hooks| hooks.remove(&file_of(name))).map(drop)
+    }
+
+    fn hooks(&self) -> Result<Option<Dir>, StoreError> {
+        self.0.reading_room()?.map_or(Ok(None), |room| room.layout.local.open_dir(HOOKS))
     }
 }
 
@@ -89,20 +96,6 @@ impl Store {
     #[must_use]
     pub fn local_state(&self) -> LocalState<'_> {
         LocalState(self)
-    }
-
-    /// The claims that agents made on files, as they stand on disk.
-    pub fn claims_file(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(None) };
-        room.layout.local.open(CLAIMS)?.map(|handle| handle.read_all(MOST_BYTES)).transpose()
-    }
-
-    /// What tells whether decisions or knowledge may have changed, without looking
-    /// into them: the folder's own state, and the file's. None where there are none.
-    pub fn binding_state(&self) -> Result<Option<BindingState>, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(None) };
-        let decisions = room.layout.top.stat(DECISIONS)?.map(|(_, print)| print.mtime_ns).unwrap_or_default();
-        Ok(Some(BindingState { decisions, knowledge: format!("{:032x}", self.knowledge()?.digest()) }))
     }
 }
 

@@ -2,19 +2,17 @@
 //! carried out whole; reads on a snapshot, never behind the lock.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use twining_model::scope::{Folding, Root};
-use twining_model::{Change, Entry, Id, IdSource, PolicyFile, Time};
+use twining_model::{Change, Entry, Id, IdSource, Time};
 
-use super::agents::AgentShelf;
-use super::apply::{Planned, Wrote};
+use super::apply::{Planned, Writer, Wrote};
 use super::checkpoint::{self, When};
-use super::features::FeatureShelf;
+use super::documents::Documents;
 use super::keeper::Work;
-use super::knowledge::KnowledgeFile;
 use super::mend::{self, Joiners};
 use super::room::Room;
 use crate::disk::layout::{CONFIG, Layout, Place, WRITE_LOCK};
@@ -22,13 +20,12 @@ use crate::disk::{self, Dir, Fingerprint, Probe};
 use crate::error::StoreError;
 use crate::format::config::{self, Config};
 use crate::index::vectors::Vectors;
-use crate::index::{Index, IndexPool, View};
+use crate::index::{Index, IndexPool, Tally, View};
 use crate::log::array_file::ArrayFiles;
 use crate::log::board::Board;
 use crate::log::files::Files;
 use crate::log::journal::Journal;
 use crate::log::lock::Lock;
-use crate::log::record::Record;
 use crate::log::shared::Log;
 
 /// How much must be on the device before a write is acknowledged.
@@ -40,32 +37,20 @@ pub enum Durability {
     Strict,
 }
 
-/// What a rebuilt index holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rebuilt {
-    /// Entries on the board.
-    pub entries: u64,
-    /// Decisions of any status.
-    pub decisions: u64,
-    /// Entities.
-    pub entities: u64,
-    /// Relations.
-    pub relations: u64,
-}
-
 /// One project's memory.
 pub struct Store {
     place: Place,
     ids: Arc<IdSource>,
     root: Root,
-    probe: Option<Arc<dyn Probe>>,
+    pub(super) probe: Option<Arc<dyn Probe>>,
     room: RwLock<Option<Arc<Room>>>,
     config: Mutex<Option<(Option<Fingerprint>, Config)>>,
-    work: Work,
+    /// What tells a housekeeper that there is something to do.
+    pub(super) work: Work,
     /// For each queue: whether something that was taken may still grow.
     pub(super) drained: [AtomicBool; 2],
     /// Whether this process lives longer than a call or two.
-    stays: Arc<AtomicBool>,
+    pub(super) stays: Arc<AtomicBool>,
     /// Until when whoever asks waits for an answer, if not for long.
     until: Arc<OnceLock<Instant>>,
     /// What makes one of two sides, where that takes more than this crate knows.
@@ -140,10 +125,7 @@ impl Store {
 
     /// The settings, read again when the file changes.
     pub fn config(&self) -> Result<Config, StoreError> {
-        match self.reading_room()? {
-            Some(room) => self.config_of(&room),
-            None => Ok(Config::default()),
-        }
+        self.reading_room()?.map_or_else(|| Ok(Config::default()), |room| self.config_of(&room))
     }
 
     /// Appends entries to the blackboard, without the index.
@@ -153,11 +135,7 @@ impl Store {
             return self.commit_through(&**log, Durability::Normal, false, |_| Ok((change.clone(), ())));
         }
         let room = self.writing_room()?;
-        let held = room.lock.take()?;
-        let mut record = Record::read(held.file())?;
-        let now = self.ids.now();
-        let footing = room.board.settle(&mut record, now)?;
-        room.commit(change.into(), None, Durability::Normal, footing, &mut record, &held, now)?;
+        Writer::new(&room, room.lock.take()?, self.ids.now())?.commit(change.into(), None, Durability::Normal)?;
         self.work.add();
         Ok(())
     }
@@ -187,20 +165,27 @@ impl Store {
         })
     }
 
-    /// The same where the plan needs some files and not the index.
-    pub fn transact_on<B: PlanBase, T, E: From<StoreError>>(
-        &self,
+    /// The same where the plan is made on some files, read under the lock, and not on the index.
+    pub fn transact_on<'s, B, T, E: From<StoreError>>(
+        &'s self,
         durability: Durability,
+        read: impl Fn(&Documents<'s>) -> Result<B, StoreError>,
         mut plan: impl FnMut(&B) -> Result<(Change, T), E>,
     ) -> Result<T, E> {
+        let mut plan = || plan(&read(&self.documents())?);
         if let Some(log) = self.log.get() {
-            return self.commit_through(&**log, durability, false, |_| plan(&B::read_from(self)?));
+            return self.commit_through(&**log, durability, false, |_| plan());
         }
         let room = self.writing_room()?;
-        self.commit(&room, durability, |_| {
-            let (change, outcome) = plan(&B::read_from(self)?)?;
-            Ok((change.into(), outcome))
-        })
+        self.commit(&room, durability, |_| plan().map(|(change, outcome)| (change.into(), outcome)))
+    }
+
+    /// Carries out a change that is true whatever others wrote.
+    pub fn write(&self, durability: Durability, change: &Change) -> Result<(), StoreError> {
+        match self.log.get() {
+            Some(log) => self.commit_through(&**log, durability, false, |_| Ok((change.clone(), ()))),
+            None => self.commit_here(durability, change),
+        }
     }
 
     /// Carries out a change that is no business of a log.
@@ -221,19 +206,13 @@ impl Store {
     ) -> Result<T, E> {
         let held = room.lock.take()?;
         let now = self.ids.now();
-        let mut record = Record::read(held.file())?;
-        let before = record;
-        room.recover(&mut record, now)?;
-        let footing = room.board.settle(&mut record, now)?;
-        if record != before {
-            record.write(held.file())?;
-        }
+        let mut writer = Writer::recovered(room, held, now)?;
         let (planned, outcome) = plan(now)?;
-        let wrote = room.commit(planned, None, durability, footing, &mut record, &held, now)?;
+        let wrote = writer.commit(planned, None, durability)?;
         if wrote != Wrote::Nothing {
             self.work.add();
         }
-        drop(held);
+        drop(writer);
         if durability == Durability::Strict {
             match wrote {
                 Wrote::Nothing | Wrote::Files => {}
@@ -285,35 +264,18 @@ impl Store {
         Ok(self.reading_room()?.is_some())
     }
 
-    /// Builds the index anew from the files.
-    pub fn rebuild(&self) -> Result<Rebuilt, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(Rebuilt::default()) };
-        room.rebuild_index()?;
-        self.view(|view| {
-            let tally = view.tally()?;
-            let decisions = tally.active + tally.provisional + tally.superseded + tally.overridden;
-            Ok(Rebuilt { entries: tally.entries, decisions, entities: tally.entities, relations: tally.relations })
-        })
+    /// Builds the index anew from the files, and tells what it holds.
+    pub fn rebuild(&self) -> Result<Tally, StoreError> {
+        if let Some(room) = self.reading_room()? {
+            room.rebuild_index()?;
+        }
+        self.view(|view| view.tally())
     }
 
     /// From now on, nobody waits longer than this for another process that has the
     /// index, all calls together: a host that waits for a hook goes on without it.
     pub fn hurry(&self, most: Duration) {
         let _ = self.until.set(Instant::now() + most);
-    }
-
-    /// From now on, what is worth its while only in a process that stays is done.
-    pub(crate) fn stay(&self) {
-        self.stays.store(true, Ordering::Release);
-    }
-
-    /// What tells a housekeeper that there is something to do.
-    pub(crate) fn work(&self) -> &Work {
-        &self.work
-    }
-
-    pub(crate) fn probe(&self) -> Option<Arc<dyn Probe>> {
-        self.probe.clone()
     }
 
     /// What is done off the path of any call: flush, index, carry the journal
@@ -334,19 +296,17 @@ impl Store {
         checkpoint::run(&room, now, when)?;
         // At once, while nobody waits: the next call then finds the index up to date.
         room.catch_up()?;
-        self.settle_index(LOG_BYTES)?;
+        self.settle(LOG_BYTES)?;
         room.layout.sweep((now.as_ms() - 3_600_000).saturating_mul(1_000_000))
     }
 
     /// Empties the index's log if it is longer than `most` bytes: the first to open the
     /// index reads all of it. It flushes, so a process in a hurry leaves it to others.
     pub fn settle(&self, most: u64) -> Result<(), StoreError> {
-        if self.until.get().is_some() { Ok(()) } else { self.settle_index(most) }
-    }
-
-    /// Empties the index's log, of which `most` bytes may stay.
-    pub(crate) fn settle_index(&self, most: u64) -> Result<(), StoreError> {
-        self.reading_room()?.map_or(Ok(()), |room| room.settle_index(most))
+        match self.reading_room()? {
+            Some(room) if self.until.get().is_none() => room.settle_index(most),
+            _ => Ok(()),
+        }
     }
 
     /// Whether what belongs to the memory is kept beside it, because it may only be read.
@@ -388,16 +348,13 @@ impl Store {
 
     fn look_after_git(&self, room: &Room) -> Result<(), StoreError> {
         let Some(held) = room.lock.try_take()? else { return Ok(()) };
-        let now = self.ids.now();
-        let mut record = Record::read(held.file())?;
-        record.kept_ms = now.as_ms();
-        let looked = room.recover(&mut record, now).and_then(|()| room.board.settle(&mut record, now));
-        record.write(held.file())?;
-        looked.map(|_| ())
+        let mut writer = Writer::recovered(room, held, self.ids.now())?;
+        writer.record.kept_ms = self.ids.now().as_ms();
+        writer.note()
     }
 
     fn config_of(&self, room: &Room) -> Result<Config, StoreError> {
-        let print = room.layout.top.stat(CONFIG)?.map(|(_, print)| print);
+        let print = room.layout.top.print(CONFIG)?;
         let mut known = self.config.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((seen, config)) = known.as_ref()
             && *seen == print
@@ -413,10 +370,7 @@ impl Store {
         if let Some(room) = self.open_room() {
             return Ok(Some(room));
         }
-        match Layout::open(&self.place, self.probe.clone())? {
-            Some(layout) => self.move_in(layout).map(Some),
-            None => Ok(None),
-        }
+        Layout::open(&self.place, self.probe.clone())?.map(|layout| self.move_in(layout)).transpose()
     }
 
     pub(crate) fn writing_room(&self) -> Result<Arc<Room>, StoreError> {
@@ -439,10 +393,7 @@ impl Store {
     }
 
     fn move_in(&self, layout: Layout) -> Result<Arc<Room>, StoreError> {
-        let git = match &self.place.git_dir {
-            Some(path) => Dir::project(path, self.probe.clone()).ok(),
-            None => None,
-        };
+        let git = self.place.git_dir.as_ref().and_then(|path| Dir::project(path, self.probe.clone()).ok());
         let room = Arc::new(Room {
             lock: Lock::new(&layout.local, WRITE_LOCK),
             checkpoint_lock: Lock::new(&layout.local, "checkpoint.lock"),
@@ -458,7 +409,7 @@ impl Store {
             project: Dir::project(&self.place.project, self.probe.clone())?,
             layout,
         });
-        room.recover_after_crash(self.ids.now())?;
+        Writer::recover_after_crash(&room, self.ids.now())?;
         *self.room.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&room));
         Ok(room)
     }
@@ -500,39 +451,3 @@ pub const LONG_LOG_BYTES: u64 = 8 * 1024 * 1024;
 const LONG_JOURNAL_BYTES: u64 = 1024 * 1024;
 /// Arrays up to this size are written within a few milliseconds.
 const QUICK_BYTES: u64 = 2 * 1024 * 1024;
-
-/// What a plan is made on, besides the index.
-pub trait PlanBase: Sized {
-    /// Reads it. The caller holds the write lock.
-    fn read_from(store: &Store) -> Result<Self, StoreError>;
-}
-
-impl PlanBase for () {
-    fn read_from(_store: &Store) -> Result<Self, StoreError> {
-        Ok(())
-    }
-}
-
-impl PlanBase for AgentShelf {
-    fn read_from(store: &Store) -> Result<Self, StoreError> {
-        store.agents()
-    }
-}
-
-impl PlanBase for FeatureShelf {
-    fn read_from(store: &Store) -> Result<Self, StoreError> {
-        store.features()
-    }
-}
-
-impl PlanBase for PolicyFile {
-    fn read_from(store: &Store) -> Result<Self, StoreError> {
-        store.policy()
-    }
-}
-
-impl PlanBase for KnowledgeFile {
-    fn read_from(store: &Store) -> Result<Self, StoreError> {
-        store.knowledge()
-    }
-}

@@ -3,10 +3,10 @@
 //!
 //! The day of the last use is part of a file's name: cleaning up reads no pack.
 
-use twining_model::{Time, limits};
+use twining_model::limits;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::open::Store;
+use super::notes::LocalState;
 use crate::disk::Dir;
 use crate::disk::layout::Layout;
 use crate::error::StoreError;
@@ -22,15 +22,14 @@ pub struct Packs {
     today: i64,
 }
 
-impl Store {
+impl LocalState<'_> {
     /// The packs; none if there is no `.twining`.
     pub fn packs(&self) -> Result<Option<Packs>, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(None) };
-        let layout = room.layout.clone();
-        let dir = layout.local.make_dir(FOLDER)?;
+        let Some(room) = self.0.reading_room()? else { return Ok(None) };
+        let dir = room.layout.local.make_dir(FOLDER)?;
         // Of this folder alone: a pack that came with a clone has another seal.
-        let seal = dir.identity()?;
-        Ok(Some(Packs { layout, dir, seal, today: day(self.ids().now()) }))
+        let (seal, today) = (dir.identity()?, self.0.ids().now().as_ms().div_euclid(DAY_MS));
+        Ok(Some(Packs { layout: room.layout.clone(), dir, seal, today }))
     }
 }
 
@@ -48,20 +47,12 @@ impl Packs {
 
     /// A pack, and that it was used today.
     pub fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        for name in self.dir.list()? {
-            if name.rsplit_once('.').is_none_or(|(found, _)| found != key) {
-                continue;
-            }
-            let Some(handle) = self.dir.open(&name)? else { continue };
-            let bytes = handle.read_all(limits::ANSWER_BYTES * 2)?;
-            let used = self.name(key);
-            if name != used {
-                // Another process may have done it first; then it is as it should be.
-                drop(self.dir.rename(&name, &self.dir, &used));
-            }
-            return Ok(Some(bytes));
-        }
-        Ok(None)
+        let is_it = |name: &String| name.rsplit_once('.').is_some_and(|(found, _)| found == key);
+        let Some(name) = self.dir.list()?.into_iter().find(is_it) else { return Ok(None) };
+        let bytes = self.dir.read(&name, limits::ANSWER_BYTES * 2)?;
+        // Another process may have done it first; then it is as it should be.
+        drop(self.dir.rename(&name, &self.dir, &self.name(key)));
+        Ok(bytes)
     }
 
     /// Keeps a pack, and lets go of those that nobody used for so many days.
@@ -79,8 +70,4 @@ impl Packs {
     fn name(&self, key: &str) -> String {
         format!("{key}.{}", self.today)
     }
-}
-
-fn day(now: Time) -> i64 {
-    now.as_ms().div_euclid(DAY_MS)
 }

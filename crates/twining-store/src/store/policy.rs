@@ -1,9 +1,9 @@
 //! The policy file: read whole within its limit, and changed whole under the lock.
 //! What it says is not this crate's business.
 
-use twining_model::{PolicyFile, limits};
+use twining_model::{TextFile, limits};
 
-use super::open::Store;
+use super::documents::{Documents, read_text};
 use crate::disk::Dir;
 use crate::disk::layout::{FOLDER, POLICY};
 use crate::error::StoreError;
@@ -14,30 +14,20 @@ pub fn policy_path() -> String {
     format!("{FOLDER}/{POLICY}")
 }
 
-impl Store {
+impl Documents<'_> {
     /// Reads the project's policy. A file that cannot be used is no reason to
     /// stop: defaults stand in for it, and the reason is told.
-    pub fn policy(&self) -> Result<PolicyFile, StoreError> {
-        let top = match self.reading_room() {
+    pub fn policy(&self) -> Result<TextFile, StoreError> {
+        let top = match self.0.reading_room() {
             Ok(Some(room)) => room.layout.top.clone(),
-            Ok(None) => return Ok(PolicyFile::Missing),
+            Ok(None) => return Ok(TextFile::Missing),
             // What is wrong elsewhere in the folder is told by whoever needs it; rules hold all the same.
-            Err(error @ StoreError::Unsafe { .. }) => match Dir::project(&self.place().project, None)?.open_dir(FOLDER) {
+            Err(error @ StoreError::Unsafe { .. }) => match Dir::project(&self.0.place().project, None)?.open_dir(FOLDER) {
                 Ok(Some(top)) => top,
                 _ => return Err(error),
             },
             Err(error) => return Err(error),
         };
-        let handle = match top.open(POLICY) {
-            Ok(Some(handle)) => handle,
-            Ok(None) => return Ok(PolicyFile::Missing),
-            Err(error @ StoreError::Unsafe { .. }) => return Ok(PolicyFile::Unusable(error.to_string())),
-            Err(error) => return Err(error),
-        };
-        match handle.read_all(limits::POLICY_BYTES) {
-            Ok(bytes) => Ok(String::from_utf8(bytes).map_or_else(|_| PolicyFile::Unusable("it is not UTF-8".to_owned()), PolicyFile::Text)),
-            Err(StoreError::Damaged { what }) => Ok(PolicyFile::Unusable(what)),
-            Err(error) => Err(error),
-        }
+        read_text(&top, POLICY, limits::POLICY_BYTES)
     }
 }

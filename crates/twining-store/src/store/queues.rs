@@ -5,12 +5,13 @@ use std::sync::atomic::Ordering;
 
 use twining_model::{Change, Entry};
 
+use super::apply::Writer;
 use super::open::{Durability, Store};
 use super::room::Room;
 use crate::error::StoreError;
 use crate::format::config;
+use crate::log::journal::Drained;
 use crate::log::queue::{self, DrainCount, Queue};
-use crate::log::record::Record;
 
 /// What hooks queue.
 #[derive(Clone, Copy, Debug)]
@@ -27,62 +28,47 @@ impl Store {
 impl Queues<'_> {
     /// Takes what hooks queued to be posted; each line once, whoever asks.
     pub fn drain_posts(&self, make: &mut dyn FnMut(&str) -> Result<Entry, String>) -> Result<DrainCount, StoreError> {
-        let Some(room) = self.queue_room(Queue::Posts)? else { return Ok(DrainCount::default()) };
-        let Some(held) = room.lock_for_a_moment()? else { return Ok(DrainCount::default()) };
-        let now = self.0.ids().now();
-        let mut record = Record::read(held.file())?;
-        room.recover(&mut record, now)?;
-        let footing = room.board.settle(&mut record, now)?;
-        let mut count = DrainCount::default();
-        for batch in queue::take(&room.layout, Queue::Posts, now)? {
-            let (entries, rejected) = queue::sort(&batch.lines, make);
-            queue::set_aside(&room.layout, &rejected, now)?;
-            count.taken += entries.len() as u64;
-            count.rejected += rejected.len() as u64;
-            let change = Change { entries, ..Change::default() };
-            room.commit(change.into(), Some(batch.drained), Durability::Normal, footing, &mut record, &held, now)?;
-        }
-        record.write(held.file())?;
-        self.0.work().add();
-        Ok(count)
+        let drained = self.drain(Queue::Posts, make, |writer, entries, drained| {
+            writer.commit(Change::of_entries(entries).into(), Some(drained), Durability::Normal).map(drop)
+        })?;
+        self.0.work.add();
+        Ok(drained)
     }
 
     /// Takes what hooks queued to be done; the caller then does it once.
     pub fn drain_actions(&self, check: &mut dyn FnMut(&str) -> Result<(), String>) -> Result<DrainCount, StoreError> {
-        let Some(room) = self.queue_room(Queue::Actions)? else { return Ok(DrainCount::default()) };
-        let Some(held) = room.lock_for_a_moment()? else { return Ok(DrainCount::default()) };
-        let now = self.0.ids().now();
+        self.drain(Queue::Actions, check, |writer, _, drained| queue::settle(&writer.room.layout, &drained))
+    }
+
+    fn drain<T>(
+        &self,
+        queue: Queue,
+        make: &mut dyn FnMut(&str) -> Result<T, String>,
+        mut keep: impl FnMut(&mut Writer<'_>, Vec<T>, Drained) -> Result<(), StoreError>,
+    ) -> Result<DrainCount, StoreError> {
         let mut count = DrainCount::default();
-        for batch in queue::take(&room.layout, Queue::Actions, now)? {
-            let mut rejected = Vec::new();
-            for line in &batch.lines {
-                match check(line) {
-                    Ok(()) => count.taken += 1,
-                    Err(reason) => rejected.push((line.clone(), reason)),
-                }
-            }
-            count.rejected += rejected.len() as u64;
+        let Some(room) = self.queue_room(queue)? else { return Ok(count) };
+        let Some(held) = room.lock_for_a_moment()? else { return Ok(count) };
+        let now = self.0.ids().now();
+        let mut writer = Writer::recovered(&room, held, now)?;
+        for batch in queue::take(&room.layout, queue, now)? {
+            let (made, rejected) = queue::sort(&batch.lines, make);
             queue::set_aside(&room.layout, &rejected, now)?;
-            queue::settle(&room.layout, &batch.drained)?;
+            count.taken += made.len() as u64;
+            count.rejected += rejected.len() as u64;
+            keep(&mut writer, made, batch.drained)?;
         }
-        drop(held);
         Ok(count)
     }
 
     /// Queues something to be done, as hooks do: no lock, and whoever comes next does it.
     pub fn queue_action(&self, line: &str) -> Result<(), StoreError> {
-        match self.0.reading_room()? {
-            Some(room) => queue::add(&room.layout, Queue::Actions, line),
-            None => Ok(()),
-        }
+        self.0.reading_room()?.map_or(Ok(()), |room| queue::add(&room.layout, Queue::Actions, line))
     }
 
     /// How many lines from the queues were refused and set aside.
     pub fn rejected_lines(&self) -> Result<u64, StoreError> {
-        match self.0.reading_room()? {
-            Some(room) => queue::rejected(&room.layout),
-            None => Ok(0),
-        }
+        self.0.reading_room()?.map_or(Ok(0), |room| queue::rejected(&room.layout))
     }
 
     /// The room, if there may be something in this queue.

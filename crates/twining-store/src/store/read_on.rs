@@ -1,6 +1,6 @@
 //! The end of the board, read on from where one was.
 
-use super::open::Store;
+use super::documents::Documents;
 use crate::error::StoreError;
 
 /// Bytes of the board that are read when it is read for the first time, or anew.
@@ -13,11 +13,11 @@ pub struct Tail {
     end: u64,
 }
 
-impl Store {
+impl Documents<'_> {
     /// The whole lines that came to the board since `tail`, and whether they are
     /// not its continuation: at first, and after git put another file in its place.
     pub fn read_on(&self, tail: &mut Tail) -> Result<(Vec<u8>, bool), StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok((Vec::new(), true)) };
+        let Some(room) = self.0.reading_room()? else { return Ok((Vec::new(), true)) };
         let Some(board) = room.files.board()? else { return Ok((Vec::new(), true)) };
         let print = board.fingerprint();
         let afresh = print.ino != tail.ino || print.size < tail.end;

@@ -37,13 +37,12 @@ impl Installation<'_> {
     /// another program lacks.
     pub fn prepare(&self) -> Result<(), StoreError> {
         let room = self.0.writing_room()?;
-        let held = room.lock.take()?;
+        let _held = room.lock.take()?;
         for (name, text) in SCAFFOLD {
-            if room.layout.top.stat(name)?.is_none() {
+            if room.layout.top.print(name)?.is_none() {
                 room.layout.replace(&room.layout.top, name, text.as_bytes(), false)?;
             }
         }
-        drop(held);
         Ok(())
     }
 
@@ -51,22 +50,16 @@ impl Installation<'_> {
     pub fn complete(&self) -> Result<(), StoreError> {
         self.prepare()?;
         let room = self.0.writing_room()?;
-        let held = room.lock.take()?;
-        let top = &room.layout.top;
+        let _held = room.lock.take()?;
         for (name, _) in SCAFFOLD {
-            let Some(handle) = top.open(name)? else { continue };
-            let mut text = String::from_utf8_lossy(&handle.read_all(MOST_BYTES)?).into_owned();
+            let bytes = room.layout.top.read(name, MOST_BYTES)?.unwrap_or_default();
+            let text = String::from_utf8_lossy(&bytes);
             let lacking = lacking_lines(name, &text);
-            if lacking.is_empty() {
-                continue;
+            if !lacking.is_empty() {
+                let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+                room.layout.replace(&room.layout.top, name, format!("{text}{gap}{}\n", lacking.join("\n")).as_bytes(), false)?;
             }
-            if !text.is_empty() && !text.ends_with('\n') {
-                text.push('\n');
-            }
-            lacking.iter().for_each(|line| text.extend([line, "\n"]));
-            room.layout.replace(top, name, text.as_bytes(), false)?;
         }
-        drop(held);
         Ok(())
     }
 
@@ -74,7 +67,7 @@ impl Installation<'_> {
     pub fn receipt(&self) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(room) = self.0.reading_room()? else { return Ok(None) };
         let local = &room.layout.local;
-        let kept = local.open(RECEIPT)?.map(|handle| handle.read_all(MOST_BYTES)).transpose()?;
+        let kept = local.read(RECEIPT, MOST_BYTES)?;
         // One that came with a clone would tell us what to write over people's settings.
         let seal = local.identity()?;
         Ok(kept.and_then(|bytes| bytes.strip_prefix(seal.as_bytes())?.strip_prefix(b"\n").map(<[u8]>::to_vec)))

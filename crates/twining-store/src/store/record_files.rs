@@ -7,14 +7,14 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use twining_model::{Change, HandoffFile, Time, TurnFile, limits};
+use twining_model::{Change, HandoffFile, Id, Time, TurnFile, limits};
 
-use super::agents::{AgentShelf, HANDOFF_INDEX, PRESENCE, REGISTRY, agent_of};
+use super::agents::{AgentShelf, HANDOFF_INDEX, PRESENCE, REGISTRY};
 use super::features::feature_list_paths;
 use super::knowledge;
 use super::room::Room;
 use crate::disk::Dir;
-use crate::disk::layout::{AGENTS, CLAIMS, FOLDER, HANDOFFS, LOCAL, POLICY, TURNS};
+use crate::disk::layout::{AGENTS, CLAIMS, DECISIONS, FOLDER, HANDOFFS, LOCAL, POLICY, TURNS};
 use crate::error::StoreError;
 use crate::format::array;
 
@@ -25,9 +25,6 @@ pub struct FileWrite {
     name: String,
     bytes: Option<Vec<u8>>,
 }
-
-/// The file as it was: restored by writing it.
-pub type FileBefore = FileWrite;
 
 impl FileWrite {
     fn inside(folders: &[&str], name: &str, bytes: Option<Vec<u8>>, most: usize) -> Result<Self, StoreError> {
@@ -43,12 +40,15 @@ impl FileWrite {
         Ok(Self { folders: folders.iter().map(|&folder| folder.to_owned()).collect(), name: name.to_owned(), bytes })
     }
 
-    /// The file as it is, to come back to; none where it cannot be read.
-    pub fn before(&self, room: &Room) -> Option<FileBefore> {
-        let bytes = match self.open_dir(room).ok()?.map(|dir| dir.open(&self.name)).transpose().ok()?.flatten() {
-            Some(handle) => Some(handle.read_all(limits::FEATURES_BYTES).ok()?),
-            None => None,
-        };
+    /// The file of a decision.
+    pub fn decision(id: &Id, bytes: Vec<u8>) -> Result<Self, StoreError> {
+        Self::inside(&[FOLDER, DECISIONS], &format!("{id}.json"), Some(bytes), limits::RECORD_BYTES)
+    }
+
+    /// The file as it is, to come back to by writing it; none where it cannot be read.
+    pub fn before(&self, room: &Room) -> Option<Self> {
+        let dir = self.open_dir(room).ok()?;
+        let bytes = dir.map_or(Ok(None), |dir| dir.read(&self.name, limits::FEATURES_BYTES)).ok()?;
         Some(Self { bytes, ..self.clone() })
     }
 
@@ -77,7 +77,7 @@ impl FileWrite {
         dir.remove(&self.name)?;
         // git keeps no empty folders, and a listing should not have to walk them.
         for (dir, folder) in dirs.iter().zip(&self.folders).rev() {
-            if folder == TURNS || folder == FOLDER || !dir.remove_empty_dir(folder)? {
+            if [FOLDER, DECISIONS, TURNS].contains(&folder.as_str()) || !dir.remove_empty_dir(folder)? {
                 break;
             }
         }
@@ -87,16 +87,11 @@ impl FileWrite {
     /// Whether somebody has written the file since, so that an old change is not carried out again.
     pub fn was_written_after(&self, room: &Room, at: Time) -> Result<bool, StoreError> {
         let Some(dir) = self.open_dir(room)? else { return Ok(false) };
-        Ok(dir.stat(&self.name)?.is_some_and(|(_, print)| print.mtime_ns / 1_000_000 > at.as_ms()))
+        Ok(dir.print(&self.name)?.is_some_and(|print| print.mtime_ns / 1_000_000 > at.as_ms()))
     }
 
     fn open_dir(&self, room: &Room) -> Result<Option<Dir>, StoreError> {
-        let mut dir = room.project.clone();
-        for folder in &self.folders {
-            let Some(inner) = dir.open_dir(folder)? else { return Ok(None) };
-            dir = inner;
-        }
-        Ok(Some(dir))
+        room.project.walk(self.folders.iter().map(String::as_str))
     }
 }
 
@@ -134,7 +129,7 @@ impl Room {
         };
         let mut writes = handoffs.iter().map(file).collect::<Result<Vec<_>, _>>()?;
         // A list that is too long or cannot be read is not ours to mend: the files have it all.
-        let read = |dir: Dir| dir.open(HANDOFF_INDEX)?.map(|handle| handle.read_all(limits::AGENTS_BYTES)).transpose();
+        let read = |dir: Dir| dir.read(HANDOFF_INDEX, limits::AGENTS_BYTES);
         let known = match self.layout.top.open_dir(HANDOFFS).and_then(|dir| dir.map_or(Ok(None), read)) {
             Ok(known) => known,
             Err(error @ StoreError::Io { .. }) => return Err(error),
@@ -157,7 +152,7 @@ impl Room {
             let what = format!("`{FOLDER}/{AGENTS}/{REGISTRY}` line {line} is {why}; it is left alone until someone has mended it");
             return Err(StoreError::Damaged { what });
         }
-        let text = array::splice_by(agent_of, &scanned, &change.agents, &HashSet::new());
+        let text = array::splice(&scanned, &change.agents, &HashSet::new());
         FileWrite::inside(&[FOLDER, AGENTS], REGISTRY, Some(text.into_bytes()), limits::AGENTS_BYTES)
     }
 }

@@ -7,17 +7,15 @@ use std::time::{Duration, Instant};
 use twining_model::Time;
 use twining_model::scope::Folding;
 
-use super::apply::{Planned, Wrote};
-use super::open::Durability;
 use crate::disk::Dir;
 use crate::disk::layout::{DECISIONS, FOLDER, GRAPH, LOCAL, Layout, Place, WRITE_LOCK};
 use crate::error::StoreError;
 use crate::index::vectors::Vectors;
 use crate::index::{Index, IndexPool, PooledIndex, View};
 use crate::log::array_file::ArrayFiles;
-use crate::log::board::{Board, Footing};
+use crate::log::board::Board;
 use crate::log::files::Files;
-use crate::log::journal::{Drained, Journal};
+use crate::log::journal::Journal;
 use crate::log::lock::{Held, Lock};
 use crate::log::record::Record;
 
@@ -46,16 +44,13 @@ pub struct Room {
 }
 
 impl Room {
+    /// Whether its folders are still the ones at their paths.
     pub(crate) fn is_current(&self, place: &Place) -> bool {
-        let same = |dir: &Dir, parent: &Dir, name: &str| matches!((dir.inode(), parent.stat(name)), (Ok(own), Ok(Some((_, print)))) if own == print.ino);
+        let same = |dir: &Dir, parent: &Dir, name: &str| matches!((dir.inode(), parent.print(name)), (Ok(own), Ok(Some(print))) if own == print.ino);
+        let Layout { top, local, decisions, graph, stand_in } = &self.layout;
         let Ok(project) = Dir::project(&place.project, None) else { return false };
-        same(&self.layout.top, &project, FOLDER) && (self.layout.stand_in.is_some() || self.has_its_folders(same))
-    }
-
-    fn has_its_folders(&self, same: impl Fn(&Dir, &Dir, &str) -> bool) -> bool {
-        same(&self.layout.local, &self.layout.top, LOCAL)
-            && same(&self.layout.decisions, &self.layout.top, DECISIONS)
-            && same(&self.layout.graph, &self.layout.top, GRAPH)
+        let inside = [(local, LOCAL), (decisions, DECISIONS), (graph, GRAPH)];
+        same(top, &project, FOLDER) && (stand_in.is_some() || inside.iter().all(|(dir, name)| same(dir, top, name)))
     }
 
     /// The write lock, for something that can wait until the next call: whoever
@@ -146,32 +141,5 @@ impl Room {
             Some(_alone) => index.settle(&self.files, most),
             None => Ok(()),
         }
-    }
-
-    /// Carries a planned change out. Where it is one write to one file it needs no journal.
-    #[expect(clippy::too_many_arguments, reason = "what a writer that holds the lock knows")]
-    pub(crate) fn commit(
-        &self,
-        planned: Planned,
-        drained: Option<Drained>,
-        durability: Durability,
-        footing: Footing,
-        record: &mut Record,
-        held: &Held<'_>,
-        now: Time,
-    ) -> Result<Wrote, StoreError> {
-        let change = &planned.change;
-        if change.is_empty() && drained.is_none() {
-            return Ok(Wrote::Nothing);
-        }
-        let committed = if change.is_one_write() && drained.is_none() {
-            self.write_once(change, durability, footing, record, now)
-        } else {
-            self.journal_and_apply(planned, drained, None, footing, record, now).map(|()| Wrote::Journal)
-        };
-        // Also after a failure: what was rolled back moved the end of the board.
-        let noted = record.write(held.file());
-        let wrote = committed?;
-        noted.map(|()| wrote)
     }
 }

@@ -23,7 +23,7 @@ use super::trace_ring;
 use crate::disk::layout::{Layout, TRACES, random_bits};
 use crate::disk::{Dir, Handle};
 use crate::error::StoreError;
-use crate::format::tail;
+use crate::format::{array, tail};
 
 const SPOOL: &str = "spool";
 const WAITING: &str = "waiting-";
@@ -32,7 +32,7 @@ const TAKEN: &str = "taken-";
 const OWN: &str = "own";
 const CHUNK: usize = 1024 * 1024;
 /// Bytes of the list of hashes that are read: a million of them.
-const OWN_BYTES: usize = 17 * 1024 * 1024;
+const OWN_BYTES: u64 = 17 * 1024 * 1024;
 /// A file of traces that has a second name is copied up to this size.
 const COPY_BYTES: usize = 1024 * 1024 * 1024;
 
@@ -73,11 +73,15 @@ impl TraceSeen<'_> {
     }
 }
 
-impl Store {
+/// The file of traces, and what hooks left for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Traces<'s>(&'s Store);
+
+impl Traces<'_> {
     /// Leaves traces without waiting for anybody. Makes no folder.
-    pub fn leave_traces(&self, traces: &[Trace]) -> Result<Left, StoreError> {
+    pub fn leave(&self, traces: &[Trace]) -> Result<Left, StoreError> {
         let lines = lines_of(traces)?;
-        let Some(room) = self.open_to_traces()? else { return Ok(Left::Nowhere) };
+        let Some(room) = self.0.open_to_traces()? else { return Ok(Left::Nowhere) };
         if lines.is_empty() {
             return Ok(Left::Written);
         }
@@ -88,39 +92,34 @@ impl Store {
             spool(&room.layout, &lines)?;
             return Ok(Left::Spooled);
         }
-        let now = self.ids().now();
+        let now = self.0.ids().now();
         drain(&room.layout, now)?;
         append(&room.layout, &lines, now)?;
         Ok(Left::Written)
     }
 
     /// Brings in what hooks left, if nobody has the lock; how many there were.
-    pub fn drain_traces(&self) -> Result<usize, StoreError> {
-        let Some(room) = self.open_to_traces()? else { return Ok(0) };
+    pub fn drain(&self) -> Result<usize, StoreError> {
+        let Some(room) = self.0.open_to_traces()? else { return Ok(0) };
         let nothing_waits = nook(&room.layout)?.open_dir(SPOOL)?.is_none() && trace_ring::is_settled(&room.layout)?;
         if nothing_waits || room.board.git_is_busy() {
             return Ok(0);
         }
-        match room.lock_for_a_moment()? {
-            Some(_held) => {
-                let now = self.ids().now();
-                let lost = trace_ring::lost(&room, now)?;
-                append_lines(&room.layout, &lost, now)?;
-                drain(&room.layout, now)
-            }
-            None => Ok(0),
-        }
+        let Some(_held) = room.lock_for_a_moment()? else { return Ok(0) };
+        let now = self.0.ids().now();
+        append_lines(&room.layout, &trace_ring::lost(&room, now)?, now)?;
+        drain(&room.layout, now)
     }
 
     /// Shows every trace, oldest line first, each id once; `false` ends it.
-    pub fn each_trace(&self, see: &mut dyn FnMut(&TraceSeen<'_>) -> bool) -> Result<(), StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(()) };
+    pub fn each(&self, see: &mut dyn FnMut(&TraceSeen<'_>) -> bool) -> Result<(), StoreError> {
+        let Some(room) = self.0.reading_room()? else { return Ok(()) };
         let Some(handle) = room.layout.top.open(TRACES)? else { return Ok(()) };
         let own = own_lines(&room.layout)?;
         // git's union of two branches may hold a line twice.
         let mut known: HashSet<u64> = HashSet::new();
         each_line(&handle, &mut |line, offset| {
-            let Some(id) = tail::id_of(line).or_else(|| id_anywhere(line)) else { return true };
+            let Some(id) = std::str::from_utf8(line).ok().and_then(array::id_of) else { return true };
             if !known.insert(xxh3_64(id.as_bytes())) {
                 return true;
             }
@@ -130,8 +129,8 @@ impl Store {
 
     /// The lines that begin at these places, each with its place; those that are no
     /// longer there are left out.
-    pub fn traces_at(&self, offsets: &[u64]) -> Result<Vec<(u64, Trace)>, StoreError> {
-        let Some(room) = self.reading_room()? else { return Ok(Vec::new()) };
+    pub fn at(&self, offsets: &[u64]) -> Result<Vec<(u64, Trace)>, StoreError> {
+        let Some(room) = self.0.reading_room()? else { return Ok(Vec::new()) };
         let Some(handle) = room.layout.top.open(TRACES)? else { return Ok(Vec::new()) };
         let mut buffer = vec![0; limits::TRACE_BYTES * 4];
         let mut traces = Vec::new();
@@ -142,10 +141,13 @@ impl Store {
         }
         Ok(traces)
     }
+}
 
-    /// What tells this folder from every copy of it; none where there is none.
-    pub fn identity(&self) -> Result<Option<String>, StoreError> {
-        self.reading_room()?.map(|room| room.layout.local.identity()).transpose()
+impl Store {
+    /// What rules stopped and people put right.
+    #[must_use]
+    pub fn traces(&self) -> Traces<'_> {
+        Traces(self)
     }
 
     /// The room, if what hooks leave may be written there.
@@ -172,26 +174,8 @@ fn nook_name(layout: &Layout) -> Result<String, StoreError> {
     Ok(format!("own-{:016x}", xxh3_64(layout.local.identity()?.as_bytes())))
 }
 
-/// Appends lines to a file that is ours alone, after a torn one if there is one.
-pub(crate) fn append_after(handle: &Handle, lines: &[u8]) -> Result<(), StoreError> {
-    let size = handle.fingerprint()?.size;
-    if tail::last_byte(handle, size)? == b'\n' {
-        return handle.write(lines);
-    }
-    handle.write(&[b"\n", lines].concat())
-}
-
 pub(crate) fn lines_of(traces: &[Trace]) -> Result<Vec<u8>, StoreError> {
-    let mut lines = Vec::new();
-    for trace in traces {
-        let line = serde_json::to_vec(trace)?;
-        if line.len() > limits::TRACE_BYTES {
-            return Err(StoreError::TooLarge { bytes: line.len(), most: limits::TRACE_BYTES });
-        }
-        lines.extend(line);
-        lines.push(b'\n');
-    }
-    Ok(lines)
+    tail::lines_of(traces, limits::TRACE_BYTES)
 }
 
 /// Appends whole lines that this machine vouches for. The caller holds the lock.
@@ -204,7 +188,7 @@ pub(crate) fn append(layout: &Layout, lines: &[u8], now: Time) -> Result<(), Sto
     for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         hashes.extend(format!("{:016x}\n", xxh3_64(line)).into_bytes());
     }
-    append_after(&nook(layout)?.make_append(OWN)?, &hashes)?;
+    tail::append_after(&nook(layout)?.make_append(OWN)?, &hashes)?;
     append_lines(layout, lines, now)
 }
 
@@ -230,12 +214,8 @@ pub(crate) fn append_lines(layout: &Layout, lines: &[u8], now: Time) -> Result<(
 
 fn own_lines(layout: &Layout) -> Result<HashSet<u64>, StoreError> {
     let Some(handle) = nook(layout)?.open(OWN)? else { return Ok(HashSet::new()) };
-    let size = handle.fingerprint()?.size;
     // The newest, where there are more than anybody counts.
-    let from = size.saturating_sub(OWN_BYTES as u64);
-    let mut bytes = vec![0; usize::try_from(size - from).unwrap_or(OWN_BYTES)];
-    let read = handle.read_at(&mut bytes, from)?;
-    bytes.truncate(read);
+    let (bytes, _) = handle.read_end(OWN_BYTES)?;
     let hash = |line: &[u8]| (line.len() == 16).then(|| u64::from_str_radix(std::str::from_utf8(line).ok()?, 16).ok()).flatten();
     Ok(bytes.split(|byte| *byte == b'\n').filter_map(hash).collect())
 }
@@ -305,45 +285,32 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
 
-fn id_anywhere(line: &[u8]) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Named {
-        id: String,
-    }
-    serde_json::from_slice::<Named>(line).ok().map(|named| named.id)
-}
-
 /// Every line of a file, in bounded memory: one longer than a record is passed over.
 fn each_line(handle: &Handle, see: &mut dyn FnMut(&[u8], u64) -> bool) -> Result<(), StoreError> {
     let mut buffer: Vec<u8> = Vec::new();
     let mut chunk = vec![0; CHUNK];
-    let (mut offset, mut start) = (0_u64, 0_u64);
-    let mut too_long = false;
+    let (mut start, mut is_too_long) = (0_u64, false);
     loop {
-        let read = handle.read_at(&mut chunk, offset)?;
-        offset += read as u64;
+        let read = handle.read_at(&mut chunk, start + buffer.len() as u64)?;
         buffer.extend_from_slice(&chunk[..read]);
+        if read == 0 && !buffer.is_empty() {
+            // A last line that only lacks its newline counts; a torn one is no JSON and is left out by whoever reads it.
+            buffer.push(b'\n');
+        }
         let mut from = 0;
         while let Some(end) = memchr::memchr(b'\n', &buffer[from..]) {
             let line = buffer[from..from + end].trim_ascii_end();
-            if !line.is_empty() && !too_long && !see(line, start) {
+            if !std::mem::take(&mut is_too_long) && !line.is_empty() && !see(line, start + from as u64) {
                 return Ok(());
             }
-            too_long = false;
-            start += end as u64 + 1;
             from += end + 1;
         }
-        buffer.drain(..from);
-        if buffer.len() > limits::RECORD_BYTES {
-            start += buffer.len() as u64;
-            buffer.clear();
-            too_long = true;
+        if buffer.len() - from > limits::RECORD_BYTES {
+            (is_too_long, from) = (true, buffer.len());
         }
+        buffer.drain(..from);
+        start += from as u64;
         if read == 0 {
-            // A last line that only lacks its newline counts; a torn one is no JSON and is left out by whoever reads it.
-            if !buffer.is_empty() && !too_long {
-                see(buffer.trim_ascii_end(), start);
-            }
             return Ok(());
         }
     }

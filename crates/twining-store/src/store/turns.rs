@@ -6,7 +6,7 @@
 use twining_model::turn::number_of;
 use twining_model::{TurnFile, TurnKey, limits};
 
-use super::open::{PlanBase, Store};
+use super::documents::Documents;
 use crate::disk::layout::{LOCAL, Layout, TURNS};
 use crate::disk::{self, Dir};
 use crate::error::StoreError;
@@ -56,6 +56,7 @@ pub struct Listing {
 }
 
 /// The turns of a project, read as they are asked for.
+#[derive(Default)]
 pub struct Shelf {
     top: Option<Dir>,
     /// Where copies go, under the lock.
@@ -93,7 +94,7 @@ impl Shelf {
     pub fn of_task(&self, feature: &str, task: &str) -> Result<Listing, StoreError> {
         let mut listing = Listing::default();
         if let Some(dir) = self.feature(feature)? {
-            list_task(&dir, feature, task, &mut listing)?;
+            listing.add_task(&dir, feature, task)?;
             listing.slots.sort();
         }
         Ok(listing)
@@ -101,23 +102,23 @@ impl Shelf {
 
     /// A turn's bytes, if it is there.
     pub fn read(&self, slot: &Slot) -> Result<Option<Vec<u8>>, StoreError> {
-        let Some(feature) = self.feature(&slot.feature)? else { return Ok(None) };
-        let Some(task) = feature.open_dir(&slot.task)? else { return Ok(None) };
-        task.open(&slot.file())?.map(|handle| handle.read_all(limits::RECORD_BYTES)).transpose()
+        self.bytes(slot, limits::RECORD_BYTES)
     }
 
     /// Keeps a copy of a turn that cannot be read and is about to be replaced, and
     /// tells where, inside `.twining`. The same bytes are kept once.
     pub fn keep(&self, slot: &Slot) -> Result<Option<String>, StoreError> {
         let Some(layout) = &self.layout else { return Ok(None) };
-        let Some(feature) = self.feature(&slot.feature)? else { return Ok(None) };
-        let Some(task) = feature.open_dir(&slot.task)? else { return Ok(None) };
-        let Some(handle) = task.open(&slot.file())? else { return Ok(None) };
         // One that is larger than any copy we would make is not replaced either.
-        let bytes = handle.read_all(64 * limits::RECORD_BYTES)?;
+        let Some(bytes) = self.bytes(slot, 64 * limits::RECORD_BYTES)? else { return Ok(None) };
         let name = format!("turn-{:016x}.kept", disk::hash_of(&bytes));
         layout.replace(&layout.local, &name, &bytes, true)?;
         Ok(Some(format!("{LOCAL}/{name}")))
+    }
+
+    fn bytes(&self, slot: &Slot, most: usize) -> Result<Option<Vec<u8>>, StoreError> {
+        let task = self.top.as_ref().map_or(Ok(None), |top| top.walk([slot.feature.as_str(), slot.task.as_str()]))?;
+        task.map_or(Ok(None), |task| task.read(&slot.file(), most))
     }
 
     fn feature(&self, feature: &str) -> Result<Option<Dir>, StoreError> {
@@ -125,20 +126,32 @@ impl Shelf {
     }
 
     fn list_feature(&self, feature: &str, listing: &mut Listing) -> Result<(), StoreError> {
-        let dir = match self.feature(feature) {
-            Ok(Some(dir)) => dir,
-            Ok(None) => return Ok(()),
-            Err(error @ StoreError::Unsafe { .. }) => {
-                listing.odd.push((format!("{TURNS}/{feature}"), error.to_string()));
-                return Ok(());
-            }
-            Err(error) => return Err(error),
-        };
+        let Some(dir) = listing.looked_into(self.feature(feature), feature)? else { return Ok(()) };
         for task in names(&dir)? {
-            list_task(&dir, feature, &task, listing)?;
+            listing.add_task(&dir, feature, &task)?;
         }
         listing.slots.sort();
         Ok(())
+    }
+}
+
+impl Listing {
+    fn add_task(&mut self, dir: &Dir, feature: &str, task: &str) -> Result<(), StoreError> {
+        let Some(dir) = self.looked_into(dir.open_dir(task), &format!("{feature}/{task}"))? else { return Ok(()) };
+        let slot = |number| Slot { feature: feature.to_owned(), task: task.to_owned(), number };
+        self.slots.extend(dir.list()?.iter().filter_map(|name| number_of(name)).map(slot));
+        Ok(())
+    }
+
+    /// A folder, unless it must not be looked into.
+    fn looked_into(&mut self, opened: Result<Option<Dir>, StoreError>, path: &str) -> Result<Option<Dir>, StoreError> {
+        match opened {
+            Err(error @ StoreError::Unsafe { .. }) => {
+                self.odd.push((format!("{TURNS}/{path}"), error.to_string()));
+                Ok(None)
+            }
+            other => other,
+        }
     }
 }
 
@@ -150,35 +163,10 @@ fn names(dir: &Dir) -> Result<Vec<String>, StoreError> {
     Ok(names)
 }
 
-fn list_task(dir: &Dir, feature: &str, task: &str, listing: &mut Listing) -> Result<(), StoreError> {
-    let names = match dir.open_dir(task) {
-        Ok(Some(dir)) => dir.list()?,
-        Ok(None) => return Ok(()),
-        Err(error @ StoreError::Unsafe { .. }) => {
-            listing.odd.push((format!("{TURNS}/{feature}/{task}"), error.to_string()));
-            return Ok(());
-        }
-        Err(error) => return Err(error),
-    };
-    let slot = |number| Slot { feature: feature.to_owned(), task: task.to_owned(), number };
-    listing.slots.extend(names.iter().filter_map(|name| number_of(name)).map(slot));
-    Ok(())
-}
-
-impl Store {
-    /// Reads turns, without the lock.
-    pub fn turns<T, E: From<StoreError>>(&self, read: impl FnOnce(&Shelf) -> Result<T, E>) -> Result<T, E> {
-        let top = match self.reading_room()? {
-            Some(room) => room.layout.top.open_dir(TURNS)?,
-            None => None,
-        };
-        read(&Shelf { top, layout: None })
-    }
-}
-
-impl PlanBase for Shelf {
-    fn read_from(store: &Store) -> Result<Self, StoreError> {
-        let room = store.writing_room()?;
-        Ok(Self { top: room.layout.top.open_dir(TURNS)?, layout: Some(room.layout.clone()) })
+impl Documents<'_> {
+    /// The turns.
+    pub fn turns(&self) -> Result<Shelf, StoreError> {
+        let Some(room) = self.0.reading_room()? else { return Ok(Shelf::default()) };
+        Ok(Shelf { top: room.layout.top.open_dir(TURNS)?, layout: Some(room.layout.clone()) })
     }
 }

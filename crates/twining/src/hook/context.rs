@@ -82,7 +82,7 @@ impl HookContext {
         let event = &self.event.event;
         let store = self.project.engine.store();
         // A file of claims that cannot be read claims nothing.
-        let Some(bytes) = store.claims_file().ok().flatten() else { return ClaimsOfOthers::default() };
+        let Some(bytes) = store.documents().claims().ok().flatten() else { return ClaimsOfOthers::default() };
         // Asked only where a claim names a process: a tool waits.
         let processes = if bytes.contains(&b'@') { parent_processes() } else { Vec::new() };
         let names = event.agent_id.iter().chain(&event.agent_type).cloned().collect();

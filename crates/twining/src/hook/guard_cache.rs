@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use twining_guard::policy::Examples;
 use twining_guard::{Clause, Guards, Level, UserPolicy, inside};
-use twining_model::PolicyFile;
+use twining_model::TextFile;
 use twining_store::disk::hash_of;
 
 use crate::desk::Project;
@@ -52,16 +52,16 @@ pub fn guards_as_written(project: &Project) -> Guards {
 
 /// What the person's own policy says about what cannot be read.
 pub fn on_unreadable() -> Level {
-    Guards::load(&user_policy::read(), &PolicyFile::Missing, Examples::Skip).on_unreadable
+    Guards::load(&user_policy::read(), &TextFile::Missing, Examples::Skip).on_unreadable
 }
 
-fn policies(project: &Project) -> (UserPolicy, PolicyFile) {
-    let policy = project.engine.store().policy().unwrap_or_else(|error| PolicyFile::Unusable(error.to_string()));
+fn policies(project: &Project) -> (UserPolicy, TextFile) {
+    let policy = project.engine.store().documents().policy().unwrap_or_else(|error| TextFile::Unusable(error.to_string()));
     (user_policy::read(), policy)
 }
 
 /// What tells these policies, and this version, from any other.
-fn key_of(user: &UserPolicy, policy: &PolicyFile) -> String {
+fn key_of(user: &UserPolicy, policy: &TextFile) -> String {
     let text = format!("{user:?}\u{0}{policy:?}");
     format!("{} {:x} {:016x}", env!("CARGO_PKG_VERSION"), text.len(), hash_of(text.as_bytes()))
 }
@@ -87,7 +87,7 @@ struct KnownClauses {
 fn clauses(project: &Project) -> Vec<Clause> {
     let store = project.engine.store();
     // Before they are read: what changes meanwhile is asked for again.
-    let Ok(Some(state)) = store.binding_state() else { return Vec::new() };
+    let Ok(Some(state)) = store.documents().binding_state() else { return Vec::new() };
     let known: Option<KnownClauses> =
         store.local_state().note(CLAUSES).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let is_current = |known: &KnownClauses| {

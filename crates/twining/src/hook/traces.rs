@@ -209,5 +209,5 @@ fn leave(context: &HookContext, seen: Vec<Seen<'_>>, trust: Trust) {
     let at = store.ids().now().to_string();
     let traces: Vec<Trace> = seen.into_iter().map(|seen| seen.into_trace(store.ids().next().into(), &at, &agent, origin.clone())).collect();
     // A trace is worth less than an answer in time.
-    let _ = store.leave_traces(&traces);
+    let _ = store.traces().leave(&traces);
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 use twining_engine::Failure;
 use twining_engine::governance::{GUARDKIT_GATES, GUARDKIT_OVERRIDES, ImportedPolicy, import_guardkit};
 use twining_model::limits;
-use twining_store::{PolicyFile, disk};
+use twining_store::{TextFile, disk};
 
 use crate::desk::Project;
 use crate::out::{self, Style};
@@ -41,7 +41,7 @@ pub fn guardkit(project: &Project, aim: Aim, style: Style) -> Result<Ending, Pro
     }
     let store = project.engine.store();
     let failed = |error| Problem::from(Failure::from(error));
-    let is_there = store.policy().map_err(failed)? == PolicyFile::Text(imported.text.clone());
+    let is_there = store.documents().policy().map_err(failed)? == TextFile::Text(imported.text.clone());
     if !is_there && !imported.text.is_empty() && !project.engine.create_policy(&imported.text)? {
         let error = std::io::Error::other(format!("`{POLICY}` is there already, and is not written over"));
         let hint = "`twining import guardkit --print` shows what to put into it by hand";

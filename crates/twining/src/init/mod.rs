@@ -226,7 +226,7 @@ fn git_ground(project: &Project, sheet: &mut Sheet) -> Option<GitGround> {
         sheet.note("the path of this program cannot be written into git's settings, so git was left alone");
         return None;
     };
-    let knowledge = project.engine.store().knowledge().ok().map(|file| file.path).filter(|path| !path.starts_with(FOLDER));
+    let knowledge = project.engine.store().documents().knowledge().ok().map(|file| file.path).filter(|path| !path.starts_with(FOLDER));
     Some(GitGround { shape, prefix, knowledge, program })
 }
 
@@ -283,7 +283,7 @@ fn missing_memory(project: &Project) -> Result<Vec<String>, Problem> {
     let folder = project.located.place.project.join(FOLDER);
     // Opening it finds out whether it can be used at all.
     let exists = project.engine.store().exists().map_err(twining_engine::Failure::from)?;
-    let knowledge = project.engine.store().knowledge().map_err(twining_engine::Failure::from)?;
+    let knowledge = project.engine.store().documents().knowledge().map_err(twining_engine::Failure::from)?;
     let mut missing: Vec<String> =
         SCAFFOLD.iter().filter(|(name, _)| !exists || !folder.join(name).exists()).map(|(name, _)| format!("{FOLDER}/{name}")).collect();
     if knowledge.bytes.is_none() {

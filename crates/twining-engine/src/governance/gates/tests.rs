@@ -1,11 +1,11 @@
-use twining_store::PolicyFile;
+use twining_store::TextFile;
 
 use super::*;
 use crate::governance::policy::{Policy, UserPolicy};
 use crate::governance::reports::ReportRead;
 
 fn defaults() -> Policy {
-    Policy::resolve(&UserPolicy::default(), &PolicyFile::Missing)
+    Policy::resolve(&UserPolicy::default(), &TextFile::Missing)
 }
 
 fn outcome(task_type: &str, complexity: i64) -> GatesOutcome {

@@ -13,7 +13,7 @@ mod tests;
 mod values;
 mod write;
 
-use twining_store::PolicyFile;
+use twining_store::TextFile;
 
 pub(crate) use defaults::{defaults, strict};
 pub(crate) use patch::{Cell, HARDEST, ListPatch, ModePatch, Patch};
@@ -35,7 +35,7 @@ pub struct Policy {
 impl Policy {
     /// Lays the user's file over the defaults, and the project's over both.
     #[must_use]
-    pub fn resolve(user: &UserPolicy, project: &PolicyFile) -> Self {
+    pub fn resolve(user: &UserPolicy, project: &TextFile) -> Self {
         let mut policy = Self { patch: defaults(), mistakes: Vec::new() };
         policy.lay(Layer::User, &user.name, &user.file);
         policy.lay(Layer::Project, PROJECT_FILE, project);
@@ -50,11 +50,11 @@ impl Policy {
         self.patch.confirmed_overrides
     }
 
-    fn lay(&mut self, layer: Layer, name: &str, file: &PolicyFile) {
+    fn lay(&mut self, layer: Layer, name: &str, file: &TextFile) {
         match file {
-            PolicyFile::Missing => {}
-            PolicyFile::Unusable(why) => self.mistakes.push(Mistake::whole(name, why)),
-            PolicyFile::Text(text) => {
+            TextFile::Missing => {}
+            TextFile::Unusable(why) => self.mistakes.push(Mistake::whole(name, why)),
+            TextFile::Text(text) => {
                 let (patch, mistakes) = read(text, name, layer, Dialect::Twining);
                 self.patch = std::mem::take(&mut self.patch).then(patch);
                 self.mistakes.extend(mistakes);

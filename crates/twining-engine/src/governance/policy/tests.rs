@@ -1,12 +1,12 @@
 use proptest::prelude::*;
-use twining_store::PolicyFile;
+use twining_store::TextFile;
 
 use super::*;
 use crate::governance::gates::{GatesInput, gates};
 use crate::governance::roles::role;
 
 fn policy(user: &str, project: &str) -> Policy {
-    let file = |text: &str| if text.is_empty() { PolicyFile::Missing } else { PolicyFile::Text(text.to_owned()) };
+    let file = |text: &str| if text.is_empty() { TextFile::Missing } else { TextFile::Text(text.to_owned()) };
     Policy::resolve(&UserPolicy { name: "~/policy.yml".into(), file: file(user) }, &file(project))
 }
 
@@ -145,7 +145,7 @@ fn a_file_that_is_no_yaml_leaves_the_defaults_and_says_where_it_breaks() {
     assert_eq!(policy.mistakes.len(), 1, "{:?}", said(&policy));
     assert_eq!(role(&policy, "coach").expect("is defined").must_do.len(), 4);
     assert_eq!(profile(&policy, "feature", 1).coverage_threshold.map(|share| share.to_string()), Some("95%".into()));
-    let unusable = Policy::resolve(&UserPolicy::default(), &PolicyFile::Unusable("it is not UTF-8".into()));
+    let unusable = Policy::resolve(&UserPolicy::default(), &TextFile::Unusable("it is not UTF-8".into()));
     assert_eq!(said(&unusable), [".twining/policy.yml:1:1: the file cannot be used: it is not UTF-8"]);
 }
 

@@ -24,8 +24,8 @@ impl Engine {
     pub fn prompt(&self, user: &UserPolicy, input: &PromptInput) -> Result<Prompt, Failure> {
         let policy = self.policy(user);
         let draft = PromptDraft::parse(input, &policy, self.store().root())?;
-        let read = |shelf: &twining_store::Shelf| Ok::<_, Failure>(turns::before(shelf, &draft.key, prompt::TURNS_TOLD));
-        let earlier = self.store().turns(read).unwrap_or_default();
+        let turns = self.store().documents().turns();
+        let earlier = turns.map(|shelf| turns::before(&shelf, &draft.key, prompt::TURNS_TOLD)).unwrap_or_default();
         let sheet = prompt::begin(&policy, &draft, &earlier)?;
         let memory = self.memory_for(&draft, sheet.room());
         Ok(sheet.finish(memory))

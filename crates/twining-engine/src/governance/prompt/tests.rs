@@ -1,5 +1,5 @@
 use insta::assert_snapshot;
-use twining_store::PolicyFile;
+use twining_store::TextFile;
 
 use crate::governance::{Prompt, PromptInput, RecordTurnInput, UserPolicy};
 use crate::testing::{Project, caller, choice};
@@ -221,7 +221,7 @@ fn a_broken_memory_leaves_what_policy_says() {
     project.write("policy.yml", "roles:\n  coach:\n    must_do_additions: [Check the contract]\n");
     let scope = PromptInput { scope: Some("../outside".into()), ..input("coach", 1) };
     assert!(project.engine.prompt(&UserPolicy::default(), &scope).is_err(), "a wrong question is refused");
-    let user = UserPolicy { name: "mine".into(), file: PolicyFile::Unusable("it is a pipe".into()) };
+    let user = UserPolicy { name: "mine".into(), file: TextFile::Unusable("it is a pipe".into()) };
     let prompt = project.engine.prompt(&user, &input("coach", 1)).expect("is written");
     assert!(prompt.text.contains("Check the contract"));
     assert_eq!(prompt.mistakes.len(), 1);

@@ -5,7 +5,7 @@ mod patterns;
 mod traces;
 
 use twining_model::{Change, Channel, Origin, TraceType, Trust};
-use twining_store::{Durability, StoreError};
+use twining_store::Durability;
 
 use crate::learning::{Call, Seen};
 use crate::testing::Project;
@@ -55,7 +55,7 @@ fn seen(project: &Project, change: impl FnOnce(&mut Seen<'_>)) {
     let origin = Origin { via: Channel::Hook, ..agent_in("s-1").origin };
     let trace = seen.into_trace(store.ids().next().into(), &store.ids().now().to_string(), "coder", origin);
     let change = Change { traces: vec![trace], ..Change::default() };
-    store.transact_on(Durability::Normal, |(): &()| Ok::<_, StoreError>((change.clone(), ()))).expect("stores");
+    store.write(Durability::Normal, &change).expect("stores");
 }
 
 /// A call that the hook recorded.

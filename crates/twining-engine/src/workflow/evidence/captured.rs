@@ -88,21 +88,21 @@ impl Engine {
             tree: self.files_in_work(checkout)?,
         };
         let change = || Change { runs: vec![run.to_line()], ..Change::default() };
-        self.store().transact_on(Durability::Normal, |(): &()| Ok::<_, Failure>((change(), ())))?;
+        self.store().write(Durability::Normal, &change())?;
         Ok(Some(run))
     }
 
     /// Whether the same command was recorded as a run with counts: if it now ends
     /// without any, its tests were not reached.
     fn was_counted(&self, command: &str) -> Result<bool, Failure> {
-        let lines = self.store().runs()?;
+        let lines = self.store().documents().runs()?;
         Ok(RunLog::read(&lines).runs.iter().any(|run| run.command == command && run.tests.is_some()))
     }
 
     /// How the files are of features that somebody may soon call tested.
     fn files_in_work(&self, checkout: &Path) -> Result<FileStates, Failure> {
         // A list that cannot be read has no features; whoever judges by it says so.
-        let Ok(Some(list)) = list_on(&self.store().features()?) else { return Ok(FileStates::new()) };
+        let Ok(Some(list)) = list_on(&self.store().documents().features()?) else { return Ok(FileStates::new()) };
         let is_open = |status: Status| matches!(status, Status::InProgress | Status::Completed);
         let open = list.features.iter().filter(|feature| is_open(feature.status));
         file_states(checkout, &open.flat_map(|feature| feature.watched()).take(MOST_PATHS).map(str::to_owned).collect::<Vec<_>>())

@@ -1,10 +1,11 @@
 //! JSON arrays by element: entities, relations, the registry, the list of decisions.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use twining_model::text;
 
-use super::{Scanned, agent_of, id_of, one_line};
+use super::{Scanned, key_of, of_elements, one_line};
 use crate::merge::tree::Node;
 use crate::merge::{Merged, ThreeWay, Unmerged, Versions};
 
@@ -38,16 +39,7 @@ pub fn merge_array(versions: &Versions<'_>) -> Result<Merged, Unmerged> {
             _ => {}
         }
     }
-    let mut text = String::from("[\n");
-    for (i, element) in elements.iter().enumerate() {
-        if i > 0 {
-            text.push(',');
-        }
-        text.push_str(element);
-        text.push('\n');
-    }
-    text.push_str("]\n");
-    Ok(Merged { text: text.into_bytes(), contested })
+    Ok(Merged { text: of_elements(elements.into_iter().map(Cow::Owned)).into_bytes(), contested })
 }
 
 #[derive(Clone, Default)]
@@ -73,7 +65,7 @@ fn named(scanned: Scanned<'_>) -> Named {
     let mut named = Named::default();
     for (_, element) in scanned.elements {
         let element = one_line(&element).into_owned();
-        let key = id_of(&element).or_else(|| agent_of(&element)).unwrap_or_else(|| element.clone());
+        let key = key_of(&element).unwrap_or_else(|| element.clone());
         if named.elements.insert(key.clone(), element).is_none() {
             named.order.push(key);
         }

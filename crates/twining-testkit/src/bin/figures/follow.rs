@@ -40,7 +40,7 @@ pub fn follow(bench: &mut Bench) -> Outcome<()> {
             .collect();
         let began = Instant::now();
         for some in lines.chunks(AT_ONCE) {
-            store.follow(some)?;
+            store.follower().take_in(some)?;
         }
         let (records, seconds) = (RECORDS * LINES, began.elapsed().as_secs_f64());
         let rate = f64::from(u32::try_from(records).unwrap_or(u32::MAX)) / seconds;

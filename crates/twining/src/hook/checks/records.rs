@@ -23,7 +23,7 @@ pub fn in_working_tree(comparison: &Comparison<'_>) -> Vec<Notice> {
     }
     let base = comparison.base.as_deref();
     let Project { engine, history, .. } = comparison.project;
-    let differences = engine.store().changed_records(history, base).unwrap_or_default();
+    let differences = engine.store().documents().changed_records(history, base).unwrap_or_default();
     // What is committed already comes back from where the branch left.
     let source = |path: &str| {
         let is_committed = comparison.text_after(path) == comparison.versions_on(&["HEAD".to_owned()], path).pop();
