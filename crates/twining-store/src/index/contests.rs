@@ -11,15 +11,12 @@ use twining_model::{Decision, Id, Scope, Status};
 
 use super::catch_up::domain_key;
 use super::decisions::{Decisions, parse_id};
-use super::view::{Reach, View, corrupt};
+use super::view::{View, overlapping, text_at};
 use crate::error::StoreError;
 
-const UNDER: &str = "
+const CONTESTING: &str = "
 SELECT id, summary FROM decision INDEXED BY decision_facets
-WHERE domain_key = ?1 AND status = ?2 AND scope_key >= ?3 AND scope_key < ?4";
-const AT: &str = "
-SELECT id, summary FROM decision INDEXED BY decision_facets
-WHERE domain_key = ?1 AND status = ?2 AND scope_key = ?3";
+WHERE domain_key = ?1 AND status = ?2 AND scope_key BETWEEN ?3 AND ?4";
 const COUNT: &str = "
 SELECT count(*) FROM (
     SELECT 1 FROM decision INDEXED BY decision_touched WHERE status IN ('active', 'provisional') LIMIT ?1)";
@@ -88,26 +85,18 @@ impl Decisions<'_> {
     /// Ordered by nothing but the index, so a limit is cheap.
     pub fn contesters(&self, of: &Decision, statuses: &[Status], limit: usize) -> Result<Vec<Id>, StoreError> {
         let (domain, key) = (domain_key(&of.domain), Scope::read(&of.scope).key(self.folding));
-        let reach = Reach::under(&key);
+        let mut statement = self.conn.prepare_cached(CONTESTING)?;
         let mut found: Vec<Id> = Vec::new();
-        for status in statuses {
-            let status = status.as_str();
-            let mut ask = |sql: &str, params: &[&dyn rusqlite::ToSql]| -> Result<(), StoreError> {
-                let mut statement = self.conn.prepare_cached(sql)?;
-                let mut rows = statement.query(params)?;
+        for status in statuses.iter().map(|status| status.as_str()) {
+            for (from, to) in overlapping(&key) {
+                let mut rows = statement.query(params![domain, status, from, to])?;
                 while found.len() < limit
                     && let Some(row) = rows.next()?
                 {
-                    let text = |column: usize| row.get_ref(column)?.as_str().map_err(|_| corrupt("a row with a column that is no text"));
-                    if contests(of, text(0)?, text(1)?) {
-                        found.push(parse_id(text(0)?)?);
+                    if contests(of, text_at(row, 0)?, text_at(row, 1)?) {
+                        found.push(parse_id(text_at(row, 0)?)?);
                     }
                 }
-                Ok(())
-            };
-            ask(UNDER, params![domain, status, reach.low, reach.high])?;
-            for covering in covering_keys(&key).skip(1) {
-                ask(AT, params![domain, status, covering])?;
             }
         }
         Ok(found)

@@ -178,6 +178,11 @@ pub(super) fn count(conn: &Connection, wanted: Count) -> Result<u64, rusqlite::E
     Ok(all(conn)?[wanted as usize])
 }
 
+/// Several counts together.
+pub(super) fn sum(conn: &Connection, wanted: &[Count]) -> Result<u64, rusqlite::Error> {
+    all(conn).map(|counts| wanted.iter().map(|count| counts[*count as usize]).sum())
+}
+
 /// The counts, as of now.
 pub(super) fn read(conn: &Connection, now: Time) -> Result<Tally, StoreError> {
     let counts = all(conn)?;
