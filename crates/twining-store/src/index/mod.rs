@@ -23,7 +23,6 @@ mod side;
 mod sieve;
 mod tally;
 pub(crate) mod vectors;
-mod verify;
 mod view;
 mod words;
 
@@ -236,8 +235,8 @@ impl Index {
     }
 
     fn verified(self, files: &Files) -> Result<Self, StoreError> {
-        if !verify::is_sound(&self.conn, self.folding)? {
-            return Err(view::corrupt("the index does not add up"));
+        if !schema::is_sound(&self.conn)? {
+            return Err(view::corrupt("the pages of the index are not sound"));
         }
         side::mark_clean(files, self.folding)?;
         Ok(self)

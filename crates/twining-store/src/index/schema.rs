@@ -10,7 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 /// Grows with every change to the tables or to what is put into them.
-pub(super) const VERSION: u32 = 4;
+pub(super) const VERSION: u32 = 5;
 
 /// Tables, and those indexes that writing needs.
 ///
@@ -30,7 +30,7 @@ CREATE TABLE known(
 );
 INSERT INTO known VALUES(1, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0);
 CREATE TABLE segment(start INTEGER PRIMARY KEY, line INTEGER NOT NULL, hash INTEGER NOT NULL);
-CREATE TABLE tally(name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE tally(count INTEGER PRIMARY KEY, n INTEGER NOT NULL);
 CREATE TABLE unreadable(file TEXT NOT NULL, at INTEGER NOT NULL, line INTEGER, why TEXT NOT NULL, PRIMARY KEY(file, at)) WITHOUT ROWID;
 
 CREATE TABLE entry(
@@ -164,6 +164,8 @@ INSERT INTO entity_note(entity_note, rank) VALUES('hashsize', 1048576), ('autome
 ";
 
 const WAL: &str = "PRAGMA journal_mode = WAL";
+// Includes the full-text indexes' own check.
+const CHECK: &str = "PRAGMA integrity_check(1)";
 const SETTLE: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 const STATEMENTS: usize = 160;
 /// Writers queue at our own lock; only a reader that meets a recovery waits here.
@@ -184,6 +186,11 @@ pub(super) fn open_shared(path: &Path) -> Result<Connection, rusqlite::Error> {
 /// the next time, which is no failure.
 pub(super) fn settle(conn: &Connection) -> Result<(), rusqlite::Error> {
     conn.query_row(SETTLE, [], |_| Ok(()))
+}
+
+/// Whether the pages are sound. Reads all of them.
+pub(super) fn is_sound(conn: &Connection) -> Result<bool, rusqlite::Error> {
+    conn.query_row(CHECK, [], |row| Ok(row.get_ref(0)?.as_str()? == "ok"))
 }
 
 /// Opens a file to fill from nothing, with tables but without the readers' indexes.

@@ -20,7 +20,10 @@ use crate::error::StoreError;
 use crate::log::files::{DecisionsChanged, Files};
 
 pub(super) use board::{BoardPlan, plan as plan_board};
-pub(super) use decisions::{Derived as DerivedDecision, are_as_listed, domain_key, paper};
+#[cfg(test)]
+pub(super) use decisions::Derived as DerivedDecision;
+pub(super) use decisions::{are_as_listed, domain_key, paper};
+#[cfg(test)]
 pub(super) use entries::Derived as DerivedEntry;
 pub(super) use graph::name_key;
 

@@ -6,6 +6,7 @@ mod contests;
 mod decisions;
 mod graph;
 mod same_as_rebuilt;
+mod sound;
 mod trust;
 
 use std::fs;
@@ -20,7 +21,7 @@ use tempfile::TempDir;
 use twining_model::scope::Folding;
 use twining_model::{Entry, Id, Time};
 
-use super::{Index, View, side, verify};
+use super::{Index, View, side};
 use crate::disk::layout::Layout;
 use crate::log::files::Files;
 
@@ -94,7 +95,7 @@ impl Desk {
         for (kept, anew) in kept.iter().zip(&anew) {
             assert_eq!(kept, anew);
         }
-        assert!(verify::is_sound(&index.conn, index.folding).expect("verifies"), "rows, marks and counts agree");
+        assert!(sound::is_sound(&index.conn, index.folding).expect("verifies"), "rows, marks and counts agree");
     }
 }
 
