@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 
@@ -93,7 +94,7 @@ pub enum Kind {
 }
 
 /// Enough of a file's state to tell whether it changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Fingerprint {
     /// Inode number.
     pub ino: u64,

@@ -19,16 +19,7 @@ pub(super) const VERSION: u32 = 5;
 /// summary, where that is not the whole. What a shadowed entry would be found by (`tag`, `relates`,
 /// `entry_text`, `census`) holds the live ones only.
 const TABLES: &str = "
-CREATE TABLE known(
-    one INTEGER PRIMARY KEY,
-    board_ino INTEGER, board_size INTEGER, board_mtime INTEGER,
-    epoch INTEGER NOT NULL, offset INTEGER NOT NULL, line INTEGER NOT NULL, tail INTEGER NOT NULL,
-    segment_start INTEGER NOT NULL, segment_line INTEGER NOT NULL, segment_hash INTEGER NOT NULL,
-    entities_ino INTEGER, entities_size INTEGER, entities_mtime INTEGER,
-    relations_ino INTEGER, relations_size INTEGER, relations_mtime INTEGER,
-    seq INTEGER NOT NULL
-);
-INSERT INTO known VALUES(1, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0);
+CREATE TABLE known(one INTEGER PRIMARY KEY, state TEXT NOT NULL);
 CREATE TABLE segment(start INTEGER PRIMARY KEY, line INTEGER NOT NULL, hash INTEGER NOT NULL);
 CREATE TABLE tally(count INTEGER PRIMARY KEY, n INTEGER NOT NULL);
 CREATE TABLE unreadable(file TEXT NOT NULL, at INTEGER NOT NULL, line INTEGER, why TEXT NOT NULL, PRIMARY KEY(file, at)) WITHOUT ROWID;

@@ -7,6 +7,7 @@
 //! The database itself is never opened here, only looked at: closing a second
 //! handle would drop the locks SQLite holds on it.
 
+use serde::{Deserialize, Serialize};
 use twining_model::scope::Folding;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -22,11 +23,13 @@ pub(super) const NEW: &str = "index.new";
 const WAL: &str = "index.db-wal";
 const SHM: &str = "index.db-shm";
 const STAMP: &str = "index.stamp";
-const STAMP_BYTES: usize = 4096;
+/// Lines before what is said.
+const PREAMBLE_LINES: usize = 3;
+const NOTE_BYTES: usize = 4096;
 
 /// What the last writer said of the database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum State {
     /// Left in peace, like this.
     Clean(Prints),
     /// A writer was at it, and if nobody holds the lock it died there.
@@ -37,8 +40,8 @@ pub(super) enum State {
 }
 
 /// The state of the two files that hold the rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Prints {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Prints {
     db: Fingerprint,
     wal: Fingerprint,
 }
@@ -140,7 +143,7 @@ pub(super) fn folding(files: &Files) -> Folding {
     }
 }
 
-pub(super) fn remove(local: &Dir, name: &str) -> Result<(), StoreError> {
+fn remove(local: &Dir, name: &str) -> Result<(), StoreError> {
     match local.stat(name)? {
         None => Ok(()),
         // Somebody put a directory where our file belongs.
@@ -157,63 +160,44 @@ fn prints(local: &Dir) -> Result<Prints, StoreError> {
 }
 
 fn read_stamp(files: &Files, folding: Folding) -> Result<Option<State>, StoreError> {
-    let handle = match files.local().open(STAMP) {
-        Ok(Some(handle)) => handle,
-        Ok(None) | Err(StoreError::Unsafe { .. }) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let mut bytes = [0; STAMP_BYTES];
-    let read = handle.read_at(&mut bytes, 0)?;
-    let text = String::from_utf8_lossy(&bytes[..read]);
-    let Some((head, rest)) = text.split_once("state ") else { return Ok(None) };
-    let mut lines = rest.lines();
-    let (Some(state), Some(sum)) = (lines.next(), lines.next()) else { return Ok(None) };
-    let ours = head == preamble(files, folding)? && sum == checksum(head, state);
-    Ok(ours.then(|| parse_state(state)).flatten())
+    let Some((_, text)) = read_note(files, STAMP)? else { return Ok(None) };
+    let state = text.lines().nth(PREAMBLE_LINES).unwrap_or_default();
+    let is_ours = text.starts_with(&sealed(files, folding, state)?);
+    Ok(serde_json::from_str(state).ok().filter(|_| is_ours))
 }
 
 fn write_stamp(files: &Files, folding: Folding, state: State) -> Result<(), StoreError> {
-    let local = files.local();
-    if local.stat(STAMP)?.is_some_and(|(kind, _)| kind != Kind::File) {
-        remove(local, STAMP)?;
-    }
-    let head = preamble(files, folding)?;
-    let state = print_state(state);
-    let sum = checksum(&head, &state);
-    // In place, not by renaming: ext4 flushes on a rename over a file, which would
-    // cost more than the catch-up. A torn stamp does not match and costs a rebuild.
-    local.make_random(STAMP)?.write_at(format!("{head}state {state}\n{sum}\n").as_bytes(), 0)
+    write_note(files, STAMP, &sealed(files, folding, &serde_json::to_string(&state)?)?)
 }
 
-pub(super) fn preamble(files: &Files, folding: Folding) -> Result<String, StoreError> {
+/// A line about the database, so that it counts for this version and directory alone.
+pub(super) fn sealed(files: &Files, folding: Folding, line: &str) -> Result<String, StoreError> {
     let names = match folding {
         Folding::Exact => "exact",
         Folding::IgnoreCase => "ignore-case",
     };
-    Ok(format!("twining index {}\nlocal {}\nnames {names}\n", schema::VERSION, files.local_stamp()?))
+    let text = format!("twining index {}\nlocal {}\nnames {names}\n{line}\n", schema::VERSION, files.local_stamp()?);
+    Ok(format!("{text}sum {:016x}\n", xxh3_64(text.as_bytes())))
 }
 
-pub(super) fn checksum(head: &str, state: &str) -> String {
-    format!("sum {:016x}", xxh3_64(format!("{head}{state}").as_bytes()))
+/// A small file beside the database, and when it was written.
+pub(super) fn read_note(files: &Files, name: &str) -> Result<Option<(i64, String)>, StoreError> {
+    let handle = match files.local().open(name) {
+        Ok(Some(handle)) => handle,
+        Ok(None) | Err(StoreError::Unsafe { .. }) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut bytes = [0; NOTE_BYTES];
+    let read = handle.read_at(&mut bytes, 0)?;
+    Ok(Some((handle.fingerprint()?.mtime_ns, String::from_utf8_lossy(&bytes[..read]).into_owned())))
 }
 
-fn print_state(state: State) -> String {
-    match state {
-        State::Clean(Prints { db, wal }) => {
-            format!("clean {} {} {} {} {} {}", db.ino.cast_signed(), db.size, db.mtime_ns, wal.ino.cast_signed(), wal.size, wal.mtime_ns)
-        }
-        State::Writing { ino } => format!("writing {}", ino.cast_signed()),
+/// Writes it in place, not by renaming: ext4 flushes on a rename over a file, which would
+/// cost more than the catch-up. A torn one does not match; the worst it costs is a rebuild.
+pub(super) fn write_note(files: &Files, name: &str, text: &str) -> Result<(), StoreError> {
+    let local = files.local();
+    if local.stat(name)?.is_some_and(|(kind, _)| kind != Kind::File) {
+        remove(local, name)?;
     }
-}
-
-fn parse_state(text: &str) -> Option<State> {
-    let mut words = text.split(' ');
-    let word = words.next()?;
-    let numbers: Vec<i64> = words.map(|word| word.parse().ok()).collect::<Option<_>>()?;
-    let print = |n: &[i64]| Fingerprint { ino: n[0].cast_unsigned(), size: n[1].cast_unsigned(), mtime_ns: n[2] };
-    match (word, numbers.as_slice()) {
-        ("clean", n @ [_, _, _, _, _, _]) => Some(State::Clean(Prints { db: print(&n[..3]), wal: print(&n[3..]) })),
-        ("writing", [ino]) => Some(State::Writing { ino: ino.cast_unsigned() }),
-        _ => None,
-    }
+    local.make_random(name)?.write_at(text.as_bytes(), 0)
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use twining_model::scope::Folding;
 use twining_model::{Authority, Decision, Id, Status, limits};
 
@@ -12,7 +12,6 @@ use super::{Session, clip, sum_of};
 use crate::disk::Fingerprint;
 use crate::disk::layout::DECISIONS;
 use crate::error::StoreError;
-use crate::index::known::print_at;
 use crate::index::sense::{Sense, agent_key, decision_text};
 use crate::index::tally::Count;
 use crate::index::words::with_parts;
@@ -132,7 +131,7 @@ impl Session<'_> {
         let mut papers = papers(self.conn)?;
         let names = files.decision_names()?;
         for (id, print) in names.decisions {
-            if papers.remove(id.as_str()) != Some(Some(print)) {
+            if papers.remove(id.as_str()) != Some(print) {
                 self.reload(files, &id, Some(print))?;
             }
         }
@@ -277,7 +276,7 @@ impl Session<'_> {
 
 /// The state in which a decision's file was read.
 pub(in crate::index) fn paper(conn: &Connection, id: &Id) -> Result<Option<Fingerprint>, StoreError> {
-    Ok(conn.prepare_cached(PAPER)?.query_row([id.as_str()], |row| print_at(row, 0)).optional()?.flatten())
+    Ok(conn.prepare_cached(PAPER)?.query_row([id.as_str()], |row| print_at(row, 0)).optional()?)
 }
 
 /// Whether the index has the decisions just as the directory has them. Most
@@ -287,7 +286,7 @@ pub(in crate::index) fn are_as_listed(conn: &Connection, names: &DecisionNames) 
     let mut papers = statement.query([])?;
     for (id, print) in &names.decisions {
         let is_listed = match papers.next()? {
-            Some(row) => row.get_ref(0)?.as_bytes().is_ok_and(|known| known == id.as_str().as_bytes()) && print_at(row, 1)? == Some(*print),
+            Some(row) => row.get_ref(0)?.as_bytes().is_ok_and(|known| known == id.as_str().as_bytes()) && print_at(row, 1)? == *print,
             None => false,
         };
         if !is_listed {
@@ -299,8 +298,13 @@ pub(in crate::index) fn are_as_listed(conn: &Connection, names: &DecisionNames) 
     Ok(same && odd == reported_as_odd(conn)?.into_iter().collect())
 }
 
-fn papers(conn: &Connection) -> Result<HashMap<String, Option<Fingerprint>>, StoreError> {
+fn papers(conn: &Connection) -> Result<HashMap<String, Fingerprint>, StoreError> {
     Ok(conn.prepare_cached(PAPERS)?.query_map([], |row| Ok((row.get(0)?, print_at(row, 1)?)))?.collect::<Result<_, _>>()?)
+}
+
+fn print_at(row: &Row<'_>, at: usize) -> Result<Fingerprint, rusqlite::Error> {
+    let number = |at| row.get::<_, i64>(at).map(i64::cast_unsigned);
+    Ok(Fingerprint { ino: number(at)?, size: number(at + 1)?, mtime_ns: row.get(at + 2)? })
 }
 
 fn reported_as_odd(conn: &Connection) -> Result<Vec<String>, StoreError> {

@@ -58,22 +58,18 @@ const COMPLAIN: &str = "INSERT INTO unreadable(file, at, line, why) VALUES(?1, ?
 const WITHDRAW_FROM: &str = "DELETE FROM unreadable WHERE file = ?1 AND at >= ?2";
 const WHY_CHARS: usize = 200;
 
-/// What there is to do.
-pub(super) struct Plan {
-    /// The writers' count of changes from outside, read before the board was.
-    pub epoch: u64,
-    /// The blackboard.
-    pub board: BoardPlan,
-    /// The decisions.
-    pub decisions: DecisionsChanged,
-}
-
 /// Does everything there is to do; returns how many records were read.
-pub(super) fn run(conn: &Connection, folding: Folding, pace: Pace, files: &Files, plan: Plan) -> Result<u64, StoreError> {
-    let Plan { epoch, board, decisions } = plan;
+pub(super) fn run(
+    conn: &Connection,
+    folding: Folding,
+    pace: Pace,
+    files: &Files,
+    board: BoardPlan,
+    changed: &DecisionsChanged,
+) -> Result<u64, StoreError> {
     let mut session = Session::begin(conn, folding, pace)?;
-    session.board(board, epoch)?;
-    session.decisions(files, &decisions)?;
+    session.board(board)?;
+    session.decisions(files, changed)?;
     session.graph(files)?;
     session.finish()
 }

@@ -119,12 +119,12 @@ fn deleted_truncated_or_replaced_files_cost_a_rebuild_and_nothing_else() {
 fn a_writer_that_was_killed_is_looked_after_and_its_database_kept_if_it_is_sound() {
     let desk = desk_with_entries(20);
     let index = desk.index();
-    let ino = index.database.home.expect("has a file");
+    let ino = index.database.home;
     drop(index);
     side::mark_writing(&desk.files, twining_model::scope::Folding::Exact, ino).expect("stamps");
     assert_eq!(trust(&desk), Trust::Checked);
     let index = Index::open(&desk.files).expect("opens");
-    assert_eq!(index.database.home, Some(ino));
+    assert_eq!(index.database.home, ino);
     assert_eq!(trust(&desk), Trust::Full);
     schema::settle(&index.conn).expect("empties the log");
     drop(index);
