@@ -369,7 +369,7 @@ impl Nearest<'_, '_> {
     }
 }
 
-fn status_of(word: &str) -> Result<Status, StoreError> {
+pub(super) fn status_of(word: &str) -> Result<Status, StoreError> {
     EVERY_STATUS.into_iter().find(|status| status.as_str() == word).ok_or_else(|| corrupt("a row with an unknown status"))
 }
 

@@ -10,7 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 /// Grows with every change to the tables or to what is put into them.
-pub(super) const VERSION: u32 = 5;
+pub(super) const VERSION: u32 = 6;
 
 /// Tables, and those indexes that writing needs.
 ///
@@ -62,6 +62,10 @@ CREATE TABLE affected_file(file_key TEXT NOT NULL, num INTEGER NOT NULL, PRIMARY
 CREATE TABLE affected_symbol(symbol TEXT NOT NULL, num INTEGER NOT NULL, PRIMARY KEY(symbol, num)) WITHOUT ROWID;
 CREATE TABLE rests_on(target TEXT NOT NULL, num INTEGER NOT NULL, PRIMARY KEY(target, num)) WITHOUT ROWID;
 CREATE TABLE carried_out(folded TEXT NOT NULL, num INTEGER NOT NULL, hash TEXT NOT NULL, PRIMARY KEY(folded, num)) WITHOUT ROWID;
+CREATE INDEX affected_file_of ON affected_file(num, file_key);
+CREATE INDEX affected_symbol_of ON affected_symbol(num);
+CREATE INDEX rests_on_of ON rests_on(num);
+CREATE INDEX carried_out_of ON carried_out(num);
 CREATE VIRTUAL TABLE decision_text USING fts5(
     summary, reasons, others, paths,
     content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
@@ -96,7 +100,6 @@ CREATE INDEX decision_at ON decision(at, id);
 CREATE INDEX decision_facets ON decision(domain_key, status, scope_key, confidence);
 CREATE INDEX decision_scope ON decision(scope_key, status, confidence, at, id);
 CREATE INDEX decision_standing ON decision(status, confidence, at, id, scope_key);
-CREATE INDEX affected_file_of ON affected_file(num, file_key);
 CREATE INDEX decision_touched ON decision(status, touched);
 CREATE INDEX decision_supersedes ON decision(supersedes, id) WHERE supersedes IS NOT NULL;
 CREATE INDEX decision_unconfirmed ON decision(at, id) WHERE unconfirmed = 1;

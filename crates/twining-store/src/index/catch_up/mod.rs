@@ -9,9 +9,9 @@ mod entries;
 mod graph;
 mod lines;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use twining_model::scope::Folding;
-use twining_model::text;
+use twining_model::{limits, text};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::known::Known;
@@ -114,6 +114,18 @@ impl<'c> Session<'c> {
         Ok(())
     }
 
+    /// The row that a statement finds by an id, if there is one.
+    fn find<T>(&self, sql: &str, id: &str) -> Result<Option<T>, StoreError>
+    where
+        T: for<'r> TryFrom<&'r Row<'r>, Error = rusqlite::Error>,
+    {
+        Ok(self.conn.prepare_cached(sql)?.query_row([id], |row| T::try_from(row)).optional()?)
+    }
+
+    fn is_true(&self, sql: &str, id: &str) -> Result<bool, StoreError> {
+        Ok(self.conn.prepare_cached(sql)?.query_row([id], |row| row.get(0))?)
+    }
+
     /// Reports what could not be read.
     fn complain(&mut self, file: &str, at: u64, line: Option<u64>, why: &str) -> Result<(), StoreError> {
         let why = text::excerpt(why, WHY_CHARS);
@@ -142,6 +154,14 @@ impl Drop for Session<'_> {
 /// The checksum of a stored text.
 pub(super) fn sum_of(raw: &str) -> i64 {
     xxh3_64(raw.as_bytes()).cast_signed()
+}
+
+/// The texts of a list as keys, sorted, each once.
+fn keys(texts: &[String]) -> Vec<&str> {
+    let mut keys: Vec<&str> = texts.iter().take(limits::LIST).map(|text| clip(text, limits::ELEMENT_BYTES)).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
 }
 
 /// A text as a key: at most `most` bytes, cut between characters. Files may hold
