@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Row as SqlRow, params};
+use rusqlite::{Params, Row as SqlRow, params};
 use twining_model::scope::covering_keys;
 use twining_model::{Confidence, Id, Scope, Status, Time};
 
@@ -101,65 +101,30 @@ impl Affecting {
     }
 }
 
-/// How decisions are found that bear on a scope: by a range of keys from `?1` to `?2`, at
-/// most `?3` of them. Each asks for the same columns.
-struct Ways {
-    /// By their scope.
-    scoped: &'static str,
-    /// By an affected file.
-    files: &'static str,
-    /// By an affected symbol, which is `?1`.
-    symbols: &'static str,
-}
-
 macro_rules! columns {
     () => {
-        " d.num, d.id, d.status, d.confidence, d.at, d.scope_key FROM "
+        "SELECT d.num, d.id, d.status, d.confidence, d.at, d.scope_key FROM "
     };
 }
 
-/// The ways of the decisions that are so.
-macro_rules! ways {
-    ($distinct:literal, $so:literal) => {
-        Ways {
-            // The index holds every column: thousands may govern the whole project.
-            scoped: concat!(
-                "SELECT",
-                columns!(),
-                "decision d INDEXED BY decision_scope WHERE d.scope_key BETWEEN ?1 AND ?2",
-                $so,
-                " LIMIT ?3"
-            ),
-            files: concat!(
-                $distinct,
-                columns!(),
-                "affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key BETWEEN ?1 AND ?2",
-                $so,
-                " LIMIT ?3"
-            ),
-            symbols: concat!(
-                "SELECT",
-                columns!(),
-                "affected_symbol s CROSS JOIN decision d ON d.num = s.num WHERE s.symbol = ?1",
-                $so,
-                " LIMIT ?3"
-            ),
-        }
+/// A way on which decisions are found that bear on a scope: by keys from `?1` to `?2`, and
+/// only those in force unless `?3`.
+macro_rules! way {
+    ($from:literal) => {
+        concat!(columns!(), $from, " AND (?3 OR d.status IN ('active', 'provisional'))")
     };
 }
 
-const ANY: Ways = ways!("SELECT", "");
-// One with many files counts once, or the limit would be reached by a few.
-const IN_FORCE: Ways = ways!("SELECT DISTINCT", " AND d.status IN ('active', 'provisional')");
-/// No limit.
-const ALL: i64 = -1;
+// The index holds every column: thousands may govern the whole project.
+const SCOPED: &str = way!("decision d INDEXED BY decision_scope WHERE d.scope_key BETWEEN ?1 AND ?2");
+const FILES: &str = way!("affected_file f CROSS JOIN decision d ON d.num = f.num WHERE f.file_key BETWEEN ?1 AND ?2");
+const SYMBOLS: &str = way!("affected_symbol s CROSS JOIN decision d ON d.num = s.num WHERE s.symbol BETWEEN ?1 AND ?2");
 
 /// Those of one standing, the newest first: the order of [`Affecting::order`]. They lie in
 /// their order in an index, and are walked only as far as they are wanted.
 macro_rules! newest {
     ($along:literal) => {
         concat!(
-            "SELECT",
             columns!(),
             "decision d INDEXED BY ",
             $along,
@@ -196,7 +161,7 @@ impl Decisions<'_> {
     pub fn affecting(&self, scope: &Scope) -> Result<Vec<Affecting>, StoreError> {
         let key = scope.key(self.folding);
         let mut found: HashMap<i64, Affecting> = HashMap::new();
-        self.walk(scope, &ANY, ALL, |row, via| {
+        self.walk(scope, true, |row, via| {
             let via = match (via, text_at(row, 5)?) {
                 (Via::Exact, own) if own == key => Via::Exact,
                 (Via::Exact, "") => Via::Project,
@@ -206,7 +171,7 @@ impl Decisions<'_> {
             };
             let affecting = self.affecting_at(row, via)?;
             found.entry(row.get(0)?).and_modify(|known| known.via = known.via.min(via)).or_insert(affecting);
-            Ok(())
+            Ok(true)
         })?;
         let mut affecting: Vec<Affecting> = found.into_values().collect();
         affecting.sort_unstable_by(|a, b| a.id.cmp(&b.id));
@@ -233,9 +198,9 @@ impl Decisions<'_> {
     /// How many decisions bear on a scope, by where they stand.
     pub fn bearing(&self, scope: &Scope) -> Result<Bearing, StoreError> {
         let mut met: Vec<(i64, Status)> = Vec::new();
-        self.walk(scope, &ANY, ALL, |row, _| {
+        self.walk(scope, true, |row, _| {
             met.push((row.get(0)?, status_of(text_at(row, 2)?)?));
-            Ok(())
+            Ok(true)
         })?;
         met.sort_unstable_by_key(|(num, _)| *num);
         met.dedup_by_key(|(num, _)| *num);
@@ -245,43 +210,39 @@ impl Decisions<'_> {
     /// How many decisions in force bear on a scope besides these. Counts to `most`.
     pub fn count_in_force(&self, scope: &Scope, besides: &[&str], most: usize) -> Result<u64, StoreError> {
         let mut nums: HashSet<i64> = HashSet::new();
-        self.walk(scope, &IN_FORCE, row_limit(most + besides.len()), |row, _| {
+        self.walk(scope, false, |row, _| {
             if !besides.contains(&text_at(row, 1)?) {
                 nums.insert(row.get(0)?);
             }
-            Ok(())
+            Ok(nums.len() < most)
         })?;
         Ok(nums.len().min(most) as u64)
     }
 
-    /// Every row on every way: by its scope (told as [`Via::Exact`]), a file or a symbol.
-    fn walk(
-        &self,
-        scope: &Scope,
-        ways: &Ways,
-        most: i64,
-        mut meet: impl FnMut(&SqlRow<'_>, Via) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+    /// The rows on every way, as long as `meet` goes on: by their scope (told as
+    /// [`Via::Exact`]), a file or a symbol. Those in force, or all.
+    fn walk(&self, scope: &Scope, all: bool, mut meet: impl FnMut(&SqlRow<'_>, Via) -> Result<bool, StoreError>) -> Result<(), StoreError> {
         let key = scope.key(self.folding);
-        for (sql, via) in [(ways.scoped, Via::Exact), (ways.files, Via::File)] {
-            for (from, to) in overlapping(&key).filter(|_| via == Via::Exact || !key.is_empty()) {
-                self.each(sql, params![from, to, most], |row| meet(row, via))?;
+        for (from, to) in overlapping(&key) {
+            self.each(SCOPED, params![from, to, all], |row| meet(row, Via::Exact))?;
+            if !key.is_empty() {
+                self.each(FILES, params![from, to, all], |row| meet(row, Via::File))?;
             }
         }
-        if key.is_empty() { Ok(()) } else { self.each(ways.symbols, params![scope.as_str(), "", most], |row| meet(row, Via::Symbol)) }
+        if key.is_empty() { Ok(()) } else { self.each(SYMBOLS, params![scope.as_str(), scope.as_str(), all], |row| meet(row, Via::Symbol)) }
     }
 
     fn each(
         &self,
         sql: &str,
-        params: impl rusqlite::Params,
-        mut meet: impl FnMut(&SqlRow<'_>) -> Result<(), StoreError>,
+        params: impl Params,
+        mut meet: impl FnMut(&SqlRow<'_>) -> Result<bool, StoreError>,
     ) -> Result<(), StoreError> {
         let mut statement = self.conn.prepare_cached(sql)?;
         let mut rows = statement.query(params)?;
-        while let Some(row) = rows.next()? {
-            meet(row)?;
-        }
+        while let Some(row) = rows.next()?
+            && meet(row)?
+        {}
         Ok(())
     }
 
@@ -317,11 +278,11 @@ impl Nearest<'_, '_> {
             Via::Exact => self.newest(NEWEST_AT, &key, via),
             Via::File | Via::Symbol | Via::Around | Via::Project if key.is_empty() => Ok(()),
             Via::File => {
-                self.under([MANY_FILES, ANY.files, NEWEST_OF_FILES], &key, via)?;
-                covering.try_for_each(|covering| self.all(ANY.files, covering, covering, via))
+                self.under([MANY_FILES, FILES, NEWEST_OF_FILES], &key, via)?;
+                covering.try_for_each(|covering| self.all(FILES, covering, covering, via))
             }
-            Via::Symbol => self.all(ANY.symbols, scope.as_str(), "", via),
-            Via::Inside => self.under([MANY_INSIDE, ANY.scoped, NEWEST_INSIDE], &key, via),
+            Via::Symbol => self.all(SYMBOLS, scope.as_str(), scope.as_str(), via),
+            Via::Inside => self.under([MANY_INSIDE, SCOPED, NEWEST_INSIDE], &key, via),
             Via::Around => covering.filter(|key| !key.is_empty()).try_for_each(|covering| self.newest(NEWEST_AT, covering, via)),
             Via::Project => self.newest(NEWEST_AT, "", via),
             Via::Moved => Ok(()),
@@ -336,12 +297,12 @@ impl Nearest<'_, '_> {
 
     /// Every one of the standing on this way.
     fn all(&mut self, sql: &str, from: &str, to: impl rusqlite::ToSql, via: Via) -> Result<(), StoreError> {
-        self.decisions.each(sql, params![from, to, ALL], |row| {
+        self.decisions.each(sql, params![from, to, self.standing != Standing::InForce], |row| {
             let affecting = self.decisions.affecting_at(row, via)?;
             if self.standing.holds(affecting.status) {
                 self.found.entry(row.get(0)?).or_insert(affecting);
             }
-            Ok(())
+            Ok(true)
         })
     }
 
@@ -357,7 +318,7 @@ impl Nearest<'_, '_> {
                     self.decisions.each(sql, params, |row| {
                         met += 1;
                         self.found.entry(row.get(0)?).or_insert(self.decisions.affecting_at(row, via)?);
-                        Ok(())
+                        Ok(true)
                     })?;
                 }
             }

@@ -20,8 +20,10 @@ WHERE domain_key = ?1 AND status = ?2 AND scope_key BETWEEN ?3 AND ?4";
 const COUNT: &str = "
 SELECT count(*) FROM (
     SELECT 1 FROM decision INDEXED BY decision_touched WHERE status IN ('active', 'provisional') LIMIT ?1)";
+// In the order in which the index has them.
 const IN_FORCE: &str = "
-SELECT domain_key, scope_key, confidence, num, id, summary FROM decision INDEXED BY decision_touched WHERE status = ?1";
+SELECT domain_key, status, scope_key, id, summary FROM decision INDEXED BY decision_touched
+WHERE status IN ('active', 'provisional') ORDER BY scope_key, confidence, num";
 
 /// Up to so many are compared here.
 const FEW: i64 = 256;
@@ -32,17 +34,14 @@ pub struct Contests<'v> {
     few: Option<&'v [InForce]>,
 }
 
-/// All in force, in the order in which the index has them; none where they are many.
+/// All in force; none where they are many.
 pub(super) type FewInForce = Option<Vec<InForce>>;
 
 /// A decision in force, as far as it can contest another.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct InForce {
     domain_key: String,
-    status: &'static str,
+    status: String,
     scope_key: String,
-    confidence: String,
-    num: i64,
     id: String,
     summary: String,
 }
@@ -69,8 +68,7 @@ impl Contests<'_> {
         let (domain, key) = (domain_key(&of.domain), Scope::read(&of.scope).key(self.decisions.folding));
         let mut found = Vec::new();
         for status in statuses.iter().map(|status| status.as_str()) {
-            let from = few.partition_point(|other| (other.domain_key.as_str(), other.status) < (domain.as_str(), status));
-            let alike = || few[from..].iter().take_while(|other| other.domain_key == domain && other.status == status);
+            let alike = || few.iter().filter(|other| other.domain_key == domain && other.status == status);
             let under = alike().filter(|other| other.scope_key.starts_with(&key));
             let around = covering_keys(&key).skip(1).flat_map(|covering| alike().filter(move |other| other.scope_key == covering));
             let contesting = under.chain(around).filter(|other| contests(of, &other.id, &other.summary));
@@ -115,21 +113,8 @@ fn few_in_force(decisions: &Decisions<'_>) -> Result<FewInForce, StoreError> {
         return Ok(None);
     }
     let mut statement = decisions.conn.prepare_cached(IN_FORCE)?;
-    let mut found = Vec::new();
-    for status in [Status::Active, Status::Provisional].map(Status::as_str) {
-        let rows = statement.query_map([status], |row| {
-            Ok(InForce {
-                domain_key: row.get(0)?,
-                status,
-                scope_key: row.get(1)?,
-                confidence: row.get(2)?,
-                num: row.get(3)?,
-                id: row.get(4)?,
-                summary: row.get(5)?,
-            })
-        })?;
-        found.extend(rows.collect::<Result<Vec<_>, _>>()?);
-    }
-    found.sort_unstable();
-    Ok(Some(found))
+    let in_force = statement.query_map([], |row| {
+        Ok(InForce { domain_key: row.get(0)?, status: row.get(1)?, scope_key: row.get(2)?, id: row.get(3)?, summary: row.get(4)? })
+    })?;
+    Ok(Some(in_force.collect::<Result<_, _>>()?))
 }

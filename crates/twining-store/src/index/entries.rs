@@ -6,9 +6,9 @@ use twining_model::{Entry, EntryType, Scope, Time, limits};
 
 use super::search::Term;
 use super::sense::{self, Card, Row, Sense};
-use super::sieve::{Around, EntryFilter, Sieve};
+use super::sieve::{EntryFilter, Sieve};
 use super::tally::{self, Count};
-use super::view::{Page, first_column, load, records, row_limit};
+use super::view::{Page, first_column, load, overlapping, records, row_limit};
 use crate::error::StoreError;
 
 /// The blackboard, as of one moment.
@@ -135,11 +135,11 @@ impl<'v> Entries<'v> {
 
     fn sieve<'f>(&'f self, filter: &'f EntryFilter) -> Sieve<'f> {
         let key = filter.scope.as_ref().map(|scope| scope.key(self.folding)).unwrap_or_default();
-        Sieve::new(self.conn, self.now, filter, &key, Around::Not)
+        Sieve::new(self.conn, self.now, filter, overlapping(&key).take(1))
     }
 
     fn sieve_about<'f>(&'f self, scope: &Scope, filter: &'f EntryFilter) -> Sieve<'f> {
-        Sieve::new(self.conn, self.now, filter, &scope.key(self.folding), Around::Too)
+        Sieve::new(self.conn, self.now, filter, overlapping(&scope.key(self.folding)))
     }
 
     fn page(&self, sieve: &Sieve<'_>, limit: usize) -> Result<Page<Entry>, StoreError> {

@@ -102,7 +102,7 @@ impl Index {
     pub fn is_current(&self, files: &Files) -> Result<bool, StoreError> {
         self.note_changes(files);
         let is_pending = *self.database.pending() != DecisionsChanged::Nothing;
-        if is_pending || !side::seems_untouched(files, self.folding, self.database.home)? {
+        if is_pending || side::inode(files)? != self.database.home || side::trust(files, self.folding)? == Trust::None {
             return Ok(false);
         }
         match Known::load(&self.conn) {

@@ -57,30 +57,14 @@ pub(super) enum Trust {
     None,
 }
 
-/// How far to believe what stands there. The caller holds the index lock.
+/// How far to believe what stands there. While somebody writes, only the holder of the
+/// index lock can tell.
 pub(super) fn trust(files: &Files, folding: Folding) -> Result<Trust, StoreError> {
-    let local = files.local();
-    for name in [DB, WAL, SHM] {
-        if local.stat(name)?.is_some_and(|(kind, _)| kind != Kind::File) {
-            return Ok(Trust::None);
-        }
-    }
-    let prints = prints(local)?;
+    let Some(prints) = prints(files.local())? else { return Ok(Trust::None) };
     Ok(match read_stamp(files, folding)? {
         Some(State::Clean(left)) if left == prints && prints.db.ino != 0 => Trust::Full,
         Some(State::Writing { ino }) if ino == prints.db.ino && ino != 0 => Trust::Checked,
         _ => Trust::None,
-    })
-}
-
-/// Whether nobody but us touched the database, as far as a reader without the
-/// lock can tell: while somebody writes, it cannot.
-pub(super) fn seems_untouched(files: &Files, folding: Folding, ino: u64) -> Result<bool, StoreError> {
-    let prints = prints(files.local())?;
-    Ok(match read_stamp(files, folding)? {
-        Some(State::Clean(left)) => left == prints && prints.db.ino == ino,
-        Some(State::Writing { ino: writing }) => writing == ino && prints.db.ino == ino,
-        None => false,
     })
 }
 
@@ -91,7 +75,7 @@ pub(super) fn mark_writing(files: &Files, folding: Folding, ino: u64) -> Result<
 
 /// Says how the database was left.
 pub(super) fn mark_clean(files: &Files, folding: Folding) -> Result<(), StoreError> {
-    let prints = prints(files.local())?;
+    let prints = prints(files.local())?.unwrap_or_default();
     write_stamp(files, folding, State::Clean(prints))
 }
 
@@ -152,11 +136,19 @@ fn remove(local: &Dir, name: &str) -> Result<(), StoreError> {
     }
 }
 
-fn prints(local: &Dir) -> Result<Prints, StoreError> {
-    let of = |name| -> Result<Fingerprint, StoreError> { Ok(local.stat(name)?.map(|(_, print)| print).unwrap_or_default()) };
-    let wal = of(WAL)?;
+/// None if what stands in the place of a file is none.
+fn prints(local: &Dir) -> Result<Option<Prints>, StoreError> {
+    let mut found = [Fingerprint::default(); 3];
+    for (print, name) in found.iter_mut().zip([DB, WAL, SHM]) {
+        match local.stat(name)? {
+            Some((Kind::File, now)) => *print = now,
+            Some(_) => return Ok(None),
+            None => {}
+        }
+    }
+    let [db, wal, _] = found;
     // Opening makes an empty one, which says nothing.
-    Ok(Prints { db: of(DB)?, wal: if wal.size == 0 { Fingerprint::default() } else { wal } })
+    Ok(Some(Prints { db, wal: if wal.size == 0 { Fingerprint::default() } else { wal } }))
 }
 
 fn read_stamp(files: &Files, folding: Folding) -> Result<Option<State>, StoreError> {

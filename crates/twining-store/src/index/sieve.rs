@@ -11,7 +11,7 @@ use twining_model::{Scope, Time};
 
 use super::search::{Parameters, SearchStatements, Shelf, quoted};
 use super::tally::{self, Count, horizon};
-use super::view::{json_list, overlapping, row_limit};
+use super::view::{json_list, row_limit};
 use crate::error::StoreError;
 
 /// Which entries.
@@ -134,15 +134,6 @@ const GATHERED: u64 = 20_000;
 /// The same for those that are open, which are fewer.
 const GATHERED_OPEN: u64 = 2_000;
 
-/// Whether scopes that cover the asked one count as well.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Around {
-    /// No.
-    Not,
-    /// Yes.
-    Too,
-}
-
 /// A range of keys of scopes.
 type Place = (String, Value);
 
@@ -157,10 +148,9 @@ pub(super) struct Sieve<'s> {
 }
 
 impl<'s> Sieve<'s> {
-    /// A filter on the entries whose scope lies under `key`.
-    pub fn new(conn: &'s Connection, now: Time, filter: &'s EntryFilter, key: &str, around: Around) -> Self {
-        let most = if around == Around::Too { usize::MAX } else { 1 };
-        let places: Vec<Place> = overlapping(key).take(most).map(|(from, to)| (from.to_owned(), to)).collect();
+    /// A filter on the entries in these places; the filter's own scope is not looked at.
+    pub fn new<'k>(conn: &'s Connection, now: Time, filter: &'s EntryFilter, places: impl Iterator<Item = (&'k str, Value)>) -> Self {
+        let places: Vec<Place> = places.map(|(from, to)| (from.to_owned(), to)).collect();
         let list = |texts: &[String]| if texts.is_empty() { Value::Null } else { Value::Text(json_list(texts)) };
         let values = vec![
             (":since", Value::Integer(filter.since.map_or(i64::MIN, Time::as_ms))),
@@ -168,11 +158,12 @@ impl<'s> Sieve<'s> {
             (":kinds", list(&filter.types)),
             (":tags", list(&filter.tags)),
             (":open", Value::Integer(i64::from(filter.only_open))),
-            (":low", Value::Text(key.to_owned())),
+            (":low", Value::Text(places[0].0.clone())),
             (":high", places[0].1.clone()),
             (":covering", Value::Text(json_list(places[1..].iter().map(|(key, _)| key)))),
         ];
-        Self { now, filter, parameters: Parameters { conn, values }, places, is_scoped: !key.is_empty() }
+        let is_scoped = !places[0].0.is_empty();
+        Self { now, filter, parameters: Parameters { conn, values }, places, is_scoped }
     }
 
     /// The newest that pass, newest first.
