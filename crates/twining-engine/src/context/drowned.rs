@@ -24,7 +24,7 @@ pub(super) fn drowned(view: &View<'_>, draft: &AssembleDraft, filter: &EntryFilt
     let mut raised = Vec::new();
     let most = if filter.only_open { WALKED } else { WALKED_CLOSED };
     for row in view.entries().rows_about(&draft.scope, filter, most)?.into_iter().skip(found.len()) {
-        if view.entries().card(row)?.agent != loudest {
+        if view.entries().card(row)?.is_some_and(|card| card.agent != loudest) {
             raised.push(view.entries().at_row(row)?);
             if raised.len() == RAISED {
                 break;

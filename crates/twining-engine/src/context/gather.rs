@@ -148,7 +148,8 @@ impl Here {
         let telling = (!draft.rules_only).then(|| of_kinds(&TELLING, false));
         let (mut entries, mut unfinished) = (Vec::new(), Vec::new());
         for filter in asking.map(|kind| of_kinds(&[kind], true)).chain(telling) {
-            let found = view.entries().newest_about(&draft.scope, &filter, most_entries)?;
+            let rows = view.entries().rows_about(&draft.scope, &filter, most_entries)?;
+            let found = rows.into_iter().map(|row| view.entries().at_row(row)).collect::<Result<Vec<_>, _>>()?;
             if found.len() == most_entries {
                 entries.extend(drowned(view, draft, &filter, &found)?);
                 unfinished.push(filter);

@@ -134,12 +134,12 @@ impl Backlog {
         let (entries, decisions) = (view.entries(), view.decisions());
         // git or an archive may have replaced what was seen: then all is looked at again.
         if let Some((row, sense)) = self.entries
-            && entries.sense_at(row)? != Some(sense)
+            && entries.card(row)?.is_none_or(|card| card.sense != sense)
         {
             self.entries = None;
         }
         if let Some((row, sense)) = self.decisions
-            && decisions.sense_at(row)? != Some(sense)
+            && decisions.card(row)?.is_none_or(|card| card.sense != sense)
         {
             self.decisions = None;
         }

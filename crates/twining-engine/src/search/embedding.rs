@@ -166,11 +166,11 @@ impl Study {
 /// The text to make a vector of; nothing if its record is gone.
 fn text_of(view: &View<'_>, job: &Job) -> Result<Option<String>, StoreError> {
     let (summary, text) = match *job {
-        Job::Entry(row, _) if view.entries().sense_at(row)?.is_some() => {
+        Job::Entry(row, _) if view.entries().card(row)?.is_some() => {
             let entry = view.entries().at_row(row)?;
             (entry.summary.trim().to_owned(), entry_text(&entry))
         }
-        Job::Decision(row, _) if view.decisions().sense_at(row)?.is_some() => {
+        Job::Decision(row, _) if view.decisions().card(row)?.is_some() => {
             let decision = view.decisions().at_row(row)?;
             (decision.summary.trim().to_owned(), decision_text(&decision))
         }

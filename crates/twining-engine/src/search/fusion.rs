@@ -197,13 +197,13 @@ fn judge(shelf: &impl Shelf, question: &Question<'_>, row: Row, words: f64) -> R
     let card = shelf.card(row)?;
     let why = match &question.nearness {
         None => Why { lexical: words, ..Why::default() },
-        Some(nearness) => match nearest_name(nearness, card.sense) {
+        Some(nearness) => match card.as_ref().and_then(|card| nearest_name(nearness, card.sense)) {
             Some(near) => Why { lexical: LEXICAL * words, semantic: SEMANTIC * near, ..Why::default() },
             // Its vectors are not made yet: by its words it stands where it would without any.
             None => Why { lexical: words, ..Why::default() },
         },
     };
-    let named = question.named.contains(&card.agent).then_some(card.agent);
+    let named = card.map(|card| card.agent).filter(|agent| question.named.contains(agent));
     Ok((Ranked { row, why }, named))
 }
 

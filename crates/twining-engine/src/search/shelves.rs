@@ -9,7 +9,7 @@ pub(crate) trait Shelf {
     /// Those whose text or summary has one of these names.
     fn by_meaning(&self, names: &[u64]) -> Result<Vec<Row>, StoreError>;
     /// What is known of one without reading it.
-    fn card(&self, row: Row) -> Result<Card, StoreError>;
+    fn card(&self, row: Row) -> Result<Option<Card>, StoreError>;
     /// Whether the filter may keep most of them out.
     fn is_filtered(&self) -> bool;
 }
@@ -35,7 +35,7 @@ impl Shelf for EntryShelf<'_> {
         self.entries.by_meaning(names, &self.filter)
     }
 
-    fn card(&self, row: Row) -> Result<Card, StoreError> {
+    fn card(&self, row: Row) -> Result<Option<Card>, StoreError> {
         self.entries.card(row)
     }
 
@@ -53,7 +53,7 @@ impl Shelf for DecisionShelf<'_> {
         self.decisions.by_meaning(names, &self.filter)
     }
 
-    fn card(&self, row: Row) -> Result<Card, StoreError> {
+    fn card(&self, row: Row) -> Result<Option<Card>, StoreError> {
         self.decisions.card(row)
     }
 

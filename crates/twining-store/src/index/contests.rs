@@ -11,20 +11,19 @@ use twining_model::{Decision, Id, Scope, Status};
 
 use super::catch_up::domain_key;
 use super::decisions::{Decisions, parse_id};
-use super::view::{Reach, View, corrupt};
+use super::view::{View, overlapping, text_at};
 use crate::error::StoreError;
 
-const UNDER: &str = "
+const CONTESTING: &str = "
 SELECT id, summary FROM decision INDEXED BY decision_facets
-WHERE domain_key = ?1 AND status = ?2 AND scope_key >= ?3 AND scope_key < ?4";
-const AT: &str = "
-SELECT id, summary FROM decision INDEXED BY decision_facets
-WHERE domain_key = ?1 AND status = ?2 AND scope_key = ?3";
+WHERE domain_key = ?1 AND status = ?2 AND scope_key BETWEEN ?3 AND ?4";
 const COUNT: &str = "
 SELECT count(*) FROM (
     SELECT 1 FROM decision INDEXED BY decision_touched WHERE status IN ('active', 'provisional') LIMIT ?1)";
+// In the order in which the index has them.
 const IN_FORCE: &str = "
-SELECT domain_key, scope_key, confidence, num, id, summary FROM decision INDEXED BY decision_touched WHERE status = ?1";
+SELECT domain_key, status, scope_key, id, summary FROM decision INDEXED BY decision_touched
+WHERE status IN ('active', 'provisional') ORDER BY scope_key, confidence, num";
 
 /// Up to so many are compared here.
 const FEW: i64 = 256;
@@ -35,17 +34,14 @@ pub struct Contests<'v> {
     few: Option<&'v [InForce]>,
 }
 
-/// All in force, in the order in which the index has them; none where they are many.
+/// All in force; none where they are many.
 pub(super) type FewInForce = Option<Vec<InForce>>;
 
 /// A decision in force, as far as it can contest another.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct InForce {
     domain_key: String,
-    status: &'static str,
+    status: String,
     scope_key: String,
-    confidence: String,
-    num: i64,
     id: String,
     summary: String,
 }
@@ -72,8 +68,7 @@ impl Contests<'_> {
         let (domain, key) = (domain_key(&of.domain), Scope::read(&of.scope).key(self.decisions.folding));
         let mut found = Vec::new();
         for status in statuses.iter().map(|status| status.as_str()) {
-            let from = few.partition_point(|other| (other.domain_key.as_str(), other.status) < (domain.as_str(), status));
-            let alike = || few[from..].iter().take_while(|other| other.domain_key == domain && other.status == status);
+            let alike = || few.iter().filter(|other| other.domain_key == domain && other.status == status);
             let under = alike().filter(|other| other.scope_key.starts_with(&key));
             let around = covering_keys(&key).skip(1).flat_map(|covering| alike().filter(move |other| other.scope_key == covering));
             let contesting = under.chain(around).filter(|other| contests(of, &other.id, &other.summary));
@@ -88,26 +83,18 @@ impl Decisions<'_> {
     /// Ordered by nothing but the index, so a limit is cheap.
     pub fn contesters(&self, of: &Decision, statuses: &[Status], limit: usize) -> Result<Vec<Id>, StoreError> {
         let (domain, key) = (domain_key(&of.domain), Scope::read(&of.scope).key(self.folding));
-        let reach = Reach::under(&key);
+        let mut statement = self.conn.prepare_cached(CONTESTING)?;
         let mut found: Vec<Id> = Vec::new();
-        for status in statuses {
-            let status = status.as_str();
-            let mut ask = |sql: &str, params: &[&dyn rusqlite::ToSql]| -> Result<(), StoreError> {
-                let mut statement = self.conn.prepare_cached(sql)?;
-                let mut rows = statement.query(params)?;
+        for status in statuses.iter().map(|status| status.as_str()) {
+            for (from, to) in overlapping(&key) {
+                let mut rows = statement.query(params![domain, status, from, to])?;
                 while found.len() < limit
                     && let Some(row) = rows.next()?
                 {
-                    let text = |column: usize| row.get_ref(column)?.as_str().map_err(|_| corrupt("a row with a column that is no text"));
-                    if contests(of, text(0)?, text(1)?) {
-                        found.push(parse_id(text(0)?)?);
+                    if contests(of, text_at(row, 0)?, text_at(row, 1)?) {
+                        found.push(parse_id(text_at(row, 0)?)?);
                     }
                 }
-                Ok(())
-            };
-            ask(UNDER, params![domain, status, reach.low, reach.high])?;
-            for covering in covering_keys(&key).skip(1) {
-                ask(AT, params![domain, status, covering])?;
             }
         }
         Ok(found)
@@ -126,21 +113,8 @@ fn few_in_force(decisions: &Decisions<'_>) -> Result<FewInForce, StoreError> {
         return Ok(None);
     }
     let mut statement = decisions.conn.prepare_cached(IN_FORCE)?;
-    let mut found = Vec::new();
-    for status in [Status::Active, Status::Provisional].map(Status::as_str) {
-        let rows = statement.query_map([status], |row| {
-            Ok(InForce {
-                domain_key: row.get(0)?,
-                status,
-                scope_key: row.get(1)?,
-                confidence: row.get(2)?,
-                num: row.get(3)?,
-                id: row.get(4)?,
-                summary: row.get(5)?,
-            })
-        })?;
-        found.extend(rows.collect::<Result<Vec<_>, _>>()?);
-    }
-    found.sort_unstable();
-    Ok(Some(found))
+    let in_force = statement.query_map([], |row| {
+        Ok(InForce { domain_key: row.get(0)?, status: row.get(1)?, scope_key: row.get(2)?, id: row.get(3)?, summary: row.get(4)? })
+    })?;
+    Ok(Some(in_force.collect::<Result<_, _>>()?))
 }

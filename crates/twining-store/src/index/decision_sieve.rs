@@ -1,20 +1,18 @@
 //! Which decisions pass a filter: the newest of them, how many, and how well each
 //! fits a search.
 
-use rusqlite::{Connection, Row as SqlRow, named_params, params};
-use twining_model::scope::covering_keys;
+use rusqlite::types::Value;
 use twining_model::{Confidence, Scope, Status, Time};
 
 use super::catch_up::domain_key;
-use super::decisions::{Decisions, EVERY_STATUS};
-use super::search::{COMMON, ENOUGH, Shelf};
-use super::sense;
-use super::tally::{self, Count};
-use super::view::{Reach, first_column, json_list, row_limit};
+use super::decisions::Decisions;
+use super::search::{Parameters, SearchStatements, Shelf};
+use super::tally::Count;
+use super::view::{json_list, overlapping, row_limit};
 use crate::error::StoreError;
 
 /// Which decisions.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DecisionFilter {
     /// Of this domain, whatever its case.
     pub domain: Option<String>,
@@ -32,75 +30,74 @@ impl DecisionFilter {
     /// Whether it keeps anything out.
     #[must_use]
     pub fn is_some(&self) -> bool {
-        let Self { domain, statuses, confidence, scope, since } = self;
-        domain.is_some() || !statuses.is_empty() || confidence.is_some() || scope.is_some() || since.is_some()
+        *self != Self::default()
     }
 }
 
-/// Sieve: which rows of `decision d` pass.
+/// Sieve: which rows of `decision r` pass.
 macro_rules! sieve {
     () => {
-        " (:domain IS NULL OR d.domain_key = :domain)
-        AND (:statuses IS NULL OR d.status IN (SELECT value FROM json_each(:statuses)))
-        AND (:confidence IS NULL OR d.confidence = :confidence)
-        AND (:made IS NULL OR d.at >= :made)
-        AND ((d.scope_key >= :low AND d.scope_key < :high) OR d.scope_key IN (SELECT value FROM json_each(:covering))) "
+        " (:domain IS NULL OR r.domain_key = :domain)
+        AND (:statuses IS NULL OR r.status IN (SELECT value FROM json_each(:statuses)))
+        AND (:confidence IS NULL OR r.confidence = :confidence)
+        AND (:made IS NULL OR r.at >= :made)
+        AND ((r.scope_key >= :low AND r.scope_key < :high) OR r.scope_key IN (SELECT value FROM json_each(:covering))) "
     };
 }
 
-const NEWEST: &str = concat!(
-    "SELECT d.at, d.id, d.num FROM decision d INDEXED BY decision_at WHERE d.at >= :since AND d.at < :before AND",
-    sieve!(),
-    "ORDER BY d.at DESC, d.id DESC LIMIT :limit"
-);
-const NEWEST_UNDER: &str = concat!(
-    "SELECT d.at, d.id, d.num FROM decision d INDEXED BY decision_scope
-    WHERE d.scope_key >= :low AND d.scope_key < :high AND d.at >= :since AND d.at < :before AND",
-    sieve!(),
-    "ORDER BY d.at DESC, d.id DESC LIMIT :limit"
-);
-const NEWEST_COVERING: &str = concat!(
-    "SELECT d.at, d.id, d.num FROM decision d INDEXED BY decision_scope
-    WHERE d.scope_key IN (SELECT value FROM json_each(:covering)) AND d.at >= :since AND d.at < :before AND",
-    sieve!(),
-    "ORDER BY d.at DESC, d.id DESC LIMIT :limit"
-);
-const COUNT: &str = concat!("SELECT count(*) FROM decision d INDEXED BY decision_facets WHERE", sieve!());
-const PASSING: &str = concat!(
-    "SELECT x.rowid FROM decision_text x CROSS JOIN decision d ON d.num = x.rowid WHERE decision_text MATCH :match AND",
-    sieve!(),
-    "ORDER BY x.rowid DESC LIMIT :limit"
-);
-const SCORED: &str = concat!(
-    "SELECT x.rowid, -bm25(decision_text, 2.0, 1.0, 0.5, 0.5)
-    FROM decision_text x CROSS JOIN decision d ON d.num = x.rowid WHERE decision_text MATCH :match AND",
-    sieve!()
-);
-const SCORED_ANY: &str = "SELECT rowid, -bm25(decision_text, 2.0, 1.0, 0.5, 0.5) FROM decision_text WHERE decision_text MATCH ?1";
-const SPREAD: &str = "SELECT rowid FROM decision_text WHERE decision_text MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
-const OF_MEANING: &str = concat!(
-    "SELECT d.num FROM json_each(:names) n CROSS JOIN decision_line l ON l.meaning = n.value
-    CROSS JOIN decision d ON d.num = l.num WHERE",
-    sieve!()
-);
-const OF_GIST: &str = concat!(
-    "SELECT d.num FROM json_each(:names) n CROSS JOIN decision_line l INDEXED BY decision_gist ON l.gist = n.value
-    CROSS JOIN decision d ON d.num = l.num WHERE l.gist IS NOT NULL AND",
-    sieve!()
-);
-const LAST: &str = "SELECT coalesce(max(num), 0) FROM decision";
+macro_rules! newest {
+    ($along:literal) => {
+        concat!(
+            "SELECT r.at, r.id, r.num FROM decision r INDEXED BY ",
+            $along,
+            " AND r.at >= :since AND r.at < :before AND",
+            sieve!(),
+            "ORDER BY r.at DESC, r.id DESC LIMIT :limit"
+        )
+    };
+}
+
+const NEWEST: &str = newest!("decision_at WHERE 1");
+const NEWEST_SCOPED: &[&str] = &[
+    newest!("decision_scope WHERE r.scope_key >= :low AND r.scope_key < :high"),
+    newest!("decision_scope WHERE r.scope_key IN (SELECT value FROM json_each(:covering))"),
+];
+const COUNT: &str = concat!("SELECT count(*) FROM decision r INDEXED BY decision_facets WHERE", sieve!());
+const SEARCH: SearchStatements = SearchStatements {
+    spread: "SELECT rowid FROM decision_text WHERE decision_text MATCH :match ORDER BY rowid DESC LIMIT :limit",
+    passing: concat!(
+        "SELECT x.rowid FROM decision_text x CROSS JOIN decision r ON r.num = x.rowid WHERE decision_text MATCH :match AND",
+        sieve!(),
+        "ORDER BY x.rowid DESC LIMIT :limit"
+    ),
+    scored: concat!(
+        "SELECT x.rowid, -bm25(decision_text, 2.0, 1.0, 0.5, 0.5)
+        FROM decision_text x CROSS JOIN decision r ON r.num = x.rowid WHERE decision_text MATCH :match AND",
+        sieve!()
+    ),
+    scored_any: "SELECT rowid, -bm25(decision_text, 2.0, 1.0, 0.5, 0.5) FROM decision_text WHERE decision_text MATCH :match",
+    with_names: [
+        concat!(
+            "SELECT r.num FROM json_each(:names) n CROSS JOIN decision_line l ON l.meaning = n.value
+            CROSS JOIN decision r ON r.num = l.num WHERE",
+            sieve!()
+        ),
+        concat!(
+            "SELECT r.num FROM json_each(:names) n CROSS JOIN decision_line l INDEXED BY decision_gist ON l.gist = n.value
+            CROSS JOIN decision r ON r.num = l.num WHERE l.gist IS NOT NULL AND",
+            sieve!()
+        ),
+    ],
+    last: "SELECT coalesce(max(num), 0) FROM decision",
+    counts: &[Count::Active, Count::Provisional, Count::Superseded, Count::Overridden],
+    columns: "",
+};
 
 /// A filter, ready to be bound.
 pub(super) struct Sieve<'s> {
-    conn: &'s Connection,
-    domain: Option<String>,
-    statuses: Option<String>,
-    confidence: Option<&'static str>,
-    made: Option<i64>,
-    reach: Reach,
-    covering: String,
+    parameters: Parameters<'s>,
     is_scoped: bool,
-    is_empty: bool,
+    is_filtered: bool,
 }
 
 impl<'s> Sieve<'s> {
@@ -108,110 +105,43 @@ impl<'s> Sieve<'s> {
     pub fn new(decisions: &Decisions<'s>, filter: &DecisionFilter) -> Self {
         let DecisionFilter { domain, statuses, confidence, scope, since } = filter;
         let key = scope.as_ref().map(|scope| scope.key(decisions.folding)).unwrap_or_default();
-        Self {
-            conn: decisions.conn,
-            domain: domain.as_deref().map(domain_key),
-            statuses: (!statuses.is_empty()).then(|| json_list(statuses.iter().map(|status| status.as_str()))),
-            confidence: confidence.map(Confidence::as_str),
-            made: since.map(Time::as_ms),
-            reach: Reach::under(&key),
-            covering: json_list(covering_keys(&key).skip(1)),
-            is_scoped: !key.is_empty(),
-            is_empty: domain.is_none() && statuses.is_empty() && confidence.is_none() && key.is_empty() && since.is_none(),
-        }
+        let places: Vec<(&str, Value)> = overlapping(&key).collect();
+        let text = |text: Option<String>| text.map_or(Value::Null, Value::Text);
+        let values = vec![
+            (":domain", text(domain.as_deref().map(domain_key))),
+            (":statuses", text((!statuses.is_empty()).then(|| json_list(statuses.iter().map(|status| status.as_str()))))),
+            (":confidence", text(confidence.map(|confidence| confidence.as_str().to_owned()))),
+            (":made", since.map_or(Value::Null, |since| Value::Integer(since.as_ms()))),
+            (":low", Value::Text(key.clone())),
+            (":high", places[0].1.clone()),
+            (":covering", Value::Text(json_list(places[1..].iter().map(|(key, _)| key)))),
+        ];
+        let is_filtered = !key.is_empty() || DecisionFilter { scope: None, ..filter.clone() }.is_some();
+        Self { parameters: Parameters { conn: decisions.conn, values }, is_scoped: !key.is_empty(), is_filtered }
     }
 
     /// The newest that pass, in a window of time.
     pub fn newest_within(&self, since: i64, before: i64, limit: usize) -> Result<Vec<i64>, StoreError> {
         let mut found: Vec<(i64, String, i64)> = Vec::new();
-        for sql in if self.is_scoped { &[NEWEST_UNDER, NEWEST_COVERING][..] } else { &[NEWEST][..] } {
-            let mut statement = self.conn.prepare_cached(sql)?;
-            let params = named_params! {
-                ":since": since, ":before": before, ":limit": row_limit(limit),
-                ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence, ":made": self.made,
-                ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
-            };
-            found.extend(statement.query_map(params, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect::<Result<Vec<_>, _>>()?);
+        for sql in if self.is_scoped { NEWEST_SCOPED } else { &[NEWEST] } {
+            let window: [(&str, &dyn rusqlite::ToSql); 3] = [(":since", &since), (":before", &before), (":limit", &row_limit(limit))];
+            found.extend(self.parameters.rows(sql, &window, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?);
         }
         found.sort_unstable_by(|a, b| b.cmp(a));
         found.truncate(limit);
         Ok(found.into_iter().map(|(_, _, num)| num).collect())
     }
 
-    /// Those whose text or whose summary has one of these names.
-    pub fn of_meaning(&self, names: &[u64]) -> Result<Vec<i64>, StoreError> {
-        let mut found = Vec::new();
-        let names = sense::name_list(names);
-        for sql in [OF_MEANING, OF_GIST] {
-            let params = named_params! {
-                ":names": names,
-                ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence, ":made": self.made,
-                ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
-            };
-            found.extend(first_column::<i64>(self.conn, sql, params)?);
-        }
-        Ok(found)
-    }
-
     /// How many pass.
     pub fn total(&self) -> Result<u64, StoreError> {
-        if self.is_empty {
-            return every(self.conn);
+        if !self.is_filtered {
+            return self.shelf().total();
         }
-        let n: i64 = self.conn.prepare_cached(COUNT)?.query_row(
-            named_params! {
-                ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence, ":made": self.made,
-                ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
-            },
-            |row| row.get(0),
-        )?;
-        Ok(n.cast_unsigned())
-    }
-}
-
-impl Shelf for Sieve<'_> {
-    fn spread(&self, term: &str) -> Result<Vec<i64>, StoreError> {
-        first_column(self.conn, SPREAD, params![term, row_limit(COMMON + 1)])
+        Ok(self.parameters.rows(COUNT, &[], |row| row.get::<_, i64>(0))?.into_iter().sum::<i64>().cast_unsigned())
     }
 
-    fn passing(&self, term: &str, spread: Vec<i64>) -> Result<Vec<i64>, StoreError> {
-        if self.is_empty {
-            return Ok(spread);
-        }
-        first_column(
-            self.conn,
-            PASSING,
-            named_params! {
-                ":match": term, ":limit": row_limit(ENOUGH),
-                ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence, ":made": self.made,
-                ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
-            },
-        )
+    /// Where to search.
+    pub fn shelf(&self) -> Shelf<'_> {
+        Shelf { parameters: &self.parameters, statements: &SEARCH, is_filtered: self.is_filtered, narrowing: String::new() }
     }
-
-    fn scored(&self, term: &str) -> Result<Vec<(i64, f64)>, StoreError> {
-        let read = |row: &SqlRow<'_>| Ok((row.get(0)?, row.get(1)?));
-        if self.is_empty {
-            return Ok(self.conn.prepare_cached(SCORED_ANY)?.query_map([term], read)?.collect::<Result<_, _>>()?);
-        }
-        let mut statement = self.conn.prepare_cached(SCORED)?;
-        let params = named_params! {
-            ":match": term,
-            ":domain": self.domain, ":statuses": self.statuses, ":confidence": self.confidence, ":made": self.made,
-            ":low": self.reach.low, ":high": self.reach.high, ":covering": self.covering,
-        };
-        Ok(statement.query_map(params, read)?.collect::<Result<_, _>>()?)
-    }
-
-    fn extent(&self) -> Result<(u64, i64), StoreError> {
-        Ok((every(self.conn)?, self.conn.prepare_cached(LAST)?.query_row([], |row| row.get(0))?))
-    }
-}
-
-fn every(conn: &Connection) -> Result<u64, StoreError> {
-    let mut total = 0;
-    for status in EVERY_STATUS {
-        total += tally::count(conn, Count::of(status))?;
-    }
-    Ok(total)
 }

@@ -1,15 +1,15 @@
 //! Reading the decisions.
 
-use rusqlite::{Connection, Row as SqlRow, params};
-use twining_model::scope::{Folding, covering_keys};
+use rusqlite::{Connection, params};
+use twining_model::scope::Folding;
 use twining_model::{Decision, Id, Scope, Status, Time, limits};
 
 use super::catch_up::{domain_key, paper};
 use super::decision_sieve::{DecisionFilter, Sieve};
-use super::search::{self, Term};
+use super::search::Term;
 use super::sense::{self, Card, Row, Sense};
 use super::tally::{self, Count, horizon};
-use super::view::{Page, Reach, corrupt, first_column, record_at, row_limit};
+use super::view::{Page, corrupt, first_column, load, overlapping, records, row_limit, text_at};
 use crate::error::StoreError;
 use crate::log::files::Files;
 
@@ -24,20 +24,14 @@ const GET: &str = "SELECT l.raw, l.sum FROM decision d JOIN decision_line l ON l
 const AT: &str = "SELECT raw, sum FROM decision_line WHERE num = ?1";
 const BEGINNING: &str = "SELECT id FROM decision WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3";
 const EXISTS: &str = "SELECT EXISTS(SELECT 1 FROM decision WHERE id = ?1)";
-const RIVALS_UNDER: &str = "
+const RIVALS: &str = "
 SELECT num FROM decision INDEXED BY decision_facets
-WHERE domain_key = ?1 AND status = 'active' AND scope_key >= ?2 AND scope_key < ?3";
-const RIVALS_AT: &str = "
-SELECT num FROM decision INDEXED BY decision_facets
-WHERE domain_key = ?1 AND status = 'active' AND scope_key = ?2";
+WHERE domain_key = ?1 AND status = 'active' AND scope_key BETWEEN ?2 AND ?3";
 const DEPENDENTS: &str = "SELECT d.id FROM rests_on r JOIN decision d ON d.num = r.num WHERE r.target = ?1 ORDER BY d.id";
 const SUCCESSORS: &str = "SELECT id FROM decision WHERE supersedes = ?1 ORDER BY id";
-const COMMITS_UNDER: &str = "
+const COMMITS: &str = "
 SELECT c.hash, d.id FROM carried_out c JOIN decision d ON d.num = c.num
-WHERE c.folded >= ?1 AND c.folded < ?2 ORDER BY c.folded, d.id";
-const COMMITS_AT: &str = "
-SELECT c.hash, d.id FROM carried_out c JOIN decision d ON d.num = c.num
-WHERE c.folded = ?1 ORDER BY d.id";
+WHERE c.folded BETWEEN ?1 AND ?2 ORDER BY c.folded, d.id";
 const STALE: &str = "SELECT num FROM decision WHERE status = 'provisional' AND touched < ?1 ORDER BY touched, num LIMIT ?2";
 const COUNT_STALE: &str = "SELECT count(*) FROM decision WHERE status = 'provisional' AND touched < ?1";
 const TOUCHED: &str = "SELECT touched, num FROM decision WHERE status = ?1 AND touched >= ?2 ORDER BY touched DESC LIMIT ?3";
@@ -64,9 +58,7 @@ impl<'v> Decisions<'v> {
 
     /// The decision with this id.
     pub fn get(&self, id: &Id) -> Result<Option<Decision>, StoreError> {
-        let mut statement = self.conn.prepare_cached(GET)?;
-        let mut rows = statement.query([id.as_str()])?;
-        rows.next()?.map(|row| record_at(row, 0)).transpose()
+        Ok(records(self.conn, GET, [id.as_str()])?.pop())
     }
 
     /// Whether the files of all these are as they were when they were read.
@@ -82,9 +74,7 @@ impl<'v> Decisions<'v> {
     /// Decisions that may say this somewhere, of any status; `_` stands for one
     /// character of any kind. Looks through all of them: for whoever keeps the answer.
     pub fn speaking_of(&self, words: &str) -> Result<Vec<Decision>, StoreError> {
-        let mut statement = self.conn.prepare_cached(SPEAKING)?;
-        let nums: Vec<i64> = statement.query_map([format!("%{words}%")], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        nums.into_iter().map(|num| self.at_row(Row(num))).collect()
+        self.load(&first_column(self.conn, SPEAKING, [format!("%{words}%")])?)
     }
 
     /// Whether there is such a decision.
@@ -97,17 +87,15 @@ impl<'v> Decisions<'v> {
         let prefix = prefix.to_ascii_uppercase();
         // Nothing in an id sorts after this.
         let (low, high) = (prefix.as_str(), format!("{prefix}~"));
-        let ids: Vec<String> = first_column(self.conn, BEGINNING, params![low, high, i64::try_from(limit).unwrap_or(i64::MAX)])?;
-        ids.iter().map(|id| parse_id(id)).collect()
+        ids(&first_column::<String>(self.conn, BEGINNING, params![low, high, row_limit(limit)])?)
     }
 
     /// Active decisions of the same domain whose scope overlaps, ordered by id.
     pub fn rivals(&self, domain: &str, scope: &Scope) -> Result<Vec<Decision>, StoreError> {
         let (domain, key) = (domain_key(domain), scope.key(self.folding));
-        let reach = Reach::under(&key);
-        let mut nums: Vec<i64> = first_column(self.conn, RIVALS_UNDER, params![domain, reach.low, reach.high])?;
-        for covering in covering_keys(&key).skip(1) {
-            nums.extend(first_column::<i64>(self.conn, RIVALS_AT, params![domain, covering])?);
+        let mut nums: Vec<i64> = Vec::new();
+        for (from, to) in overlapping(&key) {
+            nums.extend(first_column::<i64>(self.conn, RIVALS, params![domain, from, to])?);
         }
         let mut rivals = self.load(&nums)?;
         rivals.sort_unstable_by(|a, b| a.id.cmp(&b.id));
@@ -131,44 +119,37 @@ impl<'v> Decisions<'v> {
         if prefix.is_empty() {
             return Ok(Vec::new());
         }
-        let read = |row: &SqlRow<'_>| Ok((row.get(0)?, row.get(1)?));
-        let mut statement = self.conn.prepare_cached(COMMITS_AT)?;
-        let mut found: Vec<(String, String)> = Vec::new();
         // Someone may have linked by a short hash what is now asked for by the long one.
-        let shorter = (HASH_CHARS..prefix.len().min(limits::ELEMENT_BYTES)).filter(|end| prefix.is_char_boundary(*end));
-        for end in shorter {
-            found.extend(statement.query_map([&prefix[..end]], read)?.collect::<Result<Vec<_>, _>>()?);
+        let shorter = (HASH_CHARS..prefix.len().min(limits::ELEMENT_BYTES)).filter_map(|end| prefix.get(..end));
+        let ranges = shorter.map(|hash| (hash, hash.to_owned())).chain([(prefix.as_str(), format!("{prefix}\u{10FFFF}"))]);
+        let (mut statement, mut found) = (self.conn.prepare_cached(COMMITS)?, Vec::new());
+        for (from, to) in ranges {
+            let mut rows = statement.query([from, &to])?;
+            while let Some(row) = rows.next()? {
+                found.push((row.get(0)?, parse_id(text_at(row, 1)?)?));
+            }
         }
-        let after = format!("{prefix}\u{10FFFF}");
-        let mut statement = self.conn.prepare_cached(COMMITS_UNDER)?;
-        found.extend(statement.query_map([&prefix, &after], read)?.collect::<Result<Vec<_>, _>>()?);
-        found.into_iter().map(|(hash, id)| Ok((hash, parse_id(&id)?))).collect()
+        Ok(found)
     }
 
     /// Those in which one of the words stands, best first, with their BM25.
     pub fn by_words(&self, terms: &[Term], filter: &DecisionFilter, most: usize) -> Result<Vec<(Row, f64)>, StoreError> {
-        let ranked = search::rank(&Sieve::new(self, filter), terms, most)?;
-        Ok(ranked.into_iter().map(|(num, score)| (Row(num), score)).collect())
+        Sieve::new(self, filter).shelf().rank(terms, most)
     }
 
     /// Those that pass the filter and whose text, or whose summary, has one of these names.
     pub fn by_meaning(&self, names: &[u64], filter: &DecisionFilter) -> Result<Vec<Row>, StoreError> {
-        Ok(Sieve::new(self, filter).of_meaning(names)?.into_iter().map(Row).collect())
+        Sieve::new(self, filter).shelf().with_names(names)
     }
 
-    /// What is known of one without reading it.
-    pub fn card(&self, row: Row) -> Result<Card, StoreError> {
+    /// What is known of one without reading it, if there is something in this row.
+    pub fn card(&self, row: Row) -> Result<Option<Card>, StoreError> {
         sense::card(self.conn, CARD, row)
-    }
-
-    /// The names of its vectors, if there is something in this row.
-    pub fn sense_at(&self, row: Row) -> Result<Option<Sense>, StoreError> {
-        sense::sense_at(self.conn, CARD, row)
     }
 
     /// The one in this row.
     pub fn at_row(&self, row: Row) -> Result<Decision, StoreError> {
-        self.at(row.0)
+        Ok(self.load(&[row.0])?.remove(0))
     }
 
     /// The names of the vectors of the rows after `after`, of all before the first if none.
@@ -218,14 +199,7 @@ impl<'v> Decisions<'v> {
     }
 
     fn load(&self, nums: &[i64]) -> Result<Vec<Decision>, StoreError> {
-        nums.iter().map(|num| self.at(*num)).collect()
-    }
-
-    fn at(&self, num: i64) -> Result<Decision, StoreError> {
-        let mut statement = self.conn.prepare_cached(AT)?;
-        let mut rows = statement.query([num])?;
-        let row = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
-        record_at(row, 0)
+        load(self.conn, AT, nums)
     }
 }
 

@@ -4,11 +4,11 @@ use rusqlite::{Connection, OptionalExtension, params};
 use twining_model::scope::Folding;
 use twining_model::{Entry, EntryType, Scope, Time, limits};
 
-use super::search::{self, Term};
+use super::search::Term;
 use super::sense::{self, Card, Row, Sense};
-use super::sieve::{Around, EntryFilter, Sieve};
-use super::tally::{self, Count, horizon};
-use super::view::{Page, first_column, record_at, row_limit};
+use super::sieve::{EntryFilter, Sieve};
+use super::tally::{self, Count};
+use super::view::{Page, first_column, load, overlapping, records, row_limit};
 use crate::error::StoreError;
 
 /// The blackboard, as of one moment.
@@ -26,7 +26,6 @@ const IS_OPEN: &str = "SELECT open FROM entry WHERE id = ?1 AND shadowed = 0";
 const CLOSERS: &str = "SELECT pos FROM relates WHERE target = ?1 AND closes = 1 ORDER BY at DESC, pos DESC LIMIT ?2";
 const RELATING: &str = "SELECT pos FROM relates WHERE target = ?1 ORDER BY at DESC, pos DESC LIMIT ?2";
 const COUNT_RELATING: &str = "SELECT count(*) FROM relates WHERE target = ?1";
-const AHEAD: &str = "SELECT pos FROM entry WHERE shadowed = 0 AND at > ?1 ORDER BY at DESC, pos DESC LIMIT ?2";
 const SETTLED: &str = "
 SELECT pos FROM entry e
 WHERE e.shadowed = 0 AND e.at < ?1 AND e.open = 0 AND e.kind <> 'decision'
@@ -48,56 +47,42 @@ impl<'v> Entries<'v> {
     /// The newest that speak of this scope: theirs covers it or lies under it.
     /// The filter's own scope is not looked at.
     pub fn about_scope(&self, scope: &Scope, filter: &EntryFilter, limit: usize) -> Result<Page<Entry>, StoreError> {
-        self.page(&Sieve::new(self.conn, self.now, filter, &scope.key(self.folding), Around::Too), limit)
-    }
-
-    /// The same without counting all there are.
-    pub fn newest_about(&self, scope: &Scope, filter: &EntryFilter, limit: usize) -> Result<Vec<Entry>, StoreError> {
-        self.load(&Sieve::new(self.conn, self.now, filter, &scope.key(self.folding), Around::Too).newest(limit)?)
+        self.page(&self.sieve_about(scope, filter), limit)
     }
 
     /// Where the newest of them are, for whoever may not want all of them.
     pub fn rows_about(&self, scope: &Scope, filter: &EntryFilter, limit: usize) -> Result<Vec<Row>, StoreError> {
-        let sieve = Sieve::new(self.conn, self.now, filter, &scope.key(self.folding), Around::Too);
-        Ok(sieve.newest(limit)?.into_iter().map(Row).collect())
+        Ok(self.sieve_about(scope, filter).newest(limit)?.into_iter().map(Row).collect())
     }
 
     /// How many speak of this scope.
     pub fn count_about(&self, scope: &Scope, filter: &EntryFilter) -> Result<u64, StoreError> {
-        Sieve::new(self.conn, self.now, filter, &scope.key(self.folding), Around::Too).total()
+        self.sieve_about(scope, filter).total()
     }
 
     /// The entry with this id.
     pub fn get(&self, id: &str) -> Result<Option<Entry>, StoreError> {
-        let mut statement = self.conn.prepare_cached(GET)?;
-        let mut rows = statement.query([id])?;
-        rows.next()?.map(|row| record_at(row, 0)).transpose()
+        Ok(records(self.conn, GET, [id])?.pop())
     }
 
     /// Those in which one of the words stands, best first, with their BM25.
     pub fn by_words(&self, terms: &[Term], filter: &EntryFilter, most: usize) -> Result<Vec<(Row, f64)>, StoreError> {
-        let ranked = search::rank(&self.sieve(filter), terms, most)?;
-        Ok(ranked.into_iter().map(|(pos, score)| (Row(pos), score)).collect())
+        self.sieve(filter).shelf().rank(terms, most)
     }
 
     /// Those that pass the filter and whose text, or whose summary, has one of these names.
     pub fn by_meaning(&self, names: &[u64], filter: &EntryFilter) -> Result<Vec<Row>, StoreError> {
-        Ok(self.sieve(filter).of_meaning(names)?.into_iter().map(Row).collect())
+        self.sieve(filter).shelf().with_names(names)
     }
 
-    /// What is known of one without reading it.
-    pub fn card(&self, row: Row) -> Result<Card, StoreError> {
+    /// What is known of one without reading it, if there is something in this row.
+    pub fn card(&self, row: Row) -> Result<Option<Card>, StoreError> {
         sense::card(self.conn, CARD, row)
-    }
-
-    /// The names of its vectors, if there is something in this row.
-    pub fn sense_at(&self, row: Row) -> Result<Option<Sense>, StoreError> {
-        sense::sense_at(self.conn, CARD, row)
     }
 
     /// The one in this row.
     pub fn at_row(&self, row: Row) -> Result<Entry, StoreError> {
-        self.at(row.0)
+        Ok(self.load(&[row.0])?.remove(0))
     }
 
     /// The names of the vectors of the rows after `after`, of all before the first if none.
@@ -126,16 +111,9 @@ impl<'v> Entries<'v> {
     /// decision, whatever is asked; never what is open, nor what closes an entry
     /// that stays; never what the archiver itself wrote.
     pub fn archivable(&self, before: Time, _keep_decisions: bool) -> Result<Vec<Entry>, StoreError> {
-        let mut settled = self.load(&first_column(self.conn, SETTLED, [before.as_ms()])?)?;
-        let mut failed = None;
-        settled.retain(|entry| match self.closes_what_stays(entry, before) {
-            Ok(closes) => !closes,
-            Err(error) => {
-                failed.get_or_insert(error);
-                true
-            }
-        });
-        failed.map_or(Ok(settled), Err)
+        let settled = self.load(&first_column(self.conn, SETTLED, [before.as_ms()])?)?;
+        let leaves = |entry: Entry| self.closes_what_stays(&entry, before).map(|stays| (!stays).then_some(entry)).transpose();
+        settled.into_iter().filter_map(leaves).collect()
     }
 
     fn closes_what_stays(&self, entry: &Entry, before: Time) -> Result<bool, StoreError> {
@@ -150,11 +128,6 @@ impl<'v> Entries<'v> {
         Ok(false)
     }
 
-    /// Those dated ahead of the clock, the furthest first.
-    pub fn dated_ahead(&self, limit: usize) -> Result<Vec<Entry>, StoreError> {
-        self.load(&first_column(self.conn, AHEAD, params![horizon(self.now), row_limit(limit)])?)
-    }
-
     /// How many lines repeat the id of a later one.
     pub fn duplicate_ids(&self) -> Result<u64, StoreError> {
         Ok(tally::count(self.conn, Count::Shadowed)?)
@@ -162,7 +135,11 @@ impl<'v> Entries<'v> {
 
     fn sieve<'f>(&'f self, filter: &'f EntryFilter) -> Sieve<'f> {
         let key = filter.scope.as_ref().map(|scope| scope.key(self.folding)).unwrap_or_default();
-        Sieve::new(self.conn, self.now, filter, &key, Around::Not)
+        Sieve::new(self.conn, self.now, filter, overlapping(&key).take(1))
+    }
+
+    fn sieve_about<'f>(&'f self, scope: &Scope, filter: &'f EntryFilter) -> Sieve<'f> {
+        Sieve::new(self.conn, self.now, filter, overlapping(&scope.key(self.folding)))
     }
 
     fn page(&self, sieve: &Sieve<'_>, limit: usize) -> Result<Page<Entry>, StoreError> {
@@ -170,13 +147,6 @@ impl<'v> Entries<'v> {
     }
 
     fn load(&self, positions: &[i64]) -> Result<Vec<Entry>, StoreError> {
-        positions.iter().map(|pos| self.at(*pos)).collect()
-    }
-
-    fn at(&self, pos: i64) -> Result<Entry, StoreError> {
-        let mut statement = self.conn.prepare_cached(AT_POS)?;
-        let mut rows = statement.query([pos])?;
-        let row = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
-        record_at(row, 0)
+        load(self.conn, AT_POS, positions)
     }
 }

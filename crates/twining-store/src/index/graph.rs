@@ -6,7 +6,7 @@ use twining_model::{Entity, Relation};
 use super::catch_up::name_key;
 use super::search::quoted;
 use super::tally::{self, Count};
-use super::view::{Page, json_list, record_at, row_limit};
+use super::view::{Page, first_column, json_list, load, record_at, records, row_limit};
 use crate::error::StoreError;
 
 /// The observed graph, as of one moment.
@@ -25,41 +25,31 @@ pub struct Edge {
     pub outgoing: bool,
 }
 
-macro_rules! of_kind {
-    () => {
-        " AND (?2 IS NULL OR e.kind IN (SELECT value FROM json_each(?2))) "
-    };
-}
-
 const ENTITY: &str = "SELECT raw, sum FROM entity WHERE id = ?1";
 const NAMED: &str = "SELECT raw, sum FROM entity WHERE name = ?1 ORDER BY kind, id";
 const NAMED_AS: &str = "SELECT raw, sum FROM entity WHERE name = ?1 AND kind = ?2 ORDER BY id LIMIT 1";
-const CALLED: &str = concat!(
-    "SELECT e.num, e.name_key, e.id FROM entity e INDEXED BY entity_name_key WHERE e.name_key = ?1",
-    of_kind!(),
-    "ORDER BY e.name_key, e.id LIMIT ?3"
-);
-const BEGINNING: &str = concat!(
-    "SELECT e.num, e.name_key, e.id FROM entity e INDEXED BY entity_name_key WHERE e.name_key > ?1 AND e.name_key < ?4",
-    of_kind!(),
-    "ORDER BY e.name_key, e.id LIMIT ?3"
-);
-// Along the names in order: quick when many match, which is when it is used.
-const CONTAINING: &str = concat!(
-    "SELECT e.num, e.name_key, e.id FROM entity e INDEXED BY entity_name_key WHERE instr(e.name_key, ?1) > 1",
-    of_kind!(),
-    "ORDER BY e.name_key, e.id LIMIT ?3"
-);
-const NAMES: &str = concat!(
-    "SELECT e.num, e.name_key, e.id FROM entity_text x CROSS JOIN entity e ON e.num = x.rowid WHERE entity_text MATCH ?1",
-    of_kind!(),
-    "LIMIT ?3"
-);
-const NOTES: &str = concat!(
-    "SELECT e.num, e.name_key, e.id FROM entity_note x CROSS JOIN entity e ON e.num = x.rowid WHERE entity_note MATCH ?1",
-    of_kind!(),
-    "LIMIT ?3"
-);
+
+/// Entities of these kinds, along their names in order.
+macro_rules! along_names {
+    ($which:literal) => {
+        concat!(
+            "SELECT e.num FROM entity e INDEXED BY entity_name_key WHERE ",
+            $which,
+            " AND (?2 IS NULL OR e.kind IN (SELECT value FROM json_each(?2))) ORDER BY e.name_key, e.id LIMIT ?3"
+        )
+    };
+}
+
+const CALLED: &str = along_names!("e.name_key = ?1");
+const BEGINNING: &str = along_names!("e.name_key > ?1 AND e.name_key < ?1 || char(1114111)");
+// Quick when many match, which is when it is used.
+const CONTAINING: &str = along_names!("instr(e.name_key, ?1) > 1");
+const NAMES: &str = "
+SELECT e.name_key, e.id, e.num FROM entity_text x CROSS JOIN entity e ON e.num = x.rowid
+WHERE entity_text MATCH ?1 AND (?2 IS NULL OR e.kind IN (SELECT value FROM json_each(?2))) LIMIT ?3";
+const NOTES: &str = "
+SELECT e.name_key, e.id, e.num FROM entity_note x CROSS JOIN entity e ON e.num = x.rowid
+WHERE entity_note MATCH ?1 AND (?2 IS NULL OR e.kind IN (SELECT value FROM json_each(?2))) LIMIT ?3";
 const AT: &str = "SELECT raw, sum FROM entity WHERE num = ?1";
 const OUT: &str = "
 SELECT raw, sum, target FROM relation INDEXED BY relation_out
@@ -93,7 +83,7 @@ impl<'v> Graph<'v> {
 
     /// The entity with this id.
     pub fn entity(&self, id: &str) -> Result<Option<Entity>, StoreError> {
-        Ok(self.entities(ENTITY, [id])?.pop())
+        Ok(records(self.conn, ENTITY, [id])?.pop())
     }
 
     /// Whether there is an entity with this id.
@@ -108,13 +98,13 @@ impl<'v> Graph<'v> {
 
     /// Entities of exactly this name, of any type.
     pub fn named(&self, name: &str) -> Result<Vec<Entity>, StoreError> {
-        self.entities(NAMED, [name])
+        records(self.conn, NAMED, [name])
     }
 
     /// The entity of this name and type. Two branches may each have made one:
     /// then the older.
     pub fn named_as(&self, name: &str, kind: &str) -> Result<Option<Entity>, StoreError> {
-        Ok(self.entities(NAMED_AS, [name, kind])?.pop())
+        Ok(records(self.conn, NAMED_AS, [name, kind])?.pop())
     }
 
     /// Entities with this text in their name or in a property, whatever its case:
@@ -137,29 +127,20 @@ impl<'v> Graph<'v> {
         }
         let more = nums.len() > limit;
         nums.truncate(limit);
-        Ok((self.read(nums)?, more))
+        Ok((load(self.conn, AT, &nums)?, more))
     }
 
     /// Entities whose name is this text, then those whose name begins with it.
     pub fn named_from(&self, start: &str, limit: usize) -> Result<Vec<Entity>, StoreError> {
-        self.read(self.beginning(&name_key(start), None, limit)?)
+        load(self.conn, AT, &self.beginning(&name_key(start), None, limit)?)
     }
 
     fn beginning(&self, query: &str, kinds: Option<&str>, wanted: usize) -> Result<Vec<i64>, StoreError> {
-        let mut nums = self.nums(CALLED, params![query, kinds, row_limit(wanted)])?;
+        let mut nums = first_column(self.conn, CALLED, params![query, kinds, row_limit(wanted)])?;
         if nums.len() < wanted {
-            let after = format!("{query}\u{10FFFF}");
-            add(&mut nums, &self.nums(BEGINNING, params![query, kinds, row_limit(wanted), after])?, wanted);
+            add(&mut nums, &first_column(self.conn, BEGINNING, params![query, kinds, row_limit(wanted)])?, wanted);
         }
         Ok(nums)
-    }
-
-    fn read(&self, nums: Vec<i64>) -> Result<Vec<Entity>, StoreError> {
-        let mut found = Vec::with_capacity(nums.len());
-        for num in nums {
-            found.extend(self.entities(AT, [num])?);
-        }
-        Ok(found)
     }
 
     fn containing(&self, query: &str, kinds: Option<&str>, wanted: usize) -> Result<Vec<i64>, StoreError> {
@@ -169,14 +150,14 @@ impl<'v> Graph<'v> {
                 return Ok(nums);
             }
         }
-        self.nums(CONTAINING, params![query, kinds, row_limit(wanted)])
+        first_column(self.conn, CONTAINING, params![query, kinds, row_limit(wanted)])
     }
 
     /// Matches in order of their names, and whether that is all of them.
     fn matching(&self, sql: &str, query: &str, kinds: Option<&str>) -> Result<(Vec<i64>, bool), StoreError> {
         let mut statement = self.conn.prepare_cached(sql)?;
         let mut found: Vec<(String, String, i64)> = statement
-            .query_map(params![quoted(query), kinds, row_limit(SORTED + 1)], |row| Ok((row.get(1)?, row.get(2)?, row.get(0)?)))?
+            .query_map(params![quoted(query), kinds, row_limit(SORTED + 1)], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
             .collect::<Result<_, _>>()?;
         found.sort_unstable();
         let all = found.len() <= SORTED;
@@ -216,44 +197,22 @@ impl<'v> Graph<'v> {
 
     /// The relation of this type from one entity to another.
     pub fn relation_between(&self, source: &str, target: &str, kind: &str) -> Result<Option<Relation>, StoreError> {
-        Ok(self.relations(BETWEEN, [source, kind, target])?.pop())
+        Ok(records(self.conn, BETWEEN, [source, kind, target])?.pop())
     }
 
     /// Every entity, ordered by id.
     pub fn page(&self, limit: usize) -> Result<Page<Entity>, StoreError> {
-        Ok(Page { items: self.entities(ALL, [row_limit(limit)])?, total: tally::count(self.conn, Count::Entities)? })
+        Ok(Page { items: records(self.conn, ALL, [row_limit(limit)])?, total: tally::count(self.conn, Count::Entities)? })
     }
 
     /// Entities without any relation, ordered by id.
     pub fn disconnected(&self, limit: usize) -> Result<Page<Entity>, StoreError> {
-        Ok(Page { items: self.entities(DISCONNECTED, [row_limit(limit)])?, total: tally::count(self.conn, Count::Disconnected)? })
+        Ok(Page { items: records(self.conn, DISCONNECTED, [row_limit(limit)])?, total: tally::count(self.conn, Count::Disconnected)? })
     }
 
     /// Relations with an end that is missing, ordered by id.
     pub fn dangling(&self, limit: usize) -> Result<Page<Relation>, StoreError> {
-        Ok(Page { items: self.relations(DANGLING, [row_limit(limit)])?, total: tally::count(self.conn, Count::Dangling)? })
-    }
-
-    fn nums(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<i64>, StoreError> {
-        super::view::first_column(self.conn, sql, params)
-    }
-
-    fn entities(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<Entity>, StoreError> {
-        self.records(sql, params)
-    }
-
-    fn relations(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<Relation>, StoreError> {
-        self.records(sql, params)
-    }
-
-    fn records<T: serde::de::DeserializeOwned>(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<T>, StoreError> {
-        let mut statement = self.conn.prepare_cached(sql)?;
-        let mut rows = statement.query(params)?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            found.push(record_at(row, 0)?);
-        }
-        Ok(found)
+        Ok(Page { items: records(self.conn, DANGLING, [row_limit(limit)])?, total: tally::count(self.conn, Count::Dangling)? })
     }
 }
 

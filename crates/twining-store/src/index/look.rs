@@ -10,12 +10,11 @@
 use twining_model::scope::Folding;
 
 use super::side;
-use crate::disk::{Fingerprint, Kind};
+use crate::disk::Fingerprint;
 use crate::error::StoreError;
 use crate::log::files::Files;
 
 const LOOKED: &str = "index.looked";
-const LOOKED_BYTES: usize = 4096;
 /// A folder that changed so shortly before it was looked at may have changed once
 /// more without a later date.
 const SETTLED_NS: i64 = 2_000_000_000;
@@ -23,27 +22,16 @@ const SETTLED_NS: i64 = 2_000_000_000;
 /// Whether the folder is as it was when all in it was found to be in this database.
 pub(super) fn is_as_looked(files: &Files, folding: Folding, db: u64) -> Result<bool, StoreError> {
     let Some(folder) = files.decisions_fingerprint()? else { return Ok(false) };
-    let Some(handle) = files.local().open(LOOKED)? else { return Ok(false) };
-    let mut bytes = [0; LOOKED_BYTES];
-    let read = handle.read_at(&mut bytes, 0)?;
-    let is_settled = handle.fingerprint()?.mtime_ns.saturating_sub(folder.mtime_ns) > SETTLED_NS;
-    Ok(is_settled && bytes[..read] == *text(files, folding, db, folder)?.as_bytes())
+    let Some((at, text)) = side::read_note(files, LOOKED)? else { return Ok(false) };
+    Ok(at.saturating_sub(folder.mtime_ns) > SETTLED_NS && text.starts_with(&looked(files, folding, db, folder)?))
 }
 
 /// Says that all in the folder, which was like this before it was looked at, is in
 /// this database. The caller holds the index lock.
 pub(super) fn note(files: &Files, folding: Folding, db: u64, folder: Fingerprint) -> Result<(), StoreError> {
-    let local = files.local();
-    if local.stat(LOOKED)?.is_some_and(|(kind, _)| kind != Kind::File) {
-        side::remove(local, LOOKED)?;
-    }
-    // In place: a torn one does not match, and costs one look.
-    local.make_random(LOOKED)?.write_at(text(files, folding, db, folder)?.as_bytes(), 0)
+    side::write_note(files, LOOKED, &looked(files, folding, db, folder)?)
 }
 
-/// Of a fixed length, so that a later one covers an earlier one.
-fn text(files: &Files, folding: Folding, db: u64, folder: Fingerprint) -> Result<String, StoreError> {
-    let head = side::preamble(files, folding)?;
-    let state = format!("looked {db:020} {:020} {:020} {:020}", folder.ino, folder.size, folder.mtime_ns);
-    Ok(format!("{head}{state}\n{}\n", side::checksum(&head, &state)))
+fn looked(files: &Files, folding: Folding, db: u64, folder: Fingerprint) -> Result<String, StoreError> {
+    side::sealed(files, folding, &serde_json::to_string(&(db, folder))?)
 }

@@ -23,7 +23,6 @@ mod side;
 mod sieve;
 mod tally;
 pub(crate) mod vectors;
-mod verify;
 mod view;
 mod words;
 
@@ -36,7 +35,7 @@ use rusqlite::Connection;
 use twining_model::Time;
 use twining_model::scope::Folding;
 
-use self::catch_up::{Pace, Plan};
+use self::catch_up::{BoardPlan, Pace};
 use self::known::Known;
 use self::pool::DatabaseFile;
 use self::side::Trust;
@@ -67,15 +66,6 @@ pub struct Index {
     database: DatabaseFile,
 }
 
-/// What a catch-up did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CaughtUp {
-    /// Records that were read, or taken out.
-    pub records: u64,
-    /// Whether everything was built anew.
-    pub rebuilt: bool,
-}
-
 /// Files over this size are better put into a new index in one go.
 const BULK_BYTES: u64 = 1024 * 1024;
 
@@ -97,9 +87,9 @@ impl Index {
         }
     }
 
-    /// An index without a file, empty.
+    /// An index without a file, empty; only to be viewed.
     pub fn in_memory() -> Result<Self, StoreError> {
-        Ok(Self { conn: schema::open_in_memory()?, folding: Folding::Exact, database: DatabaseFile::new(None) })
+        Ok(Self { conn: schema::open_in_memory()?, folding: Folding::Exact, database: DatabaseFile::new(0) })
     }
 
     /// Removes the index. The caller holds the index lock.
@@ -111,12 +101,8 @@ impl Index {
     /// process caught the index up meanwhile, that counts.
     pub fn is_current(&self, files: &Files) -> Result<bool, StoreError> {
         self.note_changes(files);
-        if *self.database.pending() != DecisionsChanged::Nothing {
-            return Ok(false);
-        }
-        if let Some(ino) = self.database.home
-            && !side::seems_untouched(files, self.folding, ino)?
-        {
+        let is_pending = *self.database.pending() != DecisionsChanged::Nothing;
+        if is_pending || side::inode(files)? != self.database.home || side::trust(files, self.folding)? == Trust::None {
             return Ok(false);
         }
         match Known::load(&self.conn) {
@@ -130,20 +116,15 @@ impl Index {
     /// rest is as it is known, and the folder as it was when they were all looked
     /// at. The caller holds the index lock.
     pub fn is_as_looked(&self, files: &Files) -> Result<bool, StoreError> {
-        let Some(db) = self.database.home else { return Ok(false) };
-        Ok(self.is_trusted(files)? && matches_files(&Known::load(&self.conn)?, files)? && look::is_as_looked(files, self.folding, db)?)
+        Ok(self.is_trusted(files)?
+            && matches_files(&Known::load(&self.conn)?, files)?
+            && look::is_as_looked(files, self.folding, self.database.home)?)
     }
 
-    fn note_look(&self, files: &Files, folder: Option<Fingerprint>) {
-        if let (Some(db), Some(folder)) = (self.database.home, folder) {
-            // Whoever cannot say so has looked all the same.
-            drop(look::note(files, self.folding, db, folder));
-        }
-    }
-
-    /// Brings the index up to the files. The caller holds the index lock.
-    pub fn catch_up(&mut self, files: &Files) -> Result<CaughtUp, StoreError> {
-        if self.database.home.is_some_and(|ino| side::inode(files).ok() != Some(ino)) || !self.is_trusted(files)? {
+    /// Brings the index up to the files, and tells how many records were read or taken
+    /// out. The caller holds the index lock.
+    pub fn catch_up(&mut self, files: &Files) -> Result<u64, StoreError> {
+        if side::inode(files).ok() != Some(self.database.home) || !self.is_trusted(files)? {
             *self = Self::open(files)?;
         }
         // Before anything in it is looked at: what comes later shows in its date.
@@ -152,7 +133,7 @@ impl Index {
         let known = Known::load(&self.conn)?;
         let changed = self.database.pending().clone();
         if changed == DecisionsChanged::Nothing && matches_files(&known, files)? {
-            return Ok(CaughtUp::default());
+            return Ok(0);
         }
         if changed == DecisionsChanged::Unknown
             && known != Known::default()
@@ -160,53 +141,44 @@ impl Index {
             && catch_up::are_as_listed(&self.conn, &files.decision_names()?)?
         {
             *self.database.pending() = DecisionsChanged::Nothing;
-            self.note_look(files, folder);
-            return Ok(CaughtUp::default());
+            // Whoever cannot say so has looked all the same.
+            drop(folder.map(|folder| look::note(files, self.folding, self.database.home, folder)));
+            return Ok(0);
         }
-        let epoch = files.board_epoch();
         let board = catch_up::plan_board(&self.conn, &known, files)?;
         if board.is_heavy(&known) || (known == Known::default() && tracked_bytes(files)? > BULK_BYTES) {
-            return self.rebuild(files).map(|()| CaughtUp { records: 0, rebuilt: true });
+            return self.rebuild(files);
         }
-        self.write(files, Plan { epoch, board, decisions: changed })
+        self.write(files, board, &changed)
     }
 
     /// Builds the index anew from the files. The caller holds the index lock.
-    pub fn rebuild(&mut self, files: &Files) -> Result<(), StoreError> {
+    pub fn rebuild(&mut self, files: &Files) -> Result<u64, StoreError> {
         // Drained before the files are read: what changes from now on is told again.
         self.note_changes(files);
-        let Some(_) = self.database.home else {
-            let conn = schema::open_in_memory()?;
-            fill(&conn, self.folding, Pace::Shared, files)?;
-            self.conn = conn;
-            *self.database.pending() = DecisionsChanged::Nothing;
-            return Ok(());
-        };
         side::clear_new(files)?;
         let built = build_new(files, self.folding);
         if built.is_err() {
             // The disk may be full of it.
             drop(side::clear_new(files));
         }
-        built?;
+        let records = built?;
         side::put_new(files)?;
-        let rebuilt = Self::connect(files, self.folding)?;
+        *self = Self::connect(files, self.folding)?;
         side::mark_clean(files, self.folding)?;
-        *self = rebuilt;
         *self.database.pending() = DecisionsChanged::Nothing;
-        Ok(())
+        Ok(records)
     }
 
     /// Moves what SQLite's log holds into the database, if it is longer than
     /// `most` bytes. It flushes, so no call does this. The caller holds the index lock.
     pub fn settle(&self, files: &Files, most: u64) -> Result<(), StoreError> {
-        let Some(ino) = self.database.home else { return Ok(()) };
         if side::log_bytes(files)? <= most || !self.is_trusted(files)? {
             return Ok(());
         }
-        side::mark_writing(files, self.folding, ino)?;
+        side::mark_writing(files, self.folding, self.database.home)?;
         let settled = schema::settle(&self.conn);
-        self.mark_clean(files)?;
+        side::mark_clean(files, self.folding)?;
         Ok(settled?)
     }
 
@@ -222,7 +194,7 @@ impl Index {
 
     fn connect(files: &Files, folding: Folding) -> Result<Self, StoreError> {
         let conn = schema::open_shared(&files.local_path().join(side::DB))?;
-        Ok(Self { conn, folding, database: DatabaseFile::new(Some(side::inode(files)?)) })
+        Ok(Self { conn, folding, database: DatabaseFile::new(side::inode(files)?) })
     }
 
     fn create(files: &Files, folding: Folding) -> Result<Self, StoreError> {
@@ -236,40 +208,30 @@ impl Index {
     }
 
     fn verified(self, files: &Files) -> Result<Self, StoreError> {
-        if !verify::is_sound(&self.conn, self.folding)? {
-            return Err(view::corrupt("the index does not add up"));
+        if !schema::is_sound(&self.conn)? {
+            return Err(view::corrupt("the pages of the index are not sound"));
         }
         side::mark_clean(files, self.folding)?;
         Ok(self)
     }
 
     fn is_trusted(&self, files: &Files) -> Result<bool, StoreError> {
-        Ok(self.database.home.is_none() || side::trust(files, self.folding)? == Trust::Full)
+        Ok(side::trust(files, self.folding)? == Trust::Full)
     }
 
-    fn write(&mut self, files: &Files, plan: Plan) -> Result<CaughtUp, StoreError> {
-        if let Some(ino) = self.database.home {
-            side::mark_writing(files, self.folding, ino)?;
-        }
-        let ran = catch_up::run(&self.conn, self.folding, Pace::Shared, files, plan);
-        match ran {
-            Ok(records) => {
+    fn write(&mut self, files: &Files, board: BoardPlan, changed: &DecisionsChanged) -> Result<u64, StoreError> {
+        side::mark_writing(files, self.folding, self.database.home)?;
+        let ran = catch_up::run(&self.conn, self.folding, Pace::Shared, files, board, changed);
+        match &ran {
+            Ok(_) => {
                 *self.database.pending() = DecisionsChanged::Nothing;
-                self.mark_clean(files)?;
-                Ok(CaughtUp { records, rebuilt: false })
+                side::mark_clean(files, self.folding)?;
             }
-            Err(error) => {
-                if !error.is_corrupt() {
-                    // Rolled back, so it is as it was. If this fails too, the next one looks twice.
-                    drop(self.mark_clean(files));
-                }
-                Err(error)
-            }
+            Err(error) if error.is_corrupt() => {}
+            // Rolled back, so it is as it was. If this fails too, the next one looks twice.
+            Err(_) => drop(side::mark_clean(files, self.folding)),
         }
-    }
-
-    fn mark_clean(&self, files: &Files) -> Result<(), StoreError> {
-        self.database.home.map_or(Ok(()), |_| side::mark_clean(files, self.folding))
+        ran
     }
 
     fn note_changes(&self, files: &Files) {
@@ -279,24 +241,16 @@ impl Index {
     }
 }
 
-impl std::fmt::Debug for Index {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Index").field("home", &self.database.home).finish_non_exhaustive()
-    }
-}
-
-fn build_new(files: &Files, folding: Folding) -> Result<(), StoreError> {
+fn build_new(files: &Files, folding: Folding) -> Result<u64, StoreError> {
     let conn = schema::open_bulk(&files.local_path().join(side::NEW))?;
-    fill(&conn, folding, Pace::Bulk, files)?;
+    let records = fill(&conn, folding, Pace::Bulk, files)?;
     schema::close_bulk(conn)?;
-    Ok(())
+    Ok(records)
 }
 
-fn fill(conn: &Connection, folding: Folding, pace: Pace, files: &Files) -> Result<(), StoreError> {
-    let epoch = files.board_epoch();
+fn fill(conn: &Connection, folding: Folding, pace: Pace, files: &Files) -> Result<u64, StoreError> {
     let board = catch_up::plan_board(conn, &Known::default(), files)?;
-    catch_up::run(conn, folding, pace, files, Plan { epoch, board, decisions: DecisionsChanged::Unknown })?;
-    Ok(())
+    catch_up::run(conn, folding, pace, files, board, &DecisionsChanged::Unknown)
 }
 
 fn matches_files(known: &Known, files: &Files) -> Result<bool, StoreError> {

@@ -31,14 +31,14 @@ struct Connections {
 /// One database file, and the decisions that changed and are not in it yet.
 #[derive(Clone)]
 pub(super) struct DatabaseFile {
-    /// The database's inode; none if it has no file.
-    pub(super) home: Option<u64>,
+    /// The database's inode; zero if it has no file.
+    pub(super) home: u64,
     /// The watch tells of a change once, whichever connection asks.
     pub(super) pending: Arc<Mutex<DecisionsChanged>>,
 }
 
 impl DatabaseFile {
-    pub(super) fn new(home: Option<u64>) -> Self {
+    pub(super) fn new(home: u64) -> Self {
         Self { home, pending: Arc::new(Mutex::new(DecisionsChanged::Unknown)) }
     }
 

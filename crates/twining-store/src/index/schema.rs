@@ -10,7 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 /// Grows with every change to the tables or to what is put into them.
-pub(super) const VERSION: u32 = 4;
+pub(super) const VERSION: u32 = 6;
 
 /// Tables, and those indexes that writing needs.
 ///
@@ -19,18 +19,9 @@ pub(super) const VERSION: u32 = 4;
 /// summary, where that is not the whole. What a shadowed entry would be found by (`tag`, `relates`,
 /// `entry_text`, `census`) holds the live ones only.
 const TABLES: &str = "
-CREATE TABLE known(
-    one INTEGER PRIMARY KEY,
-    board_ino INTEGER, board_size INTEGER, board_mtime INTEGER,
-    epoch INTEGER NOT NULL, offset INTEGER NOT NULL, line INTEGER NOT NULL, tail INTEGER NOT NULL,
-    segment_start INTEGER NOT NULL, segment_line INTEGER NOT NULL, segment_hash INTEGER NOT NULL,
-    entities_ino INTEGER, entities_size INTEGER, entities_mtime INTEGER,
-    relations_ino INTEGER, relations_size INTEGER, relations_mtime INTEGER,
-    seq INTEGER NOT NULL
-);
-INSERT INTO known VALUES(1, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0);
+CREATE TABLE known(one INTEGER PRIMARY KEY, state TEXT NOT NULL);
 CREATE TABLE segment(start INTEGER PRIMARY KEY, line INTEGER NOT NULL, hash INTEGER NOT NULL);
-CREATE TABLE tally(name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE tally(count INTEGER PRIMARY KEY, n INTEGER NOT NULL);
 CREATE TABLE unreadable(file TEXT NOT NULL, at INTEGER NOT NULL, line INTEGER, why TEXT NOT NULL, PRIMARY KEY(file, at)) WITHOUT ROWID;
 
 CREATE TABLE entry(
@@ -71,6 +62,10 @@ CREATE TABLE affected_file(file_key TEXT NOT NULL, num INTEGER NOT NULL, PRIMARY
 CREATE TABLE affected_symbol(symbol TEXT NOT NULL, num INTEGER NOT NULL, PRIMARY KEY(symbol, num)) WITHOUT ROWID;
 CREATE TABLE rests_on(target TEXT NOT NULL, num INTEGER NOT NULL, PRIMARY KEY(target, num)) WITHOUT ROWID;
 CREATE TABLE carried_out(folded TEXT NOT NULL, num INTEGER NOT NULL, hash TEXT NOT NULL, PRIMARY KEY(folded, num)) WITHOUT ROWID;
+CREATE INDEX affected_file_of ON affected_file(num, file_key);
+CREATE INDEX affected_symbol_of ON affected_symbol(num);
+CREATE INDEX rests_on_of ON rests_on(num);
+CREATE INDEX carried_out_of ON carried_out(num);
 CREATE VIRTUAL TABLE decision_text USING fts5(
     summary, reasons, others, paths,
     content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
@@ -105,7 +100,6 @@ CREATE INDEX decision_at ON decision(at, id);
 CREATE INDEX decision_facets ON decision(domain_key, status, scope_key, confidence);
 CREATE INDEX decision_scope ON decision(scope_key, status, confidence, at, id);
 CREATE INDEX decision_standing ON decision(status, confidence, at, id, scope_key);
-CREATE INDEX affected_file_of ON affected_file(num, file_key);
 CREATE INDEX decision_touched ON decision(status, touched);
 CREATE INDEX decision_supersedes ON decision(supersedes, id) WHERE supersedes IS NOT NULL;
 CREATE INDEX decision_unconfirmed ON decision(at, id) WHERE unconfirmed = 1;
@@ -164,6 +158,8 @@ INSERT INTO entity_note(entity_note, rank) VALUES('hashsize', 1048576), ('autome
 ";
 
 const WAL: &str = "PRAGMA journal_mode = WAL";
+// Includes the full-text indexes' own check.
+const CHECK: &str = "PRAGMA integrity_check(1)";
 const SETTLE: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 const STATEMENTS: usize = 160;
 /// Writers queue at our own lock; only a reader that meets a recovery waits here.
@@ -184,6 +180,11 @@ pub(super) fn open_shared(path: &Path) -> Result<Connection, rusqlite::Error> {
 /// the next time, which is no failure.
 pub(super) fn settle(conn: &Connection) -> Result<(), rusqlite::Error> {
     conn.query_row(SETTLE, [], |_| Ok(()))
+}
+
+/// Whether the pages are sound. Reads all of them.
+pub(super) fn is_sound(conn: &Connection) -> Result<bool, rusqlite::Error> {
+    conn.query_row(CHECK, [], |row| Ok(row.get_ref(0)?.as_str()? == "ok"))
 }
 
 /// Opens a file to fill from nothing, with tables but without the readers' indexes.

@@ -6,15 +6,21 @@
 //! them. (To look it up in the rows that rarer words found was tried: it makes no
 //! search better, and counting its rows for each costs most of the time.)
 
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row as SqlRow, ToSql};
+
+use super::sense::Row;
+use super::tally::{self, Count};
+use super::view::row_limit;
 use crate::error::StoreError;
 
 /// A term found in more rows than this says little about each.
-pub(super) const COMMON: usize = 250;
+const COMMON: usize = 250;
 /// So does one found in one row of so many, but for a store of few.
 const COMMON_SHARE: usize = 4;
 const FEW: usize = 100;
 /// Of a common term, so many rows that pass a filter are enough.
-pub(super) const ENOUGH: usize = 300;
+const ENOUGH: usize = 300;
 /// Of the terms of a long question, so many of the rarest are asked for.
 const ASKED: usize = 16;
 
@@ -27,18 +33,63 @@ pub struct Term {
     pub weight: f64,
 }
 
-/// Where to search.
-pub(super) trait Shelf {
-    /// The newest rows with the term, at most `COMMON + 1`, whatever the filter.
-    fn spread(&self, term: &str) -> Result<Vec<i64>, StoreError>;
-    /// The newest rows with the term that pass the filter, at most `ENOUGH`, of a
-    /// term that is common; all of `spread` if there is no filter.
-    fn passing(&self, term: &str, spread: Vec<i64>) -> Result<Vec<i64>, StoreError>;
-    /// Every row with the term that passes the filter, and its BM25 score; higher
-    /// is better.
-    fn scored(&self, term: &str) -> Result<Vec<(i64, f64)>, StoreError>;
-    /// How many rows there are, and the number of the last one.
-    fn extent(&self) -> Result<(u64, i64), StoreError>;
+/// Values by name, of which each statement uses some.
+pub(super) struct Parameters<'s> {
+    pub conn: &'s Connection,
+    pub values: Vec<(&'static str, Value)>,
+}
+
+impl Parameters<'_> {
+    /// The rows of a statement; `more` comes before the values of the same name.
+    pub fn rows<T>(
+        &self,
+        sql: &str,
+        more: &[(&str, &dyn ToSql)],
+        read: impl Fn(&SqlRow<'_>) -> Result<T, rusqlite::Error>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut statement = self.conn.prepare_cached(sql)?;
+        let values = self.values.iter().map(|(name, value)| (*name, value as &dyn ToSql));
+        for (name, value) in values.chain(more.iter().copied()) {
+            if let Some(at) = statement.parameter_index(name)? {
+                statement.raw_bind_parameter(at, value)?;
+            }
+        }
+        let (mut rows, mut found) = (statement.raw_query(), Vec::new());
+        while let Some(row) = rows.next()? {
+            found.push(read(row)?);
+        }
+        Ok(found)
+    }
+}
+
+/// The statements that search one kind of record: `:match` is what to find.
+pub(super) struct SearchStatements {
+    /// The newest rows with a term, whatever the filter.
+    pub spread: &'static str,
+    /// The newest rows with a term that pass the filter.
+    pub passing: &'static str,
+    /// Every row with a term that passes the filter, and its BM25 score; higher is better.
+    pub scored: &'static str,
+    /// The same without a filter.
+    pub scored_any: &'static str,
+    /// The rows that pass the filter and whose text, or whose summary, has one of `:names`.
+    pub with_names: [&'static str; 2],
+    /// The number of the last row.
+    pub last: &'static str,
+    /// How many rows there are, in the tally.
+    pub counts: &'static [Count],
+    /// Where words are looked for: what comes before a term.
+    pub columns: &'static str,
+}
+
+/// Where to search: records of one kind behind a filter.
+pub(super) struct Shelf<'s> {
+    pub parameters: &'s Parameters<'s>,
+    pub statements: &'static SearchStatements,
+    pub is_filtered: bool,
+    /// What else the full-text index knows of the filter: it may let too much pass,
+    /// as the filter comes after it.
+    pub narrowing: String,
 }
 
 /// A term with what the shelf says about it.
@@ -49,37 +100,61 @@ struct Spread {
     rarity: f64,
 }
 
-/// The rows that fit best, best first, newer before older.
-pub(super) fn rank(shelf: &impl Shelf, terms: &[Term], most: usize) -> Result<Vec<(i64, f64)>, StoreError> {
-    let (total, last) = shelf.extent()?;
-    let mut asked = Vec::new();
-    for term in terms {
-        let text = quoted(&term.text);
-        let rows = shelf.spread(&text)?;
-        if !rows.is_empty() {
-            let rarity = rarity(estimate(&rows, last), total);
-            asked.push(Spread { term: text, rows, weight: term.weight, rarity });
+impl Shelf<'_> {
+    /// The rows that fit best, best first, newer before older.
+    pub fn rank(&self, terms: &[Term], most: usize) -> Result<Vec<(Row, f64)>, StoreError> {
+        let total = self.total()?;
+        let last = self.parameters.rows(self.statements.last, &[], |row| row.get(0))?.pop().unwrap_or(0);
+        let mut asked = Vec::new();
+        for term in terms {
+            let text = format!("{}{}", self.statements.columns, quoted(&term.text));
+            let rows = self.newest(self.statements.spread, &text, COMMON + 1)?;
+            if !rows.is_empty() {
+                let rarity = rarity(estimate(&rows, last), total);
+                asked.push(Spread { term: text, rows, weight: term.weight, rarity });
+            }
         }
-    }
-    asked.sort_by(|a, b| (b.weight * b.rarity).total_cmp(&(a.weight * a.rarity)));
-    asked.truncate(ASKED);
-    let common = usize::try_from(total).unwrap_or(COMMON).div_ceil(COMMON_SHARE).clamp(FEW, COMMON);
-    let (common, rare): (Vec<Spread>, Vec<Spread>) = asked.into_iter().partition(|spread| spread.rows.len() > common);
+        asked.sort_by(|a, b| (b.weight * b.rarity).total_cmp(&(a.weight * a.rarity)));
+        asked.truncate(ASKED);
+        let common = usize::try_from(total).unwrap_or(COMMON).div_ceil(COMMON_SHARE).clamp(FEW, COMMON);
+        let (common, rare): (Vec<Spread>, Vec<Spread>) = asked.into_iter().partition(|spread| spread.rows.len() > common);
 
-    let mut fits: Vec<(i64, f64)> = Vec::new();
-    for spread in &rare {
-        fits.extend(shelf.scored(&spread.term)?.into_iter().map(|(row, score)| (row, spread.weight * score)));
+        let mut fits: Vec<(i64, f64)> = Vec::new();
+        let scored = if self.is_filtered { self.statements.scored } else { self.statements.scored_any };
+        for Spread { term, weight, .. } in &rare {
+            fits.extend(self.parameters.rows(scored, &[(":match", term)], |row| Ok((row.get(0)?, weight * row.get::<_, f64>(1)?)))?);
+        }
+        for Spread { term, rows, weight, rarity } in common {
+            let narrowed = || format!("{term}{}", self.narrowing);
+            let passing = if self.is_filtered { self.newest(self.statements.passing, &narrowed(), ENOUGH)? } else { rows };
+            // What BM25 gives to a row of middling length that has the word once.
+            fits.extend(passing.into_iter().map(|row| (row, weight * rarity)));
+        }
+        Ok(best(fits, most))
     }
-    for spread in common {
-        // What BM25 gives to a row of middling length that has the word once.
-        let middling = spread.weight * spread.rarity;
-        fits.extend(shelf.passing(&spread.term, spread.rows)?.into_iter().map(|row| (row, middling)));
+
+    /// The rows that pass the filter and whose text, or whose summary, has one of these names.
+    pub fn with_names(&self, names: &[u64]) -> Result<Vec<Row>, StoreError> {
+        let names: Vec<i64> = names.iter().map(|name| name.cast_signed()).collect();
+        let (names, mut found) = (serde_json::to_string(&names)?, Vec::new());
+        for sql in self.statements.with_names {
+            found.extend(self.parameters.rows(sql, &[(":names", &names)], |row| row.get(0).map(Row))?);
+        }
+        Ok(found)
     }
-    Ok(best(fits, most))
+
+    /// How many records there are, whatever the filter.
+    pub fn total(&self) -> Result<u64, StoreError> {
+        Ok(tally::sum(self.parameters.conn, self.statements.counts)?)
+    }
+
+    fn newest(&self, sql: &str, term: &str, most: usize) -> Result<Vec<i64>, StoreError> {
+        self.parameters.rows(sql, &[(":match", &term), (":limit", &row_limit(most))], |row| row.get(0))
+    }
 }
 
 /// What fits each row, summed up: the best, in their order.
-fn best(mut fits: Vec<(i64, f64)>, most: usize) -> Vec<(i64, f64)> {
+fn best(mut fits: Vec<(i64, f64)>, most: usize) -> Vec<(Row, f64)> {
     // Stable, so that the same sum is made in the same order.
     fits.sort_by_key(|(row, _)| *row);
     fits.dedup_by(|next, sum| {
@@ -95,7 +170,7 @@ fn best(mut fits: Vec<(i64, f64)>, most: usize) -> Vec<(i64, f64)> {
         fits.truncate(most);
     }
     fits.sort_unstable_by(better);
-    fits
+    fits.into_iter().map(|(row, score)| (Row(row), score)).collect()
 }
 
 /// A text as one FTS5 phrase: nothing in it is syntax.

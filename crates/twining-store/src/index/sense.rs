@@ -77,21 +77,10 @@ pub(super) fn agent_key(agent: &str) -> String {
     clip(agent, limits::NAME_BYTES).to_lowercase()
 }
 
-/// Names of vectors as one parameter.
-pub(super) fn name_list(names: &[u64]) -> String {
-    let names: Vec<String> = names.iter().map(|name| name.cast_signed().to_string()).collect();
-    format!("[{}]", names.join(","))
-}
-
-/// Reads a card: `meaning, gist, agent` of one row.
-pub(super) fn card(conn: &Connection, sql: &str, row: Row) -> Result<Card, StoreError> {
+/// Reads a card: `meaning, gist, agent` of one row, if it is there.
+pub(super) fn card(conn: &Connection, sql: &str, row: Row) -> Result<Option<Card>, StoreError> {
     let read = |row: &SqlRow<'_>| Ok(Card { sense: Sense::at(row, 0)?, agent: row.get(2)? });
-    Ok(conn.prepare_cached(sql)?.query_row([row.0], read)?)
-}
-
-/// The names of the vectors of one row, if it is there.
-pub(super) fn sense_at(conn: &Connection, sql: &str, row: Row) -> Result<Option<Sense>, StoreError> {
-    Ok(conn.prepare_cached(sql)?.query_row([row.0], |row| Sense::at(row, 0)).optional()?)
+    Ok(conn.prepare_cached(sql)?.query_row([row.0], read).optional()?)
 }
 
 /// The names of the vectors of the rows after `after`, at most so many rows.

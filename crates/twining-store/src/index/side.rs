@@ -7,6 +7,7 @@
 //! The database itself is never opened here, only looked at: closing a second
 //! handle would drop the locks SQLite holds on it.
 
+use serde::{Deserialize, Serialize};
 use twining_model::scope::Folding;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -22,11 +23,13 @@ pub(super) const NEW: &str = "index.new";
 const WAL: &str = "index.db-wal";
 const SHM: &str = "index.db-shm";
 const STAMP: &str = "index.stamp";
-const STAMP_BYTES: usize = 4096;
+/// Lines before what is said.
+const PREAMBLE_LINES: usize = 3;
+const NOTE_BYTES: usize = 4096;
 
 /// What the last writer said of the database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum State {
     /// Left in peace, like this.
     Clean(Prints),
     /// A writer was at it, and if nobody holds the lock it died there.
@@ -37,8 +40,8 @@ pub(super) enum State {
 }
 
 /// The state of the two files that hold the rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Prints {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Prints {
     db: Fingerprint,
     wal: Fingerprint,
 }
@@ -54,30 +57,14 @@ pub(super) enum Trust {
     None,
 }
 
-/// How far to believe what stands there. The caller holds the index lock.
+/// How far to believe what stands there. While somebody writes, only the holder of the
+/// index lock can tell.
 pub(super) fn trust(files: &Files, folding: Folding) -> Result<Trust, StoreError> {
-    let local = files.local();
-    for name in [DB, WAL, SHM] {
-        if local.stat(name)?.is_some_and(|(kind, _)| kind != Kind::File) {
-            return Ok(Trust::None);
-        }
-    }
-    let prints = prints(local)?;
+    let Some(prints) = prints(files.local())? else { return Ok(Trust::None) };
     Ok(match read_stamp(files, folding)? {
         Some(State::Clean(left)) if left == prints && prints.db.ino != 0 => Trust::Full,
         Some(State::Writing { ino }) if ino == prints.db.ino && ino != 0 => Trust::Checked,
         _ => Trust::None,
-    })
-}
-
-/// Whether nobody but us touched the database, as far as a reader without the
-/// lock can tell: while somebody writes, it cannot.
-pub(super) fn seems_untouched(files: &Files, folding: Folding, ino: u64) -> Result<bool, StoreError> {
-    let prints = prints(files.local())?;
-    Ok(match read_stamp(files, folding)? {
-        Some(State::Clean(left)) => left == prints && prints.db.ino == ino,
-        Some(State::Writing { ino: writing }) => writing == ino && prints.db.ino == ino,
-        None => false,
     })
 }
 
@@ -88,7 +75,7 @@ pub(super) fn mark_writing(files: &Files, folding: Folding, ino: u64) -> Result<
 
 /// Says how the database was left.
 pub(super) fn mark_clean(files: &Files, folding: Folding) -> Result<(), StoreError> {
-    let prints = prints(files.local())?;
+    let prints = prints(files.local())?.unwrap_or_default();
     write_stamp(files, folding, State::Clean(prints))
 }
 
@@ -140,7 +127,7 @@ pub(super) fn folding(files: &Files) -> Folding {
     }
 }
 
-pub(super) fn remove(local: &Dir, name: &str) -> Result<(), StoreError> {
+fn remove(local: &Dir, name: &str) -> Result<(), StoreError> {
     match local.stat(name)? {
         None => Ok(()),
         // Somebody put a directory where our file belongs.
@@ -149,71 +136,60 @@ pub(super) fn remove(local: &Dir, name: &str) -> Result<(), StoreError> {
     }
 }
 
-fn prints(local: &Dir) -> Result<Prints, StoreError> {
-    let of = |name| -> Result<Fingerprint, StoreError> { Ok(local.stat(name)?.map(|(_, print)| print).unwrap_or_default()) };
-    let wal = of(WAL)?;
+/// None if what stands in the place of a file is none.
+fn prints(local: &Dir) -> Result<Option<Prints>, StoreError> {
+    let mut found = [Fingerprint::default(); 3];
+    for (print, name) in found.iter_mut().zip([DB, WAL, SHM]) {
+        match local.stat(name)? {
+            Some((Kind::File, now)) => *print = now,
+            Some(_) => return Ok(None),
+            None => {}
+        }
+    }
+    let [db, wal, _] = found;
     // Opening makes an empty one, which says nothing.
-    Ok(Prints { db: of(DB)?, wal: if wal.size == 0 { Fingerprint::default() } else { wal } })
+    Ok(Some(Prints { db, wal: if wal.size == 0 { Fingerprint::default() } else { wal } }))
 }
 
 fn read_stamp(files: &Files, folding: Folding) -> Result<Option<State>, StoreError> {
-    let handle = match files.local().open(STAMP) {
-        Ok(Some(handle)) => handle,
-        Ok(None) | Err(StoreError::Unsafe { .. }) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let mut bytes = [0; STAMP_BYTES];
-    let read = handle.read_at(&mut bytes, 0)?;
-    let text = String::from_utf8_lossy(&bytes[..read]);
-    let Some((head, rest)) = text.split_once("state ") else { return Ok(None) };
-    let mut lines = rest.lines();
-    let (Some(state), Some(sum)) = (lines.next(), lines.next()) else { return Ok(None) };
-    let ours = head == preamble(files, folding)? && sum == checksum(head, state);
-    Ok(ours.then(|| parse_state(state)).flatten())
+    let Some((_, text)) = read_note(files, STAMP)? else { return Ok(None) };
+    let state = text.lines().nth(PREAMBLE_LINES).unwrap_or_default();
+    let is_ours = text.starts_with(&sealed(files, folding, state)?);
+    Ok(serde_json::from_str(state).ok().filter(|_| is_ours))
 }
 
 fn write_stamp(files: &Files, folding: Folding, state: State) -> Result<(), StoreError> {
-    let local = files.local();
-    if local.stat(STAMP)?.is_some_and(|(kind, _)| kind != Kind::File) {
-        remove(local, STAMP)?;
-    }
-    let head = preamble(files, folding)?;
-    let state = print_state(state);
-    let sum = checksum(&head, &state);
-    // In place, not by renaming: ext4 flushes on a rename over a file, which would
-    // cost more than the catch-up. A torn stamp does not match and costs a rebuild.
-    local.make_random(STAMP)?.write_at(format!("{head}state {state}\n{sum}\n").as_bytes(), 0)
+    write_note(files, STAMP, &sealed(files, folding, &serde_json::to_string(&state)?)?)
 }
 
-pub(super) fn preamble(files: &Files, folding: Folding) -> Result<String, StoreError> {
+/// A line about the database, so that it counts for this version and directory alone.
+pub(super) fn sealed(files: &Files, folding: Folding, line: &str) -> Result<String, StoreError> {
     let names = match folding {
         Folding::Exact => "exact",
         Folding::IgnoreCase => "ignore-case",
     };
-    Ok(format!("twining index {}\nlocal {}\nnames {names}\n", schema::VERSION, files.local_stamp()?))
+    let text = format!("twining index {}\nlocal {}\nnames {names}\n{line}\n", schema::VERSION, files.local_stamp()?);
+    Ok(format!("{text}sum {:016x}\n", xxh3_64(text.as_bytes())))
 }
 
-pub(super) fn checksum(head: &str, state: &str) -> String {
-    format!("sum {:016x}", xxh3_64(format!("{head}{state}").as_bytes()))
+/// A small file beside the database, and when it was written.
+pub(super) fn read_note(files: &Files, name: &str) -> Result<Option<(i64, String)>, StoreError> {
+    let handle = match files.local().open(name) {
+        Ok(Some(handle)) => handle,
+        Ok(None) | Err(StoreError::Unsafe { .. }) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut bytes = [0; NOTE_BYTES];
+    let read = handle.read_at(&mut bytes, 0)?;
+    Ok(Some((handle.fingerprint()?.mtime_ns, String::from_utf8_lossy(&bytes[..read]).into_owned())))
 }
 
-fn print_state(state: State) -> String {
-    match state {
-        State::Clean(Prints { db, wal }) => {
-            format!("clean {} {} {} {} {} {}", db.ino.cast_signed(), db.size, db.mtime_ns, wal.ino.cast_signed(), wal.size, wal.mtime_ns)
-        }
-        State::Writing { ino } => format!("writing {}", ino.cast_signed()),
+/// Writes it in place, not by renaming: ext4 flushes on a rename over a file, which would
+/// cost more than the catch-up. A torn one does not match; the worst it costs is a rebuild.
+pub(super) fn write_note(files: &Files, name: &str, text: &str) -> Result<(), StoreError> {
+    let local = files.local();
+    if local.stat(name)?.is_some_and(|(kind, _)| kind != Kind::File) {
+        remove(local, name)?;
     }
-}
-
-fn parse_state(text: &str) -> Option<State> {
-    let mut words = text.split(' ');
-    let word = words.next()?;
-    let numbers: Vec<i64> = words.map(|word| word.parse().ok()).collect::<Option<_>>()?;
-    let print = |n: &[i64]| Fingerprint { ino: n[0].cast_unsigned(), size: n[1].cast_unsigned(), mtime_ns: n[2] };
-    match (word, numbers.as_slice()) {
-        ("clean", n @ [_, _, _, _, _, _]) => Some(State::Clean(Prints { db: print(&n[..3]), wal: print(&n[3..]) })),
-        ("writing", [ino]) => Some(State::Writing { ino: ino.cast_unsigned() }),
-        _ => None,
-    }
+    local.make_random(name)?.write_at(text.as_bytes(), 0)
 }

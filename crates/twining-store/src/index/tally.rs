@@ -44,7 +44,7 @@ pub struct Tally {
     pub last_activity: Option<Time>,
 }
 
-/// What is counted.
+/// What is counted. The table knows it by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Count {
     Entries,
@@ -65,25 +65,6 @@ pub(super) enum Count {
 }
 
 impl Count {
-    /// Every one, with its name in the table.
-    pub const ALL: [(Self, &'static str); 15] = [
-        (Self::Entries, "entries"),
-        (Self::Shadowed, "shadowed"),
-        (Self::OpenNeeds, "open_needs"),
-        (Self::OpenQuestions, "open_questions"),
-        (Self::OpenWarnings, "open_warnings"),
-        (Self::Active, "active"),
-        (Self::Provisional, "provisional"),
-        (Self::Superseded, "superseded"),
-        (Self::Overridden, "overridden"),
-        (Self::Unconfirmed, "unconfirmed"),
-        (Self::Entities, "entities"),
-        (Self::Disconnected, "disconnected"),
-        (Self::Relations, "relations"),
-        (Self::Dangling, "dangling"),
-        (Self::Unreadable, "unreadable"),
-    ];
-
     /// The count of decisions of this status.
     pub fn of(status: Status) -> Self {
         match status {
@@ -105,14 +86,17 @@ impl Count {
     }
 }
 
+/// How many counts there are.
+const COUNTS: usize = Count::Unreadable as usize + 1;
+
 /// What a transaction changed about the counts so far.
 #[derive(Debug, Default)]
 pub(super) struct Deltas {
-    counts: [i64; Count::ALL.len()],
+    counts: [i64; COUNTS],
     census: HashMap<(String, String), (i64, i64)>,
 }
 
-const ADD: &str = "INSERT INTO tally(name, n) VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET n = n + excluded.n";
+const ADD: &str = "INSERT INTO tally(count, n) VALUES(?1, ?2) ON CONFLICT(count) DO UPDATE SET n = n + excluded.n";
 const ADD_CENSUS: &str = "
 INSERT INTO census(scope_key, kind, n, open) VALUES(?1, ?2, ?3, ?4)
 ON CONFLICT(scope_key, kind) DO UPDATE SET n = n + excluded.n, open = open + excluded.open";
@@ -143,10 +127,9 @@ impl Deltas {
     /// Writes what has gathered.
     pub fn flush(&mut self, conn: &Connection) -> Result<(), rusqlite::Error> {
         let mut add = conn.prepare_cached(ADD)?;
-        for (count, name) in Count::ALL {
-            let n = std::mem::take(&mut self.counts[count as usize]);
+        for (count, n) in (0_i64..).zip(std::mem::replace(&mut self.counts, [0; COUNTS])) {
             if n != 0 {
-                add.execute(params![name, n])?;
+                add.execute(params![count, n])?;
             }
         }
         let mut add = conn.prepare_cached(ADD_CENSUS)?;
@@ -163,7 +146,7 @@ impl Deltas {
     }
 }
 
-const READ: &str = "SELECT name, n FROM tally";
+const READ: &str = "SELECT count, n FROM tally";
 const AHEAD: &str = "SELECT count(*) FROM entry WHERE shadowed = 0 AND at > ?1";
 const LAST_ENTRY: &str = "SELECT max(at) FROM entry WHERE shadowed = 0 AND at <= ?1";
 const LAST_DECISION: &str = "SELECT max(touched) FROM decision WHERE status = ?1 AND touched <= ?2";
@@ -176,6 +159,11 @@ pub(super) fn horizon(now: Time) -> i64 {
 /// One count.
 pub(super) fn count(conn: &Connection, wanted: Count) -> Result<u64, rusqlite::Error> {
     Ok(all(conn)?[wanted as usize])
+}
+
+/// Several counts together.
+pub(super) fn sum(conn: &Connection, wanted: &[Count]) -> Result<u64, rusqlite::Error> {
+    all(conn).map(|counts| wanted.iter().map(|count| counts[*count as usize]).sum())
 }
 
 /// The counts, as of now.
@@ -209,61 +197,14 @@ pub(super) fn read(conn: &Connection, now: Time) -> Result<Tally, StoreError> {
     })
 }
 
-fn all(conn: &Connection) -> Result<[u64; Count::ALL.len()], rusqlite::Error> {
-    let mut counts = [0; Count::ALL.len()];
+fn all(conn: &Connection) -> Result<[u64; COUNTS], rusqlite::Error> {
+    let mut counts = [0; COUNTS];
     let mut read = conn.prepare_cached(READ)?;
     let mut rows = read.query([])?;
     while let Some(row) = rows.next()? {
-        let name = row.get_ref(0)?.as_str()?;
-        if let Some((count, _)) = Count::ALL.iter().find(|(_, known)| *known == name) {
-            counts[*count as usize] = u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
+        if let Some(count) = counts.get_mut(usize::from(row.get::<_, u8>(0)?)) {
+            *count = u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
         }
     }
     Ok(counts)
-}
-
-const RECOUNT: &str = "
-SELECT 'entries', count(*) FROM entry WHERE shadowed = 0
-UNION ALL SELECT 'shadowed', count(*) FROM entry WHERE shadowed = 1
-UNION ALL SELECT 'open_needs', count(*) FROM entry WHERE open = 1 AND kind = 'need'
-UNION ALL SELECT 'open_questions', count(*) FROM entry WHERE open = 1 AND kind = 'question'
-UNION ALL SELECT 'open_warnings', count(*) FROM entry WHERE open = 1 AND kind = 'warning'
-UNION ALL SELECT 'active', count(*) FROM decision WHERE status = 'active'
-UNION ALL SELECT 'provisional', count(*) FROM decision WHERE status = 'provisional'
-UNION ALL SELECT 'superseded', count(*) FROM decision WHERE status = 'superseded'
-UNION ALL SELECT 'overridden', count(*) FROM decision WHERE status = 'overridden'
-UNION ALL SELECT 'unconfirmed', count(*) FROM decision WHERE unconfirmed = 1
-UNION ALL SELECT 'entities', count(*) FROM entity
-UNION ALL SELECT 'disconnected', count(*) FROM entity
-    WHERE NOT EXISTS(SELECT 1 FROM relation WHERE source = entity.id)
-    AND NOT EXISTS(SELECT 1 FROM relation WHERE target = entity.id)
-UNION ALL SELECT 'relations', count(*) FROM relation
-UNION ALL SELECT 'dangling', count(*) FROM relation
-    WHERE NOT EXISTS(SELECT 1 FROM entity WHERE id = relation.source)
-    OR NOT EXISTS(SELECT 1 FROM entity WHERE id = relation.target)
-UNION ALL SELECT 'unreadable', count(*) FROM unreadable";
-
-const CENSUS_DIFFERS: &str = "
-SELECT count(*) FROM (
-    SELECT * FROM (SELECT scope_key, kind, n, open FROM census
-        EXCEPT SELECT scope_key, kind, count(*), sum(open) FROM entry WHERE shadowed = 0 GROUP BY scope_key, kind)
-    UNION ALL
-    SELECT * FROM (SELECT scope_key, kind, count(*), sum(open) FROM entry WHERE shadowed = 0 GROUP BY scope_key, kind
-        EXCEPT SELECT scope_key, kind, n, open FROM census)
-)";
-
-/// Whether the counts are what counting gives. Reads everything.
-pub(super) fn is_right(conn: &Connection) -> Result<bool, rusqlite::Error> {
-    let kept = all(conn)?;
-    let mut recount = conn.prepare(RECOUNT)?;
-    let mut rows = recount.query([])?;
-    while let Some(row) = rows.next()? {
-        let (name, n): (String, i64) = (row.get(0)?, row.get(1)?);
-        let Some((count, _)) = Count::ALL.iter().find(|(_, known)| *known == name) else { return Ok(false) };
-        if kept[*count as usize] != n.cast_unsigned() {
-            return Ok(false);
-        }
-    }
-    let differing: i64 = conn.query_row(CENSUS_DIFFERS, [], |row| row.get(0))?;
-    Ok(differing == 0)
 }

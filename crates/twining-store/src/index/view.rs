@@ -2,10 +2,10 @@
 
 use std::cell::OnceCell;
 
-use rusqlite::types::ValueRef;
+use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, Transaction};
 use serde::de::DeserializeOwned;
-use twining_model::scope::Folding;
+use twining_model::scope::{Folding, covering_keys};
 use twining_model::{Time, limits};
 
 use super::catch_up::sum_of;
@@ -110,6 +110,22 @@ pub(super) fn record_at<T: DeserializeOwned>(row: &Row<'_>, at: usize) -> Result
     serde_json::from_str(raw).map_err(|_| corrupt("a record that cannot be read any more"))
 }
 
+/// Reads the records that a statement finds, as [`record_at`] does.
+pub(super) fn records<T: DeserializeOwned>(conn: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<Vec<T>, StoreError> {
+    let mut statement = conn.prepare_cached(sql)?;
+    let (mut rows, mut found) = (statement.query(params)?, Vec::new());
+    while let Some(row) = rows.next()? {
+        found.push(record_at(row, 0)?);
+    }
+    Ok(found)
+}
+
+/// Reads the records in these rows, by a statement that finds one.
+pub(super) fn load<T: DeserializeOwned>(conn: &Connection, sql: &str, rows: &[i64]) -> Result<Vec<T>, StoreError> {
+    let one = |row: &i64| records(conn, sql, [row])?.pop().ok_or_else(|| rusqlite::Error::QueryReturnedNoRows.into());
+    rows.iter().map(one).collect()
+}
+
 /// The first column of every row.
 pub(super) fn first_column<T: rusqlite::types::FromSql>(
     conn: &Connection,
@@ -132,24 +148,25 @@ pub(super) fn json_list<S: AsRef<str>>(texts: impl IntoIterator<Item = S>) -> St
     serde_json::Value::Array(list).to_string()
 }
 
-/// What lies under a scope's key, as a range of keys; and what covers it.
-pub(super) struct Reach {
-    /// The key itself, the first of the range.
-    pub low: String,
-    /// The first key after the range; a blob comes after every text.
-    pub high: rusqlite::types::Value,
+/// The ranges of keys that overlap a scope's: what lies under it, then each key that covers it.
+pub(super) fn overlapping(key: &str) -> impl Iterator<Item = (&str, Value)> {
+    let covering = covering_keys(key).skip(1).map(|key| (key, Value::Text(key.to_owned())));
+    std::iter::once((key, end_of(key))).chain(covering)
 }
 
-impl Reach {
-    /// Everything under `key`, which ends in `/` or is empty.
-    pub fn under(key: &str) -> Self {
-        let high = match key.strip_suffix('/') {
-            // The character after the slash.
-            Some(stem) => rusqlite::types::Value::Text(format!("{stem}0")),
-            None => rusqlite::types::Value::Blob(Vec::new()),
-        };
-        Self { low: key.to_owned(), high }
+/// Where the keys under `key` end, which ends in `/` or is empty. No key stands there.
+pub(super) fn end_of(key: &str) -> Value {
+    match key.strip_suffix('/') {
+        // The character after the slash.
+        Some(stem) => Value::Text(format!("{stem}0")),
+        // A blob comes after every text.
+        None => Value::Blob(Vec::new()),
     }
+}
+
+/// A column that is text.
+pub(super) fn text_at<'r>(row: &'r Row<'_>, column: usize) -> Result<&'r str, StoreError> {
+    row.get_ref(column)?.as_str().map_err(|_| corrupt("a row with a column that is no text"))
 }
 
 /// The error SQLite would give, for damage that only we can see.

@@ -21,14 +21,8 @@ use crate::merge::has_markers;
 /// Characters of a record that a difference quotes.
 const QUOTED: usize = 80;
 
-/// A file of a tree.
-#[derive(Clone, Copy, Debug)]
-pub struct TreeFile<'a> {
-    /// Its path inside `.twining/`.
-    pub path: &'a str,
-    /// Its content.
-    pub bytes: &'a [u8],
-}
+/// Files by their paths inside `.twining/`.
+pub type Tree<'a> = BTreeMap<&'a str, &'a [u8]>;
 
 /// What kind of record a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -149,24 +143,15 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Compares two whole trees.
-#[must_use]
-pub fn compare(base: &[TreeFile<'_>], head: &[TreeFile<'_>]) -> Vec<Difference> {
-    compare_changed(base, head, &|_| false)
-}
-
 /// Compares what differs between two trees; `is_in_both` tells which other files
 /// both of them have alike.
 #[must_use]
-pub fn compare_changed(base: &[TreeFile<'_>], head: &[TreeFile<'_>], is_in_both: &dyn Fn(&str) -> bool) -> Vec<Difference> {
-    let before: Tree<'_> = base.iter().map(|file| (file.path, file.bytes)).collect();
-    let after: Tree<'_> = head.iter().map(|file| (file.path, file.bytes)).collect();
+pub fn compare_changed(before: Tree<'_>, after: Tree<'_>, is_in_both: &dyn Fn(&str) -> bool) -> Vec<Difference> {
     let mut comparison = Comparison { announced: Vec::new(), superseded: BTreeSet::new(), before, after, is_in_both, found: Vec::new() };
     comparison.run();
     comparison.found
 }
 
-type Tree<'a> = BTreeMap<&'a str, &'a [u8]>;
 type Record = Map<String, Value>;
 
 struct Comparison<'a> {

@@ -7,10 +7,10 @@ const DECISION: &str = "decisions/01M7EB3QY8BCK1T7V2TH9HG8T6.json";
 const SUCCESSOR: &str = "decisions/01M7EB3QY8BCK1T7V2TH9HG8T7.json";
 
 fn told(before: &[(&str, &str)], after: &[(&str, &str)]) -> Vec<String> {
-    fn files<'a>(files: &'a [(&str, &str)]) -> Vec<TreeFile<'a>> {
-        files.iter().map(|(path, text)| TreeFile { path, bytes: text.as_bytes() }).collect()
+    fn files<'a>(files: &'a [(&str, &str)]) -> Tree<'a> {
+        files.iter().map(|(path, text)| (*path, text.as_bytes())).collect()
     }
-    let found = compare(&files(before), &files(after));
+    let found = compare_changed(files(before), files(after), &|_| false);
     found
         .iter()
         .map(|found| {

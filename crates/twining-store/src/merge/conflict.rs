@@ -88,16 +88,11 @@ enum Marker {
 
 /// The marker that a line is, if it is one.
 fn marker(line: &[u8]) -> Option<Marker> {
-    let line = line.trim_ascii_end();
-    let (sign, name) = (*line.first()?, line.get(7..)?);
-    if line[..7].iter().any(|byte| *byte != sign) || !(name.is_empty() || name.starts_with(b" ")) {
-        return None;
-    }
-    match sign {
-        b'<' => Some(Marker::Ours),
-        b'|' => Some(Marker::Base),
-        b'=' if name.is_empty() => Some(Marker::Theirs),
-        b'>' => Some(Marker::End),
+    match signs(line)? {
+        (b'<', 7) => Some(Marker::Ours),
+        (b'|', 7) => Some(Marker::Base),
+        (b'=', 7) => Some(Marker::Theirs),
+        (b'>', 7) => Some(Marker::End),
         _ => None,
     }
 }
@@ -105,10 +100,16 @@ fn marker(line: &[u8]) -> Option<Marker> {
 /// Whether a line is one of git's markers, also of those it puts into a common
 /// ancestor that it had to merge itself: they are longer.
 pub(crate) fn is_marker(line: &[u8]) -> bool {
+    signs(line).is_some()
+}
+
+/// What a marker is made of, and how often.
+fn signs(line: &[u8]) -> Option<(u8, usize)> {
     let line = line.trim_ascii_end();
-    let Some(sign) = line.first().filter(|sign| b"<|=>".contains(sign)) else { return false };
-    let signs = line.iter().take_while(|byte| *byte == sign).count();
-    signs >= 7 && (line.len() == signs || (*sign != b'=' && line[signs] == b' '))
+    let sign = *line.first().filter(|sign| b"<|=>".contains(sign))?;
+    let signs = line.iter().take_while(|byte| **byte == sign).count();
+    let is_marker = signs >= 7 && (line.len() == signs || (sign != b'=' && line[signs] == b' '));
+    is_marker.then_some((sign, signs))
 }
 
 /// Whether git left a conflict in a text.

@@ -15,7 +15,7 @@ pub(crate) use conflict::is_marker;
 pub use conflict::{DECISION, Joining, LEFT_BY_GIT, has_markers, join_sides, one_decision, sides};
 pub use decision::merge_decision;
 pub use lines::merge_lines;
-pub use three_way::{CLASHES, Clash, ThreeWay, compare};
+pub use three_way::{CLASHES, Clash, ThreeWay};
 
 /// What came of a merge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

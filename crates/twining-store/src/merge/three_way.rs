@@ -43,12 +43,11 @@ pub struct ThreeWay<'r> {
     /// Whose word counts where nothing else tells.
     later: Ordering,
     /// Where both had their own word.
-    pub clashes: Vec<Clash>,
+    clashes: Vec<Clash>,
 }
 
 /// Which of two records was written later. By their own times, else by their text.
-#[must_use]
-pub fn compare(one: &Node, other: &Node) -> Ordering {
+fn compare(one: &Node, other: &Node) -> Ordering {
     touched(one).cmp(&touched(other)).then_with(|| one.to_compact().cmp(&other.to_compact()))
 }
 
@@ -118,49 +117,43 @@ impl<'r> ThreeWay<'r> {
         }
         match (one, other) {
             // Who wrote it is whoever wrote last, whole: half of one and half of the other is nobody.
-            _ if names.last().is_some_and(|name| WRITER.contains(name)) => {
-                if self.later == Ordering::Greater {
-                    one.clone()
-                } else {
-                    other.clone()
-                }
-            }
+            _ if names.last().is_some_and(|name| WRITER.contains(name)) => self.by_time(one, other).0.clone(),
             (Node::Object(one), Node::Object(other)) => self.objects(path, base, one, other),
             (Node::Array(one), Node::Array(other)) => self.arrays(path, base, one, other),
             _ => {
-                let (kept, lost) = if self.later == Ordering::Greater { (one, other) } else { (other, one) };
+                let (kept, lost) = self.by_time(one, other);
                 self.clashes.push(Clash { field: path.join("."), kept: kept.clone(), other: lost.clone() });
                 kept.clone()
             }
         }
     }
 
+    /// The later of two, and the earlier.
+    fn by_time<'n>(&self, one: &'n Node, other: &'n Node) -> (&'n Node, &'n Node) {
+        if self.later == Ordering::Greater { (one, other) } else { (other, one) }
+    }
+
     fn objects(&mut self, path: &mut Vec<String>, base: Option<&Node>, one: &[(String, Node)], other: &[(String, Node)]) -> Node {
-        let member =
-            |members: &'_ [(String, Node)], key: &str| members.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
+        let member = |members: &[(String, Node)], key: &str| members.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
         let start: &[(String, Node)] = match base {
             Some(Node::Object(members)) => members,
             _ => &[],
         };
-        let mut keys: Vec<&String> = start.iter().map(|(key, _)| key).collect();
-        let known: BTreeSet<&String> = keys.iter().copied().collect();
-        let mut fresh: Vec<&String> = one.iter().chain(other).map(|(key, _)| key).filter(|key| !known.contains(key)).collect();
-        if start.is_empty() {
-            let mut seen = BTreeSet::new();
-            fresh.retain(|key| seen.insert(*key));
-        } else {
+        let mut fresh: Vec<&String> = one.iter().chain(other).map(|(key, _)| key).collect();
+        if !start.is_empty() {
             fresh.sort();
-            fresh.dedup();
         }
-        keys.extend(fresh);
+        let mut seen = BTreeSet::new();
+        let mut keys: Vec<&String> = start.iter().map(|(key, _)| key).chain(fresh).collect();
+        keys.retain(|key| seen.insert(*key));
         let mut merged = Vec::with_capacity(keys.len());
         for key in keys {
-            let from = start.iter().find(|(name, _)| name == key).map(|(_, value)| value);
+            let from = member(start, key);
             path.push(key.clone());
             let value = match (member(one, key), member(other, key)) {
-                (Some(one), Some(other)) => Some(self.join(path, from, &one, &other)),
+                (Some(one), Some(other)) => Some(self.join(path, from.as_ref(), &one, &other)),
                 // Taken away by one side: gone if the other left it as it was.
-                (Some(only), None) | (None, Some(only)) => (from != Some(&only)).then_some(only),
+                (Some(only), None) | (None, Some(only)) => (from.as_ref() != Some(&only)).then_some(only),
                 (None, None) => None,
             };
             path.pop();

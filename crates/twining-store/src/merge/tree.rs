@@ -1,8 +1,8 @@
 //! JSON as a tree whose numbers keep their digits and whose keys keep their order.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
-use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use twining_model::document::compact;
@@ -24,7 +24,7 @@ pub enum Node {
 impl Node {
     /// Reads one value.
     pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str::<&RawValue>(text).map(|raw| read(raw.get(), DEPTH))
+        serde_json::from_str::<&RawValue>(text).map(|raw| read(raw.get(), DEPTH, &mut false))
     }
 
     /// A text as a leaf.
@@ -78,63 +78,72 @@ impl Node {
     }
 
     fn print(&self, indent: Option<usize>, level: usize, text: &mut String) {
-        let open = |text: &mut String, level: usize| {
-            if let Some(indent) = indent {
+        let (brackets, inside): ([char; 2], Vec<(Option<&str>, &Self)>) = match self {
+            Self::Leaf(raw) => return text.push_str(raw),
+            Self::Array(elements) => (['[', ']'], elements.iter().map(|element| (None, element)).collect()),
+            Self::Object(members) => (['{', '}'], members.iter().map(|(key, value)| (Some(key.as_str()), value)).collect()),
+        };
+        let new_line = |text: &mut String, level: usize| {
+            if let Some(indent) = indent.filter(|_| !inside.is_empty()) {
                 text.push('\n');
                 text.extend(std::iter::repeat_n(' ', indent * level));
             }
         };
-        match self {
-            Self::Leaf(raw) => text.push_str(raw),
-            Self::Array(elements) if elements.is_empty() => text.push_str("[]"),
-            Self::Object(members) if members.is_empty() => text.push_str("{}"),
-            Self::Array(elements) => {
-                text.push('[');
-                for (i, element) in elements.iter().enumerate() {
-                    if i > 0 {
-                        text.push(',');
-                    }
-                    open(text, level + 1);
-                    element.print(indent, level + 1, text);
-                }
-                open(text, level);
-                text.push(']');
+        text.push(brackets[0]);
+        for (i, (key, value)) in inside.iter().enumerate() {
+            text.push_str(if i > 0 { "," } else { "" });
+            new_line(text, level + 1);
+            if let Some(key) = key {
+                text.push_str(&serde_json::Value::from(*key).to_string());
+                text.push_str(if indent.is_some() { ": " } else { ":" });
             }
-            Self::Object(members) => {
-                text.push('{');
-                for (i, (key, value)) in members.iter().enumerate() {
-                    if i > 0 {
-                        text.push(',');
-                    }
-                    open(text, level + 1);
-                    text.push_str(&serde_json::Value::from(key.as_str()).to_string());
-                    text.push_str(if indent.is_some() { ": " } else { ":" });
-                    value.print(indent, level + 1, text);
-                }
-                open(text, level);
-                text.push('}');
-            }
+            value.print(indent, level + 1, text);
         }
+        new_line(text, level);
+        text.push(brackets[1]);
     }
 }
 
-fn read(raw: &str, depth: usize) -> Node {
+/// Whether a text is JSON in which no object has a key for the second time: readers take
+/// the last and say nothing, but in a text that is put together it means a mistake.
+#[must_use]
+pub fn has_keys_once(text: &[u8]) -> bool {
+    let mut is_doubled = false;
+    let node = serde_json::from_slice::<&RawValue>(text).map(|raw| read(raw.get(), DEPTH, &mut is_doubled));
+    node.is_ok() && !is_doubled
+}
+
+/// Reads a value, and tells if a key stands twice in it.
+fn read(raw: &str, depth: usize, is_doubled: &mut bool) -> Node {
     let raw = raw.trim();
     let inside = depth.checked_sub(1);
     match (raw.as_bytes().first(), inside) {
-        (Some(b'{'), Some(depth)) => match serde_json::from_str::<Members<'_>>(raw) {
-            Ok(Members(members)) => Node::Object(members.into_iter().map(|(key, raw)| (key, read(raw.get(), depth))).collect()),
-            Err(_) => Node::Leaf(compact(raw)),
-        },
+        (Some(b'{'), Some(depth)) => {
+            let Ok(Members(found)) = serde_json::from_str::<Members<'_>>(raw) else { return Node::Leaf(compact(raw)) };
+            let (mut members, mut places) = (Vec::with_capacity(found.len()), HashMap::new());
+            for (key, raw) in found {
+                let value = read(raw.get(), depth, is_doubled);
+                // The last counts, as it does for every reader.
+                match places.insert(key.clone(), members.len()) {
+                    Some(at) => {
+                        *is_doubled = true;
+                        places.insert(key.clone(), at);
+                        members[at] = (key, value);
+                    }
+                    None => members.push((key, value)),
+                }
+            }
+            Node::Object(members)
+        }
         (Some(b'['), Some(depth)) => match serde_json::from_str::<Vec<&RawValue>>(raw) {
-            Ok(elements) => Node::Array(elements.into_iter().map(|raw| read(raw.get(), depth)).collect()),
+            Ok(elements) => Node::Array(elements.into_iter().map(|raw| read(raw.get(), depth, is_doubled)).collect()),
             Err(_) => Node::Leaf(compact(raw)),
         },
         _ => Node::Leaf(compact(raw)),
     }
 }
 
-/// Members in order; of a key that stands twice, the last counts as it does for every reader.
+/// Members in order, as they stand.
 struct Members<'t>(Vec<(String, &'t RawValue)>);
 
 impl<'de: 't, 't> Deserialize<'de> for Members<'t> {
@@ -149,87 +158,11 @@ impl<'de: 't, 't> Deserialize<'de> for Members<'t> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members: Vec<(String, &'de RawValue)> = Vec::new();
-                let mut places = std::collections::HashMap::new();
-                while let Some((key, value)) = map.next_entry::<String, &'de RawValue>()? {
-                    match places.get(&key) {
-                        Some(&at) => members[at] = (key, value),
-                        None => {
-                            places.insert(key.clone(), members.len());
-                            members.push((key, value));
-                        }
-                    }
-                }
-                Ok(members)
+                std::iter::from_fn(|| map.next_entry().transpose()).collect()
             }
         }
 
         deserializer.deserialize_map(Ordered).map(Members)
-    }
-}
-
-/// Whether a text is JSON in which no object has a key for the second time: readers take
-/// the last and say nothing, but in a text that is put together it means a mistake.
-#[must_use]
-pub fn has_keys_once(text: &[u8]) -> bool {
-    serde_json::from_slice::<Once>(text).is_ok()
-}
-
-struct Once;
-
-impl<'de> Deserialize<'de> for Once {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Look;
-
-        impl<'de> Visitor<'de> for Look {
-            type Value = Once;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("JSON with every key once")
-            }
-
-            fn visit_bool<E>(self, _: bool) -> Result<Once, E> {
-                Ok(Once)
-            }
-
-            fn visit_i64<E>(self, _: i64) -> Result<Once, E> {
-                Ok(Once)
-            }
-
-            fn visit_u64<E>(self, _: u64) -> Result<Once, E> {
-                Ok(Once)
-            }
-
-            fn visit_f64<E>(self, _: f64) -> Result<Once, E> {
-                Ok(Once)
-            }
-
-            fn visit_str<E>(self, _: &str) -> Result<Once, E> {
-                Ok(Once)
-            }
-
-            fn visit_unit<E>(self) -> Result<Once, E> {
-                Ok(Once)
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Once, A::Error> {
-                while elements.next_element::<Once>()?.is_some() {}
-                Ok(Once)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Once, A::Error> {
-                let mut keys = HashSet::new();
-                while let Some(key) = members.next_key::<String>()? {
-                    if !keys.insert(key) {
-                        return Err(A::Error::custom("a key that stands twice"));
-                    }
-                    members.next_value::<Once>()?;
-                }
-                Ok(Once)
-            }
-        }
-
-        deserializer.deserialize_any(Look)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::disk;
 use crate::disk::layout::FOLDER;
 use crate::error::StoreError;
 use crate::git::Git;
-use crate::integrity::{Difference, RecordKind, TreeFile, compare_changed};
+use crate::integrity::{Difference, RecordKind, compare_changed};
 
 /// Bytes of the largest file that is read.
 const FILE_BYTES: usize = 4096 * limits::RECORD_BYTES;
@@ -55,15 +55,14 @@ fn differences(git: &Git, project: &Path, changed: &Changed) -> Result<Vec<Diffe
         return Ok(Vec::new());
     }
     let blobs = git.objects(known.iter().map(|(_, object)| object.as_str()));
-    let before = known.iter().filter_map(|(path, object)| Some((*path, blobs.get(object.as_str())?)));
-    let before: Vec<TreeFile<'_>> = before.map(|(path, bytes)| TreeFile { path, bytes }).collect();
+    let before = known.iter().filter_map(|(path, object)| Some((path.as_str(), blobs.get(object.as_str())?.as_slice()))).collect();
     let mut now = Vec::new();
     for path in changed.keys() {
         now.extend(read(project, path)?.map(|bytes| (path, bytes)));
     }
-    let after: Vec<TreeFile<'_>> = now.iter().map(|(path, bytes)| TreeFile { path, bytes }).collect();
+    let after = now.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice())).collect();
     let is_there = |path: &str| disk::is_inside(project, &format!("{FOLDER}/{path}"));
-    Ok(compare_changed(&before, &after, &is_there))
+    Ok(compare_changed(before, after, &is_there))
 }
 
 fn read(project: &Path, path: &str) -> Result<Option<Vec<u8>>, StoreError> {

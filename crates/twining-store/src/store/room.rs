@@ -129,7 +129,7 @@ impl Room {
         let _alone = self.index_lock.take_within(self.index_patience())?;
         pooled.close_all();
         Index::destroy(&self.files)?;
-        pooled.with_open(&self.files, |index| index.rebuild(&self.files))
+        pooled.with_open(&self.files, |index| index.rebuild(&self.files)).map(drop)
     }
 
     /// Empties the index's log, of which `most` bytes may stay.

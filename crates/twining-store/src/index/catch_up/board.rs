@@ -4,7 +4,6 @@
 
 use rusqlite::{Connection, params};
 use twining_model::Entry;
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::Session;
 use super::lines::{Line, Lines};
@@ -15,10 +14,8 @@ use crate::index::known::{BoardMark, Known, Segment};
 use crate::log::files::{DataFile, Files};
 use crate::merge::{LEFT_BY_GIT, is_marker};
 
-/// A segment is closed by the line that brings it to this size.
+/// A segment of this size is closed by the next line.
 const SEGMENT_BYTES: u64 = 64 * 1024;
-/// How many bytes before the offset must still be there for an append to be one.
-const TAIL_BYTES: u64 = 64;
 /// A board up to this size is compared as a whole whenever it changed. Above, an
 /// edit in place that keeps the length goes unnoticed if a program that is not us
 /// appends to the same file before anybody looks; our own writers count it.
@@ -31,7 +28,13 @@ const CLOSE_SEGMENT: &str = "INSERT INTO segment(start, line, hash) VALUES(?1, ?
 const FORGET_SEGMENTS: &str = "DELETE FROM segment WHERE start >= ?1";
 
 /// What to do about the blackboard.
-pub(in crate::index) enum BoardPlan {
+pub(in crate::index) struct BoardPlan {
+    /// The writers' count of changes from outside, read before the board was.
+    epoch: u64,
+    step: Step,
+}
+
+enum Step {
     /// Nothing changed.
     Rest,
     /// Keep the lines before `from`, and read on from there.
@@ -54,36 +57,40 @@ pub(in crate::index) enum BoardPlan {
 
 /// Looks what there is to do. The caller holds the index lock.
 pub(in crate::index) fn plan(conn: &Connection, known: &Known, files: &Files) -> Result<BoardPlan, StoreError> {
-    let mark = &known.board;
     let epoch = files.board_epoch();
+    Ok(BoardPlan { epoch, step: step(conn, &known.board, epoch, files)? })
+}
+
+fn step(conn: &Connection, mark: &BoardMark, epoch: u64, files: &Files) -> Result<Step, StoreError> {
     let file = match files.board() {
         // A link or a pipe is not followed; its own state tells when it changes.
         Err(error @ (StoreError::Unsafe { .. } | StoreError::Damaged { .. })) => {
-            return Ok(BoardPlan::Nothing { print: files.board_fingerprint()?, why: Some(error.to_string()) });
+            return Ok(Step::Nothing { print: files.board_fingerprint()?, why: Some(error.to_string()) });
         }
         other => other?,
     };
-    let Some(file) = file else { return Ok(BoardPlan::Nothing { print: None, why: None }) };
+    let Some(file) = file else { return Ok(Step::Nothing { print: None, why: None }) };
     let print = file.fingerprint();
     if mark.epoch == epoch && mark.print == Some(print) {
-        return Ok(BoardPlan::Rest);
+        return Ok(Step::Rest);
     }
     let grew = mark.offset > SMALL_BYTES
         && mark.epoch == epoch
-        && mark.print.is_some_and(|known| known.ino == print.ino && known.size < print.size && mark.offset <= print.size)
-        && tail_hash(&file, mark.offset)? == mark.tail;
-    let (from, line) = if grew { (mark.offset, mark.line) } else { agreement(conn, mark, &file)? };
-    Ok(BoardPlan::Read { file, from, line })
+        && mark.print.is_some_and(|known| known.ino == print.ino && known.size < print.size && mark.offset <= print.size);
+    let end = (mark.offset, mark.line);
+    let (from, line) =
+        if grew && agreement(&[mark.segment], mark, &file)? == end { end } else { agreement(&segments(conn, mark)?, mark, &file)? };
+    Ok(Step::Read { file, from, line })
 }
 
 impl BoardPlan {
     /// Whether building everything anew is quicker.
     pub(in crate::index) fn is_heavy(&self, known: &Known) -> bool {
         let mark = &known.board;
-        match self {
-            Self::Rest => false,
-            Self::Nothing { .. } => mark.offset > REWRITE_BYTES,
-            Self::Read { file, from, .. } => {
+        match &self.step {
+            Step::Rest => false,
+            Step::Nothing { .. } => mark.offset > REWRITE_BYTES,
+            Step::Read { file, from, .. } => {
                 let rewritten = mark.offset.saturating_sub(*from).max(file.fingerprint().size.saturating_sub(*from));
                 rewritten > REWRITE_BYTES && rewritten > from / 2
             }
@@ -93,22 +100,21 @@ impl BoardPlan {
 
 impl Session<'_> {
     /// Brings the entries up to the blackboard.
-    pub(super) fn board(&mut self, plan: BoardPlan, epoch: u64) -> Result<(), StoreError> {
-        match plan {
-            BoardPlan::Rest => {}
-            BoardPlan::Nothing { print, why } => {
+    pub(super) fn board(&mut self, BoardPlan { epoch, step }: BoardPlan) -> Result<(), StoreError> {
+        match step {
+            Step::Rest => {}
+            Step::Nothing { print, why } => {
                 self.cut_back(0, 0)?;
                 self.known.board = BoardMark { print, epoch, ..BoardMark::default() };
                 if let Some(why) = why {
                     self.complain(BOARD, 0, None, &why)?;
                 }
             }
-            BoardPlan::Read { file, from, line } => {
+            Step::Read { file, from, line } => {
                 self.cut_back(from, line)?;
                 self.known.board.epoch = epoch;
                 self.read_on(&file)?;
                 self.known.board.print = Some(file.fingerprint());
-                self.known.board.tail = tail_hash(&file, self.known.board.offset)?;
             }
         }
         Ok(())
@@ -138,26 +144,19 @@ impl Session<'_> {
                 break;
             }
             let mark = &mut self.known.board;
+            if mark.offset - mark.segment.start >= SEGMENT_BYTES {
+                let Segment { start, line, hash } = mark.segment;
+                self.conn.prepare_cached(CLOSE_SEGMENT)?.execute(params![start.cast_signed(), line.cast_signed(), hash.cast_signed()])?;
+                mark.segment = Segment { start: mark.offset, line: mark.line, hash: 0 };
+            }
             mark.offset = line.end;
             mark.line += 1;
             mark.segment.take(line.hash);
-            if line.end - mark.segment.start >= SEGMENT_BYTES {
-                let Segment { start, line: first, hash } = mark.segment;
-                self.conn.prepare_cached(CLOSE_SEGMENT)?.execute(params![start.cast_signed(), first.cast_signed(), hash.cast_signed()])?;
-                mark.segment = Segment { start: line.end, line: mark.line, hash: 0 };
-            }
             // Should we be killed after the commit in here, the next one goes on as after an append.
             mark.print = Some(Fingerprint { size: line.end, mtime_ns: 0, ..print });
-            if self.is_due() {
-                self.known.board.tail = tail_hash(file, line.end)?;
-            }
             self.breathe()?;
         }
         Ok(())
-    }
-
-    fn is_due(&self) -> bool {
-        self.since_commit + 1 >= super::ROWS_AT_ONCE
     }
 
     fn take_line(&mut self, line: &Line, bytes: Option<&[u8]>) -> Result<(), StoreError> {
@@ -191,27 +190,21 @@ fn read_line(pos: u64, bytes: &[u8]) -> Result<Option<(&str, Entry)>, String> {
     Ok(Some((raw, entry)))
 }
 
-fn tail_hash(file: &DataFile, offset: u64) -> Result<u64, StoreError> {
-    let mut bytes = [0; TAIL_BYTES as usize];
-    let start = offset.saturating_sub(TAIL_BYTES);
-    let wanted = usize::try_from(offset - start).unwrap_or(0);
-    let read = file.read_at(&mut bytes[..wanted], start)?;
-    Ok(xxh3_64(&bytes[..read]))
+/// The stretches of lines that are known.
+fn segments(conn: &Connection, mark: &BoardMark) -> Result<Vec<Segment>, StoreError> {
+    let mut statement = conn.prepare_cached(SEGMENTS)?;
+    let closed = statement.query_map([], |row| {
+        let number = |at| row.get::<_, i64>(at).map(i64::cast_unsigned);
+        Ok(Segment { start: number(0)?, line: number(1)?, hash: number(2)? })
+    })?;
+    Ok(closed.chain([Ok(mark.segment)]).collect::<Result<_, _>>()?)
 }
 
-/// Up to where the file agrees with what we know, by its segments; and how many
-/// lines that is.
-fn agreement(conn: &Connection, mark: &BoardMark, file: &DataFile) -> Result<(u64, u64), StoreError> {
-    let mut segments: Vec<Segment> = conn
-        .prepare_cached(SEGMENTS)?
-        .query_map([], |row| {
-            let number = |at| row.get::<_, i64>(at).map(i64::cast_unsigned);
-            Ok(Segment { start: number(0)?, line: number(1)?, hash: number(2)? })
-        })?
-        .collect::<Result<_, _>>()?;
-    segments.push(mark.segment);
-    let ends: Vec<u64> = segments.iter().skip(1).map(|segment| segment.start).chain([mark.offset]).collect();
-    let mut lines = Lines::from(file, 0);
+/// Up to where the file agrees with what we know, by these of its segments, the last
+/// among them; and how many lines that is.
+fn agreement(segments: &[Segment], mark: &BoardMark, file: &DataFile) -> Result<(u64, u64), StoreError> {
+    let ends = segments.iter().skip(1).map(|segment| segment.start).chain([mark.offset]);
+    let mut lines = Lines::from(file, segments[0].start);
     for (segment, end) in segments.iter().zip(ends) {
         let mut read = Segment { hash: 0, ..*segment };
         let mut at = segment.start;

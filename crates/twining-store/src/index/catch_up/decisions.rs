@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use twining_model::scope::Folding;
 use twining_model::{Authority, Decision, Id, Status, limits};
 
 use super::entries::{scope_key, time_of};
-use super::{Session, clip, sum_of};
+use super::{Session, clip, keys, sum_of};
 use crate::disk::Fingerprint;
 use crate::disk::layout::DECISIONS;
 use crate::error::StoreError;
-use crate::index::known::print_at;
+use crate::index::bearing::status_of;
 use crate::index::sense::{Sense, agent_key, decision_text};
 use crate::index::tally::Count;
 use crate::index::words::with_parts;
@@ -42,8 +42,6 @@ impl<'d> Derived<'d> {
         let mut files: Vec<String> = decision.affected_files.iter().take(limits::LIST).map(|file| scope_key(file, folding)).collect();
         // `.` or an empty name says nothing of any file.
         files.retain(|key| !key.is_empty());
-        let mut symbols = short(&decision.affected_symbols);
-        let mut depends_on = short(&decision.depends_on);
         let linked = decision.commits.iter().map(|commit| &commit.hash);
         let mut commits: Vec<(String, &str)> = decision
             .commit_hashes
@@ -55,10 +53,6 @@ impl<'d> Derived<'d> {
             .collect();
         files.sort_unstable();
         files.dedup();
-        for list in [&mut symbols, &mut depends_on] {
-            list.sort_unstable();
-            list.dedup();
-        }
         commits.sort_unstable();
         commits.dedup_by(|a, b| a.0 == b.0);
         Self {
@@ -68,8 +62,8 @@ impl<'d> Derived<'d> {
             domain_key: domain_key(&decision.domain),
             unconfirmed: decision.status == Status::Overridden && decision.override_authority != Some(Authority::Confirmed),
             files,
-            symbols,
-            depends_on,
+            symbols: keys(&decision.affected_symbols),
+            depends_on: keys(&decision.depends_on),
             commits,
             sense: Sense::of(&decision.summary, &decision_text(decision)),
         }
@@ -81,17 +75,13 @@ pub(in crate::index) fn domain_key(domain: &str) -> String {
     clip(domain.trim(), limits::NAME_BYTES).to_lowercase()
 }
 
-fn short(texts: &[String]) -> Vec<&str> {
-    texts.iter().take(limits::LIST).map(|text| clip(text, limits::ELEMENT_BYTES)).collect()
-}
-
 const PAPERS: &str = "SELECT id, ino, size, mtime FROM paper";
 const PAPERS_IN_ORDER: &str = "SELECT id, ino, size, mtime FROM paper ORDER BY id";
 const PAPER: &str = "SELECT ino, size, mtime FROM paper WHERE id = ?1";
 const PUT_PAPER: &str = "INSERT INTO paper(id, ino, size, mtime) VALUES(?1, ?2, ?3, ?4)
 ON CONFLICT(id) DO UPDATE SET ino = excluded.ino, size = excluded.size, mtime = excluded.mtime";
 const DROP_PAPER: &str = "DELETE FROM paper WHERE id = ?1";
-const OLD: &str = "SELECT d.num, l.raw FROM decision d JOIN decision_line l ON l.num = d.num WHERE d.id = ?1";
+const OLD: &str = "SELECT num, status, unconfirmed FROM decision WHERE id = ?1";
 const INSERT: &str = "
 INSERT INTO decision(id, at, touched, status, confidence, scope_key, domain_key, unconfirmed, supersedes, scope, summary)
 VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
@@ -101,13 +91,15 @@ const INSERT_SYMBOL: &str = "INSERT INTO affected_symbol(symbol, num) VALUES(?1,
 const INSERT_RESTS_ON: &str = "INSERT INTO rests_on(target, num) VALUES(?1, ?2)";
 const INSERT_COMMIT: &str = "INSERT INTO carried_out(folded, num, hash) VALUES(?1, ?2, ?3)";
 const INSERT_TEXT: &str = "INSERT INTO decision_text(rowid, summary, reasons, others, paths) VALUES(?1, ?2, ?3, ?4, ?5)";
-const DELETE: &str = "DELETE FROM decision WHERE num = ?1";
-const DELETE_LINE: &str = "DELETE FROM decision_line WHERE num = ?1";
-const DELETE_FILE: &str = "DELETE FROM affected_file WHERE file_key = ?1 AND num = ?2";
-const DELETE_SYMBOL: &str = "DELETE FROM affected_symbol WHERE symbol = ?1 AND num = ?2";
-const DELETE_RESTS_ON: &str = "DELETE FROM rests_on WHERE target = ?1 AND num = ?2";
-const DELETE_COMMIT: &str = "DELETE FROM carried_out WHERE folded = ?1 AND num = ?2";
-const DELETE_TEXT: &str = "DELETE FROM decision_text WHERE rowid = ?1";
+const DELETES: [&str; 7] = [
+    "DELETE FROM affected_file WHERE num = ?1",
+    "DELETE FROM affected_symbol WHERE num = ?1",
+    "DELETE FROM rests_on WHERE num = ?1",
+    "DELETE FROM carried_out WHERE num = ?1",
+    "DELETE FROM decision_text WHERE rowid = ?1",
+    "DELETE FROM decision_line WHERE num = ?1",
+    "DELETE FROM decision WHERE num = ?1",
+];
 const ODD: &str = "SELECT file FROM unreadable WHERE file LIKE 'decisions/%' AND at = 1";
 
 impl Session<'_> {
@@ -132,7 +124,7 @@ impl Session<'_> {
         let mut papers = papers(self.conn)?;
         let names = files.decision_names()?;
         for (id, print) in names.decisions {
-            if papers.remove(id.as_str()) != Some(Some(print)) {
+            if papers.remove(id.as_str()) != Some(print) {
                 self.reload(files, &id, Some(print))?;
             }
         }
@@ -175,9 +167,9 @@ impl Session<'_> {
             Err(error) => return Err(error),
         };
         match read {
-            Ok((raw, decision, origin)) => {
+            Ok((raw, decision, is_joined)) => {
                 self.insert(&raw, &decision)?;
-                if origin == Text::TwoSides {
+                if is_joined {
                     self.complain(&file, 0, None, LEFT_BY_GIT)?;
                 }
             }
@@ -206,7 +198,13 @@ impl Session<'_> {
         let num = self.conn.last_insert_rowid();
         let (meaning, gist) = row.sense.columns();
         self.conn.prepare_cached(INSERT_LINE)?.execute(params![num, meaning, gist, agent_key(&decision.agent_id), raw, sum_of(raw)])?;
-        self.children([INSERT_FILE, INSERT_SYMBOL, INSERT_RESTS_ON], num, &row)?;
+        let files: Vec<&str> = row.files.iter().map(String::as_str).collect();
+        for (sql, texts) in [(INSERT_FILE, &files), (INSERT_SYMBOL, &row.symbols), (INSERT_RESTS_ON, &row.depends_on)] {
+            let mut insert = self.conn.prepare_cached(sql)?;
+            for text in texts {
+                insert.execute(params![text, num])?;
+            }
+        }
         let mut insert = self.conn.prepare_cached(INSERT_COMMIT)?;
         for (folded, hash) in &row.commits {
             insert.execute(params![folded, num, hash])?;
@@ -216,7 +214,7 @@ impl Session<'_> {
         });
         let others: Vec<&str> = std::iter::once(decision.domain.as_str()).chain(alternatives).collect();
         let paths: Vec<&str> =
-            [decision.scope.as_str()].into_iter().chain(short(&decision.affected_files)).chain(row.symbols.iter().copied()).collect();
+            [decision.scope.as_str()].into_iter().chain(keys(&decision.affected_files)).chain(row.symbols.iter().copied()).collect();
         self.conn.prepare_cached(INSERT_TEXT)?.execute(params![
             num,
             with_parts(&decision.summary),
@@ -229,31 +227,12 @@ impl Session<'_> {
     }
 
     fn forget(&mut self, id: &Id) -> Result<(), StoreError> {
-        let old: Option<(i64, String)> =
-            self.conn.prepare_cached(OLD)?.query_row([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-        let Some((num, raw)) = old else { return Ok(()) };
-        let decision: Decision = serde_json::from_str(&raw)?;
-        let row = Derived::of(&decision, self.folding);
-        self.children([DELETE_FILE, DELETE_SYMBOL, DELETE_RESTS_ON], num, &row)?;
-        let mut delete = self.conn.prepare_cached(DELETE_COMMIT)?;
-        for (folded, _) in &row.commits {
-            delete.execute(params![folded, num])?;
-        }
-        for sql in [DELETE_TEXT, DELETE_LINE, DELETE] {
+        let old: Option<(i64, String, bool)> = self.find(OLD, id.as_str())?;
+        let Some((num, status, unconfirmed)) = old else { return Ok(()) };
+        for sql in DELETES {
             self.conn.prepare_cached(sql)?.execute([num])?;
         }
-        self.count(decision.status, row.unconfirmed, -1);
-        Ok(())
-    }
-
-    fn children(&self, sql: [&str; 3], num: i64, row: &Derived<'_>) -> Result<(), StoreError> {
-        let files: Vec<&str> = row.files.iter().map(String::as_str).collect();
-        for (sql, texts) in sql.into_iter().zip([&files, &row.symbols, &row.depends_on]) {
-            let mut statement = self.conn.prepare_cached(sql)?;
-            for text in texts {
-                statement.execute(params![text, num])?;
-            }
-        }
+        self.count(status_of(&status)?, unconfirmed, -1);
         Ok(())
     }
 
@@ -277,7 +256,7 @@ impl Session<'_> {
 
 /// The state in which a decision's file was read.
 pub(in crate::index) fn paper(conn: &Connection, id: &Id) -> Result<Option<Fingerprint>, StoreError> {
-    Ok(conn.prepare_cached(PAPER)?.query_row([id.as_str()], |row| print_at(row, 0)).optional()?.flatten())
+    Ok(conn.prepare_cached(PAPER)?.query_row([id.as_str()], |row| print_at(row, 0)).optional()?)
 }
 
 /// Whether the index has the decisions just as the directory has them. Most
@@ -287,7 +266,7 @@ pub(in crate::index) fn are_as_listed(conn: &Connection, names: &DecisionNames) 
     let mut papers = statement.query([])?;
     for (id, print) in &names.decisions {
         let is_listed = match papers.next()? {
-            Some(row) => row.get_ref(0)?.as_bytes().is_ok_and(|known| known == id.as_str().as_bytes()) && print_at(row, 1)? == Some(*print),
+            Some(row) => row.get_ref(0)?.as_bytes().is_ok_and(|known| known == id.as_str().as_bytes()) && print_at(row, 1)? == *print,
             None => false,
         };
         if !is_listed {
@@ -299,32 +278,30 @@ pub(in crate::index) fn are_as_listed(conn: &Connection, names: &DecisionNames) 
     Ok(same && odd == reported_as_odd(conn)?.into_iter().collect())
 }
 
-fn papers(conn: &Connection) -> Result<HashMap<String, Option<Fingerprint>>, StoreError> {
+fn papers(conn: &Connection) -> Result<HashMap<String, Fingerprint>, StoreError> {
     Ok(conn.prepare_cached(PAPERS)?.query_map([], |row| Ok((row.get(0)?, print_at(row, 1)?)))?.collect::<Result<_, _>>()?)
+}
+
+fn print_at(row: &Row<'_>, at: usize) -> Result<Fingerprint, rusqlite::Error> {
+    let number = |at| row.get::<_, i64>(at).map(i64::cast_unsigned);
+    Ok(Fingerprint { ino: number(at)?, size: number(at + 1)?, mtime_ns: row.get(at + 2)? })
 }
 
 fn reported_as_odd(conn: &Connection) -> Result<Vec<String>, StoreError> {
     Ok(conn.prepare_cached(ODD)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-/// What a decision was read from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Text {
-    AsWritten,
-    /// Both sides of a conflict, joined.
-    TwoSides,
-}
-
-fn parse(id: &Id, bytes: Vec<u8>) -> Result<(String, Decision, Text), String> {
-    let (bytes, origin) = match one_decision(&bytes) {
-        Cow::Owned(merged) => (merged, Text::TwoSides),
-        Cow::Borrowed(_) => (bytes, Text::AsWritten),
+/// A decision with its text, and whether that is two sides of a conflict, joined.
+fn parse(id: &Id, bytes: Vec<u8>) -> Result<(String, Decision, bool), String> {
+    let (bytes, is_joined) = match one_decision(&bytes) {
+        Cow::Owned(merged) => (merged, true),
+        Cow::Borrowed(_) => (bytes, false),
     };
     let raw = String::from_utf8(bytes).map_err(|_| "not UTF-8")?;
-    let decision: Decision =
-        serde_json::from_str(raw.trim_start_matches('\u{FEFF}')).map_err(|error| format!("not a decision: {error}"))?;
+    let raw = raw.trim_start_matches('\u{FEFF}');
+    let decision: Decision = serde_json::from_str(raw).map_err(|error| format!("not a decision: {error}"))?;
     if decision.id != *id {
         return Err(format!("it holds the decision {}, not the one its name says", decision.id));
     }
-    Ok((raw.trim_start_matches('\u{FEFF}').to_owned(), decision, origin))
+    Ok((raw.to_owned(), decision, is_joined))
 }

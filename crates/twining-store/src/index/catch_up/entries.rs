@@ -3,11 +3,11 @@
 //! Of several lines with one id the last is live and the others are shadowed.
 //! An entry that asks is open unless a live one closes it, wherever that stands.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 use twining_model::scope::Folding;
 use twining_model::{Entry, EntryType, Id, Scope, Time, limits};
 
-use super::{Session, clip, sum_of};
+use super::{Session, clip, keys, sum_of};
 use crate::error::StoreError;
 use crate::index::sense::{Sense, agent_key, entry_text};
 use crate::index::tally::Count;
@@ -30,19 +30,13 @@ pub(in crate::index) struct Derived<'e> {
 impl<'e> Derived<'e> {
     /// Finds out.
     pub fn of(entry: &'e Entry, folding: Folding) -> Self {
-        let mut tags: Vec<&str> = entry.tags.iter().take(limits::LIST).map(|tag| clip(tag, limits::ELEMENT_BYTES)).collect();
-        let mut relates: Vec<&str> = entry.relates_to.iter().take(limits::LIST).map(|id| clip(id, limits::ELEMENT_BYTES)).collect();
-        for list in [&mut tags, &mut relates] {
-            list.sort_unstable();
-            list.dedup();
-        }
         Self {
             id: &entry.id,
             at: time_of(&entry.timestamp, &entry.id),
             kind: clip(&entry.entry_type, limits::NAME_BYTES),
             scope_key: scope_key(&entry.scope, folding),
-            tags,
-            relates,
+            tags: keys(&entry.tags),
+            relates: keys(&entry.relates_to),
             asks: entry.kind().is_some_and(EntryType::asks),
             closes: entry.kind().is_some_and(EntryType::closes),
             sense: Sense::of(&entry.summary, &entry_text(entry)),
@@ -97,14 +91,13 @@ impl Session<'_> {
     /// Adds a line at the end of the board.
     pub(super) fn push(&mut self, pos: u64, raw: &str, entry: &Entry) -> Result<(), StoreError> {
         let row = Derived::of(entry, self.folding);
-        let older: Option<i64> = self.conn.prepare_cached(LIVE)?.query_row([row.id], |found| found.get(0)).optional()?;
-        if let Some(older) = older {
+        if let Some((older,)) = self.find::<(i64,)>(LIVE, row.id)? {
             self.hide(older)?;
             self.conn.prepare_cached(SHADOW)?.execute([older])?;
             self.deltas.add(Count::Shadowed, 1);
         }
         let pos = pos.cast_signed();
-        let open = row.asks && !self.is_closed(row.id)?;
+        let open = row.asks && !self.is_true(IS_CLOSED, row.id)?;
         self.conn.prepare_cached(INSERT)?.execute(params![pos, row.id, row.at, row.kind, row.scope_key, open])?;
         let (meaning, gist) = row.sense.columns();
         let agent = agent_key(&entry.agent_id);
@@ -132,7 +125,7 @@ impl Session<'_> {
         let (raw, _) = self.line(older)?;
         let entry: Entry = serde_json::from_str(&raw)?;
         let row = Derived::of(&entry, self.folding);
-        let open = row.asks && !self.is_closed(row.id)?;
+        let open = row.asks && !self.is_true(IS_CLOSED, row.id)?;
         self.conn.prepare_cached(UNSHADOW)?.execute(params![older, open])?;
         self.deltas.add(Count::Shadowed, -1);
         self.show(older, &entry, &row, open)
@@ -185,7 +178,7 @@ impl Session<'_> {
         self.deltas.add_entries(&row.scope_key, row.kind, -1, -i64::from(open));
         if row.closes {
             for target in &row.relates {
-                let open = !self.is_closed(target)?;
+                let open = !self.is_true(IS_CLOSED, target)?;
                 self.set_open(target, open)?;
             }
         }
@@ -193,21 +186,14 @@ impl Session<'_> {
     }
 
     fn set_open(&mut self, id: &str, open: bool) -> Result<(), StoreError> {
-        let mut asker = self.conn.prepare_cached(ASKER)?;
-        let mut rows = asker.query([id])?;
-        let Some(row) = rows.next()? else { return Ok(()) };
-        let (pos, kind): (i64, &str) = (row.get(0)?, row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?);
-        if row.get::<_, bool>(3)? == open || !EntryType::read(kind).is_some_and(EntryType::asks) {
+        let asker: Option<(i64, String, String, bool)> = self.find(ASKER, id)?;
+        let Some((pos, kind, scope_key, was)) = asker else { return Ok(()) };
+        if was == open || !EntryType::read(&kind).is_some_and(EntryType::asks) {
             return Ok(());
         }
-        let scope_key = row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?;
-        self.deltas.add_entries(scope_key, kind, 0, if open { 1 } else { -1 });
+        self.deltas.add_entries(&scope_key, &kind, 0, if open { 1 } else { -1 });
         self.conn.prepare_cached(SET_OPEN)?.execute(params![pos, open])?;
         Ok(())
-    }
-
-    fn is_closed(&self, id: &str) -> Result<bool, StoreError> {
-        Ok(self.conn.prepare_cached(IS_CLOSED)?.query_row([id], |row| row.get(0))?)
     }
 
     fn line(&self, pos: i64) -> Result<(String, bool), StoreError> {

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::params;
 use twining_model::{Entity, Relation, limits};
 
 use super::entries::check_id;
@@ -15,6 +15,7 @@ use super::{Session, clip, sum_of};
 use crate::disk::Fingerprint;
 use crate::error::StoreError;
 use crate::format::array;
+use crate::index::array_prints;
 use crate::index::tally::Count;
 use crate::log::files::{Array, Files};
 use crate::log::journal::JournalLine;
@@ -26,15 +27,6 @@ const TRIES: usize = 8;
 const LOOKS: usize = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
 const ARRAYS: [Array; 2] = [Array::Entities, Array::Relations];
-
-/// What to do about one array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    /// It is as we know it, or only we changed it: the journal has the rest.
-    Follow,
-    /// Read it whole.
-    Reload,
-}
 
 /// The form names are compared in when case does not matter.
 pub(in crate::index) fn name_key(name: &str) -> String {
@@ -63,9 +55,9 @@ const ALONE: &str = "SELECT num, alone FROM entity WHERE id = ?1";
 const SET_ALONE: &str = "UPDATE entity SET alone = ?2 WHERE num = ?1";
 const IS_LINKED: &str = "SELECT EXISTS(SELECT 1 FROM relation WHERE source = ?1) OR EXISTS(SELECT 1 FROM relation WHERE target = ?1)";
 
-const OLD_RELATION: &str = "SELECT num, source, target, dangling, sum FROM relation WHERE id = ?1";
+const RELATION_SUM: &str = "SELECT sum FROM relation WHERE id = ?1";
 const INSERT_RELATION: &str = "INSERT INTO relation(id, source, target, kind, dangling, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-const DELETE_RELATION: &str = "DELETE FROM relation WHERE num = ?1";
+const DELETE_RELATION: &str = "DELETE FROM relation WHERE id = ?1 RETURNING source, target, dangling";
 // Both ends, because one may be missing while the other comes or goes.
 const DANGLE_AT: &str = "
 UPDATE relation SET dangling = 1 - dangling
@@ -81,21 +73,21 @@ impl Session<'_> {
             if before == self.known.arrays && seq == self.known.seq {
                 return Ok(());
             }
-            let (steps, lines) = self.steps(files, before, seq)?;
+            let (reloads, lines) = self.reloads(files, before, seq)?;
             let through = lines.last().map_or(seq, |line| line.seq.max(seq));
             let mut loaded = before;
             for (i, array) in ARRAYS.into_iter().enumerate() {
-                if steps[i] == Step::Reload {
+                if reloads[i] {
                     loaded[i] = self.reload_array(files, array)?;
                 }
             }
-            let mut overlay = if steps.contains(&Step::Reload) { files.journal_all()? } else { Vec::new() };
+            let mut overlay = if reloads.contains(&true) { files.journal_all()? } else { Vec::new() };
             overlay.retain(|line| line.seq <= through);
             // A writer may replace an array and then shorten the journal while we read
             // the one and then the other. If the arrays stand, so did the journal.
-            let stands = prints(files)? == loaded;
+            let stands = array_prints(files)? == loaded;
             for (i, array) in ARRAYS.into_iter().enumerate() {
-                for line in if steps[i] == Step::Reload { &overlay } else { &lines } {
+                for line in if reloads[i] { &overlay } else { &lines } {
                     self.follow(line, array)?;
                 }
             }
@@ -114,43 +106,38 @@ impl Session<'_> {
     fn settled(&self, files: &Files) -> Result<([Option<Fingerprint>; 2], u64), StoreError> {
         for _ in 0..LOOKS {
             let (ours, _) = files.arrays_left();
-            let (now, seq) = (prints(files)?, files.journal_seq());
+            let (now, seq) = (array_prints(files)?, files.journal_seq());
             let is_known = |i: usize| now[i] == self.known.arrays[i] || ours[i].is_none_or(|left| Some(left.to) == now[i]);
             if is_known(0) && is_known(1) {
                 return Ok((now, seq));
             }
             std::thread::sleep(BETWEEN_LOOKS);
         }
-        Ok((prints(files)?, files.journal_seq()))
+        Ok((array_prints(files)?, files.journal_seq()))
     }
 
-    /// What to do about each array, and the journal lines that are new.
-    fn steps(&self, files: &Files, prints: [Option<Fingerprint>; 2], seq: u64) -> Result<([Step; 2], Vec<JournalLine>), StoreError> {
+    /// Whether each array must be read whole, and the journal lines that are new. One that is
+    /// as we know it, or that only we changed, need not: the journal has the rest.
+    fn reloads(&self, files: &Files, prints: [Option<Fingerprint>; 2], seq: u64) -> Result<([bool; 2], Vec<JournalLine>), StoreError> {
         let known = self.known.seq;
         if seq < known || (known == 0 && seq > 0) {
-            return Ok(([Step::Reload; 2], Vec::new()));
+            return Ok(([true; 2], Vec::new()));
         }
         // Before the journal is read: it may be shortened meanwhile.
         let (ours, dropped) = files.arrays_left();
         let lines = files.journal_since(known)?;
         if known < dropped.max(files.arrays_left().1) {
-            return Ok(([Step::Reload; 2], Vec::new()));
+            return Ok(([true; 2], Vec::new()));
         }
-        let mut steps = [Step::Reload; 2];
+        let mut reloads = [true; 2];
         for (i, array) in ARRAYS.into_iter().enumerate() {
             let same = self.known.arrays[i] == prints[i];
             let is_ours =
                 ours[i].is_some_and(|left| Some(left.to) == prints[i] && (left.from == self.known.arrays[i] || known > left.since));
             // Our writes move lines and drop repeats: what was reported of them is void.
-            if same || (is_ours && !self.has_unreadable(array)?) {
-                steps[i] = Step::Follow;
-            }
+            reloads[i] = !same && (!is_ours || self.is_true(HAS_UNREADABLE, array.path())?);
         }
-        Ok((steps, lines))
-    }
-
-    fn has_unreadable(&self, array: Array) -> Result<bool, StoreError> {
-        Ok(self.conn.prepare_cached(HAS_UNREADABLE)?.query_row([array.path()], |row| row.get(0))?)
+        Ok((reloads, lines))
     }
 
     /// Carries out on the rows what one journal line does to one array.
@@ -187,10 +174,11 @@ impl Session<'_> {
             }
             Err(error) => return Err(error),
         };
-        let mut rows: HashMap<String, (i64, Seen)> = self
+        // Each with its checksum, and whether an element of the array named it.
+        let mut rows: HashMap<String, (i64, bool)> = self
             .conn
             .prepare_cached(SUMS[array as usize])?
-            .query_map([], |row| Ok((row.get(0)?, (row.get(1)?, Seen::No))))?
+            .query_map([], |row| Ok((row.get(0)?, (row.get(1)?, false))))?
             .collect::<Result<_, _>>()?;
         let scanned = array::scan(&bytes);
         let mut damage = scanned.unreadable;
@@ -198,55 +186,51 @@ impl Session<'_> {
             damage.push((1, LEFT_BY_GIT.to_owned()));
         }
         for (line, raw) in &scanned.elements {
-            match self.take_element(array, raw, &mut rows) {
-                Ok(()) => {}
-                Err(Element::Unreadable(why)) => damage.push((*line, why)),
-                Err(Element::Store(error)) => return Err(error),
-            }
+            damage.extend(self.take_element(array, raw, &mut rows)?.err().map(|why| (*line, why)));
         }
         for (at, (line, why)) in (1..).zip(&damage) {
             self.complain(array.path(), at, Some(*line), why)?;
         }
-        for (id, (_, seen)) in rows {
-            if seen == Seen::No {
-                match array {
-                    Array::Relations => self.drop_relation(&id)?,
-                    _ => self.drop_entity(&id)?,
-                }
-                self.rows += 1;
+        for (id, _) in rows.into_iter().filter(|(_, (_, is_seen))| !is_seen) {
+            match array {
+                Array::Relations => self.drop_relation(&id)?,
+                _ => self.drop_entity(&id)?,
             }
+            self.rows += 1;
         }
         Ok(print)
     }
 
-    fn take_element(&mut self, array: Array, raw: &str, rows: &mut HashMap<String, (i64, Seen)>) -> Result<(), Element> {
-        if raw.len() > limits::RECORD_BYTES {
-            return Err("an element longer than any record".to_owned().into());
-        }
-        let id = array::id_of(raw).ok_or_else(|| "an element without a text as `id`".to_owned())?;
-        check_id(&id)?;
+    /// Takes an element in; or tells why it cannot be read.
+    fn take_element(&mut self, array: Array, raw: &str, rows: &mut HashMap<String, (i64, bool)>) -> Result<Result<(), String>, StoreError> {
+        let id = match element_id(raw) {
+            Ok(id) => id,
+            Err(why) => return Ok(Err(why)),
+        };
         let sum = sum_of(raw);
-        if let Some((known, seen)) = rows.get_mut(&id)
+        if let Some((known, is_seen)) = rows.get_mut(&id)
             && *known == sum
         {
-            *seen = Seen::Yes;
-            return Ok(());
+            *is_seen = true;
+            return Ok(Ok(()));
         }
-        let wrong = |error| format!("not an element of this array: {error}");
-        match array {
-            Array::Relations => self.put_relation(raw, &serde_json::from_str(raw).map_err(wrong)?)?,
-            _ => self.put_entity(raw, &serde_json::from_str(raw).map_err(wrong)?)?,
+        let put = match array {
+            Array::Relations => serde_json::from_str(raw).map(|relation| self.put_relation(raw, &relation)),
+            _ => serde_json::from_str(raw).map(|entity| self.put_entity(raw, &entity)),
+        };
+        match put {
+            Ok(put) => put?,
+            Err(error) => return Ok(Err(format!("not an element of this array: {error}"))),
         }
         self.rows += 1;
         // Known from now on: a second element with this id replaces it, whatever stood here before.
-        rows.insert(id, (sum, Seen::Yes));
-        Ok(())
+        rows.insert(id, (sum, true));
+        Ok(Ok(()))
     }
 
     fn put_entity(&mut self, raw: &str, entity: &Entity) -> Result<(), StoreError> {
         let sum = sum_of(raw);
-        let old: Option<(i64, i64, String)> =
-            self.conn.prepare_cached(OLD_ENTITY)?.query_row([&entity.id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+        let old: Option<(i64, i64, String)> = self.find(OLD_ENTITY, &entity.id)?;
         let kind = clip(&entity.kind, limits::NAME_BYTES);
         let (name, properties) = entity_texts(entity);
         // What an entity is called seldom changes, and each text that is replaced costs a merge later.
@@ -262,7 +246,7 @@ impl Session<'_> {
                 num
             }
             None => {
-                let alone = !self.is_linked(&entity.id)?;
+                let alone = !self.is_true(IS_LINKED, &entity.id)?;
                 self.conn.prepare_cached(INSERT_ENTITY)?.execute(params![entity.id, name, name_key(name), kind, alone, raw, sum])?;
                 let num = self.conn.last_insert_rowid();
                 self.deltas.add(Count::Entities, 1);
@@ -281,9 +265,7 @@ impl Session<'_> {
     }
 
     fn drop_entity(&mut self, id: &str) -> Result<(), StoreError> {
-        let gone: Option<(i64, bool)> =
-            self.conn.prepare_cached(DELETE_ENTITY)?.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-        let Some((num, alone)) = gone else { return Ok(()) };
+        let Some((num, alone)) = self.find::<(i64, bool)>(DELETE_ENTITY, id)? else { return Ok(()) };
         self.conn.prepare_cached(DELETE_TEXT)?.execute([num])?;
         self.conn.prepare_cached(DELETE_NOTE)?.execute([num])?;
         self.deltas.add(Count::Entities, -1);
@@ -293,12 +275,10 @@ impl Session<'_> {
 
     fn put_relation(&mut self, raw: &str, relation: &Relation) -> Result<(), StoreError> {
         let sum = sum_of(raw);
-        if let Some(old) = self.old_relation(&relation.id)? {
-            if old.sum == sum {
-                return Ok(());
-            }
-            self.drop_relation(&relation.id)?;
+        if self.find(RELATION_SUM, &relation.id)? == Some((sum,)) {
+            return Ok(());
         }
+        self.drop_relation(&relation.id)?;
         let end = |id| clip(id, limits::NAME_BYTES);
         let (source, target, kind) = (end(&relation.source), end(&relation.target), end(&relation.kind));
         let ends = [self.set_alone(source, false)?, self.set_alone(target, false)?];
@@ -310,12 +290,12 @@ impl Session<'_> {
     }
 
     fn drop_relation(&mut self, id: &str) -> Result<(), StoreError> {
-        let Some(old) = self.old_relation(id)? else { return Ok(()) };
-        self.conn.prepare_cached(DELETE_RELATION)?.execute([old.num])?;
+        let gone: Option<(String, String, bool)> = self.find(DELETE_RELATION, id)?;
+        let Some((source, target, dangling)) = gone else { return Ok(()) };
         self.deltas.add(Count::Relations, -1);
-        self.deltas.add(Count::Dangling, -i64::from(old.dangling));
-        for end in &old.ends {
-            if !self.is_linked(end)? {
+        self.deltas.add(Count::Dangling, -i64::from(dangling));
+        for end in [&source, &target] {
+            if !self.is_true(IS_LINKED, end)? {
                 self.set_alone(end, true)?;
             }
         }
@@ -324,9 +304,7 @@ impl Session<'_> {
 
     /// Notes whether an entity has relations; tells whether there is such an entity.
     fn set_alone(&mut self, id: &str, alone: bool) -> Result<bool, StoreError> {
-        let found: Option<(i64, bool)> =
-            self.conn.prepare_cached(ALONE)?.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-        let Some((num, was)) = found else { return Ok(false) };
+        let Some((num, was)) = self.find::<(i64, bool)>(ALONE, id)? else { return Ok(false) };
         if was != alone {
             self.conn.prepare_cached(SET_ALONE)?.execute(params![num, alone])?;
             self.deltas.add(Count::Disconnected, if alone { 1 } else { -1 });
@@ -343,52 +321,13 @@ impl Session<'_> {
         }
         Ok(())
     }
+}
 
-    fn is_linked(&self, id: &str) -> Result<bool, StoreError> {
-        Ok(self.conn.prepare_cached(IS_LINKED)?.query_row([id], |row| row.get(0))?)
+fn element_id(raw: &str) -> Result<String, String> {
+    if raw.len() > limits::RECORD_BYTES {
+        return Err("an element longer than any record".to_owned());
     }
-
-    fn old_relation(&self, id: &str) -> Result<Option<OldRelation>, StoreError> {
-        let mut old = self.conn.prepare_cached(OLD_RELATION)?;
-        let read =
-            |row: &Row<'_>| Ok(OldRelation { num: row.get(0)?, ends: [row.get(1)?, row.get(2)?], dangling: row.get(3)?, sum: row.get(4)? });
-        Ok(old.query_row([id], read).optional()?)
-    }
-}
-
-/// A relation's row before it changes.
-struct OldRelation {
-    num: i64,
-    ends: [String; 2],
-    dangling: bool,
-    sum: i64,
-}
-
-/// Whether an element of the array named this row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Seen {
-    Yes,
-    No,
-}
-
-/// Why an element was not taken.
-enum Element {
-    Unreadable(String),
-    Store(StoreError),
-}
-
-impl From<String> for Element {
-    fn from(why: String) -> Self {
-        Self::Unreadable(why)
-    }
-}
-
-impl From<StoreError> for Element {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-fn prints(files: &Files) -> Result<[Option<Fingerprint>; 2], StoreError> {
-    Ok([files.array_fingerprint(Array::Entities)?, files.array_fingerprint(Array::Relations)?])
+    let id = array::id_of(raw).ok_or("an element without a text as `id`")?;
+    check_id(&id)?;
+    Ok(id)
 }

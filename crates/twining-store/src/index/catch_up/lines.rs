@@ -51,57 +51,42 @@ impl<'f> Lines<'f> {
 
     /// The next line, if there is one.
     pub fn next(&mut self) -> Result<Option<Line>, StoreError> {
+        let (pos, mut passed) = (self.at, None);
         loop {
             if let Some(length) = memchr(b'\n', &self.buffer[self.searched..]) {
                 let stop = self.searched + length;
-                return Ok(Some(self.take(stop, stop + 1)));
+                return Ok(Some(self.take(pos, passed, stop, stop + 1)));
             }
             self.searched = self.buffer.len();
-            if self.buffer.len() - self.start > limits::RECORD_BYTES {
-                return self.skip().map(Some);
+            if self.searched - self.start > limits::RECORD_BYTES {
+                // Too long to keep: hashed, and let go chunk by chunk.
+                passed.get_or_insert_with(Xxh3::new).update(&self.buffer[self.start..]);
+                self.at += (self.searched - self.start) as u64;
+                self.start = self.searched;
             }
             if !self.fill()? {
                 let rest = self.buffer.len();
-                return Ok((self.start < rest).then(|| self.take(rest, rest)));
+                return Ok((self.at > pos || self.start < rest).then(|| self.take(pos, passed, rest, rest)));
             }
         }
     }
 
-    fn take(&mut self, stop: usize, next: usize) -> Line {
+    /// The line from `pos`, of which a part may have passed already.
+    fn take(&mut self, pos: u64, passed: Option<Xxh3>, stop: usize, next: usize) -> Line {
         let text = self.start..stop;
-        let line = Line {
-            pos: self.at,
-            end: self.at + (next - self.start) as u64,
-            hash: xxh3_64(&self.buffer[text.clone()]),
-            whole: next > stop,
-            text: (text.len() <= limits::RECORD_BYTES).then_some(text),
-        };
-        self.at = line.end;
+        let bytes = &self.buffer[text.clone()];
+        let is_kept = passed.is_none() && text.len() <= limits::RECORD_BYTES;
+        let hash = passed.map_or_else(
+            || xxh3_64(bytes),
+            |mut hash| {
+                hash.update(bytes);
+                hash.digest()
+            },
+        );
+        self.at += (next - self.start) as u64;
         self.start = next;
         self.searched = next;
-        line
-    }
-
-    /// Passes over a line too long to keep: hashed, and let go chunk by chunk.
-    fn skip(&mut self) -> Result<Line, StoreError> {
-        let pos = self.at;
-        let mut hash = Xxh3::new();
-        loop {
-            let rest = &self.buffer[self.start..];
-            if let Some(length) = memchr(b'\n', rest) {
-                hash.update(&rest[..length]);
-                self.at += length as u64 + 1;
-                self.start += length + 1;
-                self.searched = self.start;
-                return Ok(Line { pos, end: self.at, hash: hash.digest(), text: None, whole: true });
-            }
-            hash.update(rest);
-            self.at += rest.len() as u64;
-            self.start = self.buffer.len();
-            if !self.fill()? {
-                return Ok(Line { pos, end: self.at, hash: hash.digest(), text: None, whole: false });
-            }
-        }
+        Line { pos, end: self.at, hash, text: is_kept.then_some(text), whole: next > stop }
     }
 
     /// Reads one more chunk; false at the end.

@@ -9,9 +9,9 @@ mod entries;
 mod graph;
 mod lines;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use twining_model::scope::Folding;
-use twining_model::text;
+use twining_model::{limits, text};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::known::Known;
@@ -20,7 +20,10 @@ use crate::error::StoreError;
 use crate::log::files::{DecisionsChanged, Files};
 
 pub(super) use board::{BoardPlan, plan as plan_board};
-pub(super) use decisions::{Derived as DerivedDecision, are_as_listed, domain_key, paper};
+#[cfg(test)]
+pub(super) use decisions::Derived as DerivedDecision;
+pub(super) use decisions::{are_as_listed, domain_key, paper};
+#[cfg(test)]
 pub(super) use entries::Derived as DerivedEntry;
 pub(super) use graph::name_key;
 
@@ -55,22 +58,18 @@ const COMPLAIN: &str = "INSERT INTO unreadable(file, at, line, why) VALUES(?1, ?
 const WITHDRAW_FROM: &str = "DELETE FROM unreadable WHERE file = ?1 AND at >= ?2";
 const WHY_CHARS: usize = 200;
 
-/// What there is to do.
-pub(super) struct Plan {
-    /// The writers' count of changes from outside, read before the board was.
-    pub epoch: u64,
-    /// The blackboard.
-    pub board: BoardPlan,
-    /// The decisions.
-    pub decisions: DecisionsChanged,
-}
-
 /// Does everything there is to do; returns how many records were read.
-pub(super) fn run(conn: &Connection, folding: Folding, pace: Pace, files: &Files, plan: Plan) -> Result<u64, StoreError> {
-    let Plan { epoch, board, decisions } = plan;
+pub(super) fn run(
+    conn: &Connection,
+    folding: Folding,
+    pace: Pace,
+    files: &Files,
+    board: BoardPlan,
+    changed: &DecisionsChanged,
+) -> Result<u64, StoreError> {
     let mut session = Session::begin(conn, folding, pace)?;
-    session.board(board, epoch)?;
-    session.decisions(files, &decisions)?;
+    session.board(board)?;
+    session.decisions(files, changed)?;
     session.graph(files)?;
     session.finish()
 }
@@ -115,6 +114,18 @@ impl<'c> Session<'c> {
         Ok(())
     }
 
+    /// The row that a statement finds by an id, if there is one.
+    fn find<T>(&self, sql: &str, id: &str) -> Result<Option<T>, StoreError>
+    where
+        T: for<'r> TryFrom<&'r Row<'r>, Error = rusqlite::Error>,
+    {
+        Ok(self.conn.prepare_cached(sql)?.query_row([id], |row| T::try_from(row)).optional()?)
+    }
+
+    fn is_true(&self, sql: &str, id: &str) -> Result<bool, StoreError> {
+        Ok(self.conn.prepare_cached(sql)?.query_row([id], |row| row.get(0))?)
+    }
+
     /// Reports what could not be read.
     fn complain(&mut self, file: &str, at: u64, line: Option<u64>, why: &str) -> Result<(), StoreError> {
         let why = text::excerpt(why, WHY_CHARS);
@@ -143,6 +154,14 @@ impl Drop for Session<'_> {
 /// The checksum of a stored text.
 pub(super) fn sum_of(raw: &str) -> i64 {
     xxh3_64(raw.as_bytes()).cast_signed()
+}
+
+/// The texts of a list as keys, sorted, each once.
+fn keys(texts: &[String]) -> Vec<&str> {
+    let mut keys: Vec<&str> = texts.iter().take(limits::LIST).map(|text| clip(text, limits::ELEMENT_BYTES)).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
 }
 
 /// A text as a key: at most `most` bytes, cut between characters. Files may hold

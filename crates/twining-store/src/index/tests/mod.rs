@@ -6,6 +6,7 @@ mod contests;
 mod decisions;
 mod graph;
 mod same_as_rebuilt;
+mod sound;
 mod trust;
 
 use std::fs;
@@ -20,7 +21,8 @@ use tempfile::TempDir;
 use twining_model::scope::Folding;
 use twining_model::{Entry, Id, Time};
 
-use super::{Index, View, side, verify};
+use super::catch_up::Pace;
+use super::{Index, View, fill, side};
 use crate::disk::layout::Layout;
 use crate::log::files::Files;
 
@@ -83,8 +85,8 @@ impl Desk {
 
     /// What the index should hold: everything read anew.
     pub fn rebuilt(&self) -> Index {
-        let mut index = Index::in_memory().expect("opens");
-        index.rebuild(&self.files).expect("rebuilds");
+        let index = Index::in_memory().expect("opens");
+        fill(&index.conn, index.folding, Pace::Shared, &self.files).expect("rebuilds");
         index
     }
 
@@ -94,7 +96,7 @@ impl Desk {
         for (kept, anew) in kept.iter().zip(&anew) {
             assert_eq!(kept, anew);
         }
-        assert!(verify::is_sound(&index.conn, index.folding).expect("verifies"), "rows, marks and counts agree");
+        assert!(sound::is_sound(&index.conn, index.folding).expect("verifies"), "rows, marks and counts agree");
     }
 }
 
@@ -119,7 +121,7 @@ pub(super) fn ulid(n: usize) -> String {
 }
 
 const TABLES: [&str; 18] = [
-    "SELECT 'known', offset, line, tail, segment_start, segment_line, segment_hash, seq FROM known",
+    "SELECT 'known', state -> '$.board.offset', state -> '$.board.line', state -> '$.board.segment', state -> '$.seq' FROM known",
     "SELECT 'segment', * FROM segment",
     "SELECT 'tally', * FROM tally WHERE n <> 0",
     "SELECT 'unreadable', * FROM unreadable",

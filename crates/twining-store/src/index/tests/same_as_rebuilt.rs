@@ -153,7 +153,7 @@ fn perform(desk: &Desk, edit: &Edit, index: &mut Index) {
             desk.swap(name, text.replacen("\"type\"", "\"type", 1));
         }
         Edit::Reopen => *index = Index::open(&desk.files).expect("opens"),
-        Edit::Rebuild => index.rebuild(&desk.files).expect("rebuilds"),
+        Edit::Rebuild => drop(index.rebuild(&desk.files).expect("rebuilds")),
         Edit::Remove(_) | Edit::Repeat(_) | Edit::Rotate(_) | Edit::Rest => {}
     }
 }

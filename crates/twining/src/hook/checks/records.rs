@@ -1,6 +1,6 @@
 //! Records that are gone, say something else, or can no longer be read.
 
-use twining_store::integrity::{Change, Difference, RecordKind, TreeFile, compare_changed};
+use twining_store::integrity::{Change, Difference, RecordKind, Tree, compare_changed};
 
 use super::{Comparison, Notice, Weight};
 use crate::desk::Project;
@@ -45,15 +45,15 @@ pub fn staged(comparison: &Comparison<'_>) -> Vec<Notice> {
     let (base, head) = (tree(&paths, &before), tree(&paths, &after));
     // Files that are not staged are in both.
     let is_in_both = |path: &str| !paths.iter().any(|staged| staged.trim_start_matches(".twining/") == path);
-    notices(&compare_changed(&base, &head, &is_in_both), &|_| "HEAD".to_owned(), |change| match change {
+    notices(&compare_changed(base, head, &is_in_both), &|_| "HEAD".to_owned(), |change| match change {
         Change::Unparsable(_) | Change::ConflictMarkers => Weight::Refuse,
         _ => Weight::Tell,
     })
 }
 
-fn tree<'t>(paths: &'t [String], versions: &'t [Option<Vec<u8>>]) -> Vec<TreeFile<'t>> {
+fn tree<'t>(paths: &'t [String], versions: &'t [Option<Vec<u8>>]) -> Tree<'t> {
     let present = paths.iter().zip(versions).filter_map(|(path, bytes)| Some((path, bytes.as_ref()?)));
-    present.map(|(path, bytes)| TreeFile { path: path.trim_start_matches(".twining/"), bytes }).collect()
+    present.map(|(path, bytes)| (path.trim_start_matches(".twining/"), bytes.as_slice())).collect()
 }
 
 /// `source` names the commit that has a file as it was.

@@ -1,7 +1,7 @@
 //! Rule 2: what the records of the base say, they go on to say; and every file can be read.
 
 use twining_guard::policy::yaml;
-use twining_store::integrity::{Change, Difference, RecordKind, TreeFile, compare_changed};
+use twining_store::integrity::{Change, Difference, RecordKind, compare_changed};
 
 use crate::knowledge::{Knowledge, KnowledgeFacts};
 use crate::verify::ci::finding::{CiFinding, Severity};
@@ -12,13 +12,13 @@ const RULE: &str = "records";
 const MOST_MISTAKES: usize = 10;
 
 pub(in crate::verify) fn check(request: &PullRequest<'_>) -> Vec<CiFinding> {
-    fn side<'f>(path: &'f Option<String>, bytes: &'f Option<Vec<u8>>) -> Option<TreeFile<'f>> {
-        Some(TreeFile { path: path.as_deref()?.strip_prefix(MEMORY)?, bytes: bytes.as_deref()? })
+    fn side<'f>(path: &'f Option<String>, bytes: &'f Option<Vec<u8>>) -> Option<(&'f str, &'f [u8])> {
+        Some((path.as_deref()?.strip_prefix(MEMORY)?, bytes.as_deref()?))
     }
-    let before: Vec<TreeFile<'_>> = request.records().filter_map(|file| side(&file.old_path, &file.before)).collect();
-    let after: Vec<TreeFile<'_>> = request.records().filter_map(|file| side(&file.path, &file.after)).collect();
+    let before = request.records().filter_map(|file| side(&file.old_path, &file.before)).collect();
+    let after = request.records().filter_map(|file| side(&file.path, &file.after)).collect();
     let is_there = |path: &str| request.head_records.contains(&format!("{MEMORY}{path}"));
-    let differences = compare_changed(&before, &after, &is_there);
+    let differences = compare_changed(before, after, &is_there);
     let mut findings: Vec<CiFinding> = differences.iter().map(|found| finding(request, found)).collect();
     findings.extend([".twining/policy.yml", ".twining/config.yml"].into_iter().filter_map(|path| unread_yaml(request, path)));
     findings.extend(knowledge(request));

@@ -1,7 +1,5 @@
-//! Whether a database that one of us was killed over is what it should be.
-//!
-//! SQLite recovers from a kill by itself. This looks whether it did: the pages,
-//! and then every row against the text it was made from.
+//! Whether an index is what it should be: its pages, and then every row against the
+//! text it was made from.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
@@ -9,10 +7,9 @@ use twining_model::scope::Folding;
 use twining_model::{Decision, Entity, Entry, Relation, limits};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::catch_up::{DerivedDecision, DerivedEntry, clip, name_key, sum_of};
-use super::sense::{Sense, agent_key};
-use super::tally;
 use crate::error::StoreError;
+use crate::index::catch_up::{DerivedDecision, DerivedEntry, clip, name_key, sum_of};
+use crate::index::sense::{Sense, agent_key};
 
 // Includes the full-text indexes' own check.
 const PAGES: &str = "PRAGMA integrity_check(1)";
@@ -49,6 +46,37 @@ SELECT (SELECT count(*) FROM entity WHERE alone <> (NOT EXISTS(SELECT 1 FROM rel
     + (SELECT count(*) FROM relation WHERE dangling <> (NOT EXISTS(SELECT 1 FROM entity WHERE id = relation.source)
         OR NOT EXISTS(SELECT 1 FROM entity WHERE id = relation.target)))";
 
+/// By the numbers of [`Count`].
+const RECOUNT: &str = "
+SELECT 0, count(*) FROM entry WHERE shadowed = 0
+UNION ALL SELECT 1, count(*) FROM entry WHERE shadowed = 1
+UNION ALL SELECT 2, count(*) FROM entry WHERE open = 1 AND kind = 'need'
+UNION ALL SELECT 3, count(*) FROM entry WHERE open = 1 AND kind = 'question'
+UNION ALL SELECT 4, count(*) FROM entry WHERE open = 1 AND kind = 'warning'
+UNION ALL SELECT 5, count(*) FROM decision WHERE status = 'active'
+UNION ALL SELECT 6, count(*) FROM decision WHERE status = 'provisional'
+UNION ALL SELECT 7, count(*) FROM decision WHERE status = 'superseded'
+UNION ALL SELECT 8, count(*) FROM decision WHERE status = 'overridden'
+UNION ALL SELECT 9, count(*) FROM decision WHERE unconfirmed = 1
+UNION ALL SELECT 10, count(*) FROM entity
+UNION ALL SELECT 11, count(*) FROM entity
+    WHERE NOT EXISTS(SELECT 1 FROM relation WHERE source = entity.id)
+    AND NOT EXISTS(SELECT 1 FROM relation WHERE target = entity.id)
+UNION ALL SELECT 12, count(*) FROM relation
+UNION ALL SELECT 13, count(*) FROM relation
+    WHERE NOT EXISTS(SELECT 1 FROM entity WHERE id = relation.source)
+    OR NOT EXISTS(SELECT 1 FROM entity WHERE id = relation.target)
+UNION ALL SELECT 14, count(*) FROM unreadable";
+
+const CENSUS_DIFFERS: &str = "
+SELECT count(*) FROM (
+    SELECT * FROM (SELECT scope_key, kind, n, open FROM census
+        EXCEPT SELECT scope_key, kind, count(*), sum(open) FROM entry WHERE shadowed = 0 GROUP BY scope_key, kind)
+    UNION ALL
+    SELECT * FROM (SELECT scope_key, kind, count(*), sum(open) FROM entry WHERE shadowed = 0 GROUP BY scope_key, kind
+        EXCEPT SELECT scope_key, kind, n, open FROM census)
+)";
+
 /// Whether everything is right. Reads all of it.
 pub(super) fn is_sound(conn: &Connection, folding: Folding) -> Result<bool, StoreError> {
     let pages: String = conn.query_row(PAGES, [], |row| row.get(0))?;
@@ -60,7 +88,7 @@ pub(super) fn is_sound(conn: &Connection, folding: Folding) -> Result<bool, Stor
         && is_zero(conn, WRONGLY_OPEN)?
         && is_zero(conn, WRONGLY_SHADOWED)?
         && is_zero(conn, WRONGLY_MARKED)?
-        && tally::is_right(conn)?)
+        && are_counts_right(conn)?)
 }
 
 /// A sum over rows that does not depend on their order.
@@ -199,4 +227,17 @@ fn short(text: &str) -> &str {
 
 fn is_zero(conn: &Connection, sql: &str) -> Result<bool, StoreError> {
     Ok(conn.query_row(sql, [], |row| row.get::<_, i64>(0))? == 0)
+}
+
+fn are_counts_right(conn: &Connection) -> Result<bool, StoreError> {
+    let mut recount = conn.prepare(RECOUNT)?;
+    let mut rows = recount.query([])?;
+    while let Some(row) = rows.next()? {
+        let kept: i64 =
+            conn.query_row("SELECT coalesce((SELECT n FROM tally WHERE count = ?1), 0)", [row.get::<_, i64>(0)?], |row| row.get(0))?;
+        if kept != row.get::<_, i64>(1)? {
+            return Ok(false);
+        }
+    }
+    is_zero(conn, CENSUS_DIFFERS)
 }
