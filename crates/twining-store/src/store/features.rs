@@ -9,7 +9,7 @@ use twining_model::{TextFile, limits};
 
 use super::documents::{Documents, read_text};
 use super::mend;
-use super::traces::nook_if_there;
+use super::traces::nook;
 use crate::disk::Dir;
 use crate::disk::layout::{FEATURES, FOLDER};
 use crate::error::StoreError;
@@ -58,8 +58,7 @@ impl Documents<'_> {
     /// The newest lines about runs, as many as are kept, oldest first.
     pub fn runs(&self) -> Result<String, StoreError> {
         let Some(room) = self.0.reading_room()? else { return Ok(String::new()) };
-        let Some(nook) = nook_if_there(&room.layout)? else { return Ok(String::new()) };
-        let bytes = RUNS.read(&nook)?;
+        let bytes = RUNS.read(&nook(&room.layout)?)?;
         // A killed writer leaves a torn line.
         let whole = String::from_utf8_lossy(&bytes);
         Ok(whole.lines().filter(|line| line.starts_with('{') && line.ends_with('}')).map(|line| format!("{line}\n")).collect())

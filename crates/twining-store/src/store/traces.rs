@@ -164,16 +164,7 @@ impl Store {
 /// The folder for what only this machine knows. Its name tells which `local/` it
 /// was made in: one that came with a clone is never opened.
 pub(crate) fn nook(layout: &Layout) -> Result<Dir, StoreError> {
-    layout.local.make_dir(&nook_name(layout)?)
-}
-
-/// The same folder, where it is there already: whoever only reads makes none.
-pub(crate) fn nook_if_there(layout: &Layout) -> Result<Option<Dir>, StoreError> {
-    layout.local.open_dir(&nook_name(layout)?)
-}
-
-fn nook_name(layout: &Layout) -> Result<String, StoreError> {
-    Ok(format!("own-{:016x}", xxh3_64(layout.local.identity()?.as_bytes())))
+    layout.local.make_dir(&format!("own-{:016x}", xxh3_64(layout.local.identity()?.as_bytes())))
 }
 
 pub(crate) fn lines_of(traces: &[Trace]) -> Result<Vec<u8>, StoreError> {
