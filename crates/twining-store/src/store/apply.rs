@@ -97,7 +97,7 @@ impl<'r> Writer<'r> {
     pub fn recover_after_crash(room: &'r Room, now: Time) -> Result<(), StoreError> {
         let record = room.record()?;
         let rebooted = record.boot != 0 && record.boot != disk::boot();
-        if room.journal.bytes()? == 0 || !(rebooted || !room.journal.since(record.applied_seq, u64::MAX)?.is_empty()) {
+        if room.journal.bytes()? == 0 || (!rebooted && room.journal.since(record.applied_seq, u64::MAX)?.is_empty()) {
             return Ok(());
         }
         // Whoever holds the lock has done this, or is about to.

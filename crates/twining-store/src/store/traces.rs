@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use serde::de::IgnoredAny;
-use twining_model::{Glimpse, Time, Trace, limits};
+use twining_model::{Time, Trace, limits};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::open::Store;
@@ -59,20 +59,6 @@ pub struct TraceSeen<'a> {
     pub offset: u64,
     /// Whether this machine wrote it.
     pub written_here: bool,
-}
-
-impl TraceSeen<'_> {
-    /// The trace, without fields of other versions; none where the line is none.
-    #[must_use]
-    pub fn read(&self) -> Option<Trace> {
-        Trace::glance(self.line)
-    }
-
-    /// What it is searched by, without a copy.
-    #[must_use]
-    pub fn glimpse(&self) -> Option<Glimpse<'_>> {
-        Glimpse::of(self.line)
-    }
 }
 
 /// The file of traces, and what hooks left for it.
