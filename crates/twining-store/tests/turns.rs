@@ -43,7 +43,7 @@ fn eight_writers_at_once_lose_no_turn() {
         })
         .collect();
     writers.into_iter().for_each(|writer| writer.join().expect("ends well"));
-    let listing = store(&path).documents().turns().and_then(|shelf| shelf.of_feature("FEAT-1")).expect("lists");
+    let listing = store(&path).documents().turns().and_then(|shelf| shelf.of("FEAT-1", None)).expect("lists");
     assert_eq!((listing.slots.len(), listing.odd.len()), (160, 0));
 }
 

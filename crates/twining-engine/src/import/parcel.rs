@@ -204,7 +204,7 @@ impl Engine {
     fn import_traces(&self, file: &SourceFile, intent: Intent, outcome: &mut ImportOutcome) -> Result<(), Failure> {
         let mut known: HashSet<String> = HashSet::new();
         self.store().traces().each(&mut |seen| {
-            known.extend(seen.read().map(|trace| trace.id));
+            known.insert(seen.id.to_owned());
             true
         })?;
         let mut fresh = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use twining_model::{Change, Refused, TraceType, text};
+use twining_model::{Change, Refused, Trace, TraceType, text};
 use twining_store::{Durability, TextFile};
 
 use crate::caller::Caller;
@@ -138,7 +138,8 @@ impl Engine {
         let mut objected = HashSet::new();
         self.store().traces().each(&mut |seen| {
             if seen.written_here
-                && let Some(trace) = seen.read().filter(|trace| matches!(trace.kind(), Some(TraceType::Violation | TraceType::Correction)))
+                && let Some(trace) =
+                    Trace::glance(seen.line).filter(|trace| matches!(trace.kind(), Some(TraceType::Violation | TraceType::Correction)))
             {
                 objected.extend(trace.call);
             }

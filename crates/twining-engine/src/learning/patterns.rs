@@ -149,7 +149,9 @@ pub(crate) struct Gathering {
 impl Gathering {
     /// Looks at one trace.
     pub(crate) fn see(&mut self, seen: &TraceSeen<'_>, draft: &PatternsDraft) {
-        let Some(trace) = seen.read().filter(|trace| matches!(trace.kind(), Some(TraceType::Violation | TraceType::Correction))) else {
+        let Some(trace) =
+            Trace::glance(seen.line).filter(|trace| matches!(trace.kind(), Some(TraceType::Violation | TraceType::Correction)))
+        else {
             return;
         };
         if draft.since.is_some_and(|since| Time::read(&trace.timestamp).is_none_or(|at| at < since)) {

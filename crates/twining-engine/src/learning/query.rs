@@ -208,7 +208,7 @@ impl<'q> Search<'q> {
         if self.marks.iter().any(|mark| mark.find(seen.line).is_none()) && memchr(b'\\', seen.line).is_none() {
             return;
         }
-        let Some(trace) = seen.glimpse().filter(|trace| self.draft.wants(trace)) else { return };
+        let Some(trace) = Glimpse::of(seen.line).filter(|trace| self.draft.wants(trace)) else { return };
         found.counts = counts(&trace, &self.terms);
         self.found.push(found);
     }

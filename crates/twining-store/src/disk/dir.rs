@@ -190,15 +190,10 @@ impl Dir {
         self.open_with(name, OFlags::RDWR | OFlags::CREATE, Op::Create)
     }
 
-    /// Makes a file that did not exist; `None` if it did.
-    pub fn create_new(&self, name: &str) -> Result<Option<Handle>, StoreError> {
-        unless(io::ErrorKind::AlreadyExists, self.open_with(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, Op::Create))
-    }
-
-    /// Makes a file here that did not exist, with the permissions files have in
-    /// `dir`, where it will be moved.
-    pub fn create_new_like(&self, name: &str, dir: &Self) -> Result<Option<Handle>, StoreError> {
-        Self { mode: dir.mode, ..self.clone() }.create_new(name)
+    /// Makes a file that did not exist, with the permissions files have in `like`; `None` if it did.
+    pub fn create_new(&self, name: &str, like: &Self) -> Result<Option<Handle>, StoreError> {
+        let dir = Self { mode: like.mode, ..self.clone() };
+        unless(io::ErrorKind::AlreadyExists, dir.open_with(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, Op::Create))
     }
 
     fn open_with(&self, name: &str, flags: OFlags, op: Op) -> Result<Handle, StoreError> {

@@ -193,19 +193,15 @@ impl Layout {
         let ours = scratch.make_dir(&name)?;
         let stand_in = Arc::new(StandIn { scratch: scratch.clone(), name });
         let local = ours.make_dir(LOCAL)?;
-        let or_empty = |name: &str| match top.open_dir(name)? {
-            Some(dir) => Ok(dir),
-            None => ours.make_dir(name),
-        };
+        let or_empty = |name: &str| top.open_dir(name)?.map_or_else(|| ours.make_dir(name), Ok);
         let (decisions, graph) = (or_empty(DECISIONS)?, or_empty(GRAPH)?);
         Ok(Self { top, local, decisions, graph, stand_in: Some(stand_in) })
     }
 
     /// Whether the volume takes `A` and `a` for one name.
     pub fn folding(&self) -> Folding {
-        let spelled = self.local.stat(".GITIGNORE");
-        let probe = matches!(spelled, Ok(Some((Kind::File, _))));
-        if probe { Folding::IgnoreCase } else { Folding::Exact }
+        let is_found = matches!(self.local.stat(".GITIGNORE"), Ok(Some((Kind::File, _))));
+        if is_found { Folding::IgnoreCase } else { Folding::Exact }
     }
 
     /// Replaces a file in one step: readers see the old bytes or the new.
@@ -218,18 +214,14 @@ impl Layout {
     /// The name cannot be guessed, and nothing that stands there is opened.
     pub fn stage(&self, dir: &Dir, bytes: &[u8], durable: bool) -> Result<(Staged, Fingerprint), StoreError> {
         let temp = format!("tmp-{:032x}", random_bits()?);
-        let handle = self
-            .local
-            .create_new_like(&temp, dir)?
-            .ok_or_else(|| StoreError::Damaged { what: format!("a temporary file `{temp}` was there before us") })?;
+        let made = self.local.create_new(&temp, dir)?;
+        let handle = made.ok_or_else(|| StoreError::Damaged { what: format!("a temporary file `{temp}` was there before us") })?;
         let staged = Staged { local: self.local.clone(), temp, placed: false };
-        if durable {
-            for piece in bytes.chunks(PIECE) {
-                handle.write(piece)?;
+        for piece in bytes.chunks(if durable { PIECE } else { usize::MAX }) {
+            handle.write(piece)?;
+            if durable {
                 handle.sync()?;
             }
-        } else {
-            handle.write(bytes)?;
         }
         Ok((staged, handle.fingerprint()?))
     }
@@ -255,7 +247,7 @@ impl Layout {
         if self.local.stat(&kept)?.is_none() {
             return Ok(());
         }
-        let bytes = dir.open(name)?.map(|handle| handle.read_all(ARRAY_BYTES)).transpose()?;
+        let bytes = dir.read(name, ARRAY_BYTES)?;
         if bytes.is_some_and(|bytes| is_sound(&bytes)) { self.forget_kept(name) } else { self.local.rename(&kept, dir, name) }
     }
 
@@ -267,8 +259,7 @@ impl Layout {
     /// Removes temporary files that killed processes left behind.
     pub fn sweep(&self, older_than_ns: i64) -> Result<(), StoreError> {
         for name in self.local.list()? {
-            let stale = name.starts_with("tmp-") && self.local.stat(&name)?.is_some_and(|(_, print)| print.mtime_ns < older_than_ns);
-            if stale {
+            if name.starts_with("tmp-") && self.local.print(&name)?.is_some_and(|print| print.mtime_ns < older_than_ns) {
                 self.local.remove(&name)?;
             }
         }
@@ -313,13 +304,10 @@ fn kept_name(name: &str) -> String {
 }
 
 fn write_new(dir: &Dir, name: &str, text: &str) -> Result<(), StoreError> {
-    if dir.stat(name)?.is_some() {
+    if dir.print(name)?.is_some() {
         return Ok(());
     }
-    match dir.create_new(name)? {
-        Some(handle) => handle.write(text.as_bytes()),
-        None => Ok(()),
-    }
+    dir.create_new(name, dir)?.map_or(Ok(()), |handle| handle.write(text.as_bytes()))
 }
 
 /// Random bits for names; not for records, whose ids come from the `IdSource`.

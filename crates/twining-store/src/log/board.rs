@@ -63,8 +63,7 @@ impl Board {
             }
             return Ok(BoardFile { handle, is_ours: true });
         }
-        self.wait_for_git(GIT_WAIT);
-        if self.git_is_busy() {
+        if !wait(GIT_WAIT, || Ok(!self.git_is_busy()))? {
             return Ok(BoardFile { handle, is_ours: false });
         }
         let file = BoardFile { handle: self.open()?, is_ours: false };
@@ -126,13 +125,6 @@ impl Board {
         self.git.as_ref()?.stat("index").ok()?.map(|(_, print)| print)
     }
 
-    fn wait_for_git(&self, patience: Duration) {
-        let started = Instant::now();
-        while self.git_is_busy() && started.elapsed() < patience {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-
     /// The file now at the path. A second name for it would let our appends write into
     /// something else; a copy under our name ends that.
     fn open(&self) -> Result<Handle, StoreError> {
@@ -167,7 +159,7 @@ impl Board {
         if tail::last_byte(handle, size)? != b'\n' {
             if *is_ours {
                 size = tail::mend(&self.layout, handle, size)?;
-            } else if tail::last_byte(handle, wait_for_newline(handle)?)? != b'\n' {
+            } else if !wait(GIT_WAIT, || Ok(tail::last_byte(handle, handle.fingerprint()?.size)? == b'\n'))? {
                 bytes.to_mut().insert(0, b'\n');
             }
         }
@@ -186,13 +178,14 @@ fn next_epoch(last: u64, now: Time) -> u64 {
     (last + 1).max(u64::try_from(now.as_ms()).unwrap_or(0))
 }
 
-fn wait_for_newline(handle: &Handle) -> Result<u64, StoreError> {
+/// Waits until something is so, or so long; whether it is.
+fn wait(at_most: Duration, mut is_so: impl FnMut() -> Result<bool, StoreError>) -> Result<bool, StoreError> {
     let started = Instant::now();
-    loop {
-        let size = handle.fingerprint()?.size;
-        if tail::last_byte(handle, size)? == b'\n' || started.elapsed() > GIT_WAIT {
-            return Ok(size);
+    while !is_so()? {
+        if started.elapsed() > at_most {
+            return Ok(false);
         }
-        std::thread::sleep(Duration::from_millis(2));
+        std::thread::sleep(Duration::from_millis(1));
     }
+    Ok(true)
 }

@@ -118,11 +118,6 @@ impl Files {
         &self.layout.local
     }
 
-    /// Replaces a file in `local/` in one step.
-    pub fn replace_local(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        self.layout.replace(&self.layout.local, name, bytes, false)
-    }
-
     /// Where `local/` is, with links resolved.
     #[must_use]
     pub fn local_path(&self) -> &Path {

@@ -140,15 +140,12 @@ pub fn sort<T>(lines: &[String], make: &mut dyn FnMut(&str) -> Result<T, String>
         };
         match made {
             Ok(made) => taken.push(made),
-            Err(reason) => rejected.push((excerpt(line), reason)),
+            // An over-long line is kept only in part; it is not ours to fill the disk with.
+            Err(reason) if line.len() > limits::RECORD_BYTES => rejected.push((line.chars().take(limits::TEXT_BYTES).collect(), reason)),
+            Err(reason) => rejected.push((line.clone(), reason)),
         }
     }
     (taken, rejected)
-}
-
-/// An over-long line is kept only in part; it is not ours to fill the disk with.
-fn excerpt(line: &str) -> String {
-    if line.len() <= limits::RECORD_BYTES { line.to_owned() } else { line.chars().take(limits::TEXT_BYTES).collect() }
 }
 
 /// How many bytes of a drained file were taken, by its name: `posts-<random>.<bytes>`.

@@ -12,7 +12,6 @@ use super::features::RUNS;
 use super::open::Durability;
 use super::record_files::FileWrite;
 use super::room::Room;
-use super::trace_ring;
 use super::traces::{self, nook};
 use crate::disk::layout::TRACES;
 use crate::disk::{self, Handle};
@@ -97,7 +96,7 @@ impl<'r> Writer<'r> {
     pub fn recover_after_crash(room: &'r Room, now: Time) -> Result<(), StoreError> {
         let record = room.record()?;
         let rebooted = record.boot != 0 && record.boot != disk::boot();
-        if room.journal.bytes()? == 0 || !(rebooted || !room.journal.since(record.applied_seq, u64::MAX)?.is_empty()) {
+        if room.journal.bytes()? == 0 || (!rebooted && room.journal.since(record.applied_seq, u64::MAX)?.is_empty()) {
             return Ok(());
         }
         // Whoever holds the lock has done this, or is about to.
@@ -165,7 +164,7 @@ impl<'r> Writer<'r> {
         if change.traces.is_empty() && change.imported_traces.is_empty() {
             return Ok(());
         }
-        let lost = trace_ring::lost(self.room, now)?;
+        let lost = traces::lost(self.room, now)?;
         traces::append_lines(layout, &lost, now)?;
         // What was taken back after a failure has just come back, and is not written twice.
         let back: HashSet<String> = lost.split(|byte| *byte == b'\n').filter_map(tail::id_of).collect();

@@ -1,9 +1,10 @@
 //! Files that are read whole and without the index: what plans are made on, and what hooks ask.
 
-use twining_model::TextFile;
+use twining_model::{TextFile, limits};
 
 use super::open::Store;
 use crate::disk::Dir;
+use crate::disk::layout::{FOLDER, POLICY};
 use crate::error::StoreError;
 
 /// The files as they are now, read without the lock.
@@ -16,6 +17,21 @@ impl Store {
     pub fn documents(&self) -> Documents<'_> {
         Documents(self)
     }
+}
+
+impl Documents<'_> {
+    /// The project's policy. What is wrong elsewhere in the folder is told by whoever needs
+    /// it; rules hold all the same.
+    pub fn policy(&self) -> Result<TextFile, StoreError> {
+        let top = Dir::project(&self.0.place().project, self.0.probe.clone())?.open_dir(FOLDER)?;
+        top.map_or(Ok(TextFile::Missing), |top| read_text(&top, POLICY, limits::POLICY_BYTES))
+    }
+}
+
+/// The project's policy, from its folder.
+#[must_use]
+pub fn policy_path() -> String {
+    format!("{FOLDER}/{POLICY}")
 }
 
 /// Reads a text. A file that cannot be used is no reason to stop: the reason is told.

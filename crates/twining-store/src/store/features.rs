@@ -9,7 +9,7 @@ use twining_model::{TextFile, limits};
 
 use super::documents::{Documents, read_text};
 use super::mend;
-use super::traces::nook_if_there;
+use super::traces::nook;
 use crate::disk::Dir;
 use crate::disk::layout::{FEATURES, FOLDER};
 use crate::error::StoreError;
@@ -43,30 +43,22 @@ pub struct FeatureShelf {
 impl Documents<'_> {
     /// Reads the list.
     pub fn features(&self) -> Result<FeatureShelf, StoreError> {
-        let room = self.0.reading_room()?;
-        let own = room.map_or(Ok(TextFile::Missing), |room| read_text(&room.layout.top, FEATURES, limits::FEATURES_BYTES))?;
         let project = Dir::project(&self.0.place().project, None)?;
-        let mut others = Vec::new();
-        for path in ELSEWHERE {
-            match read_elsewhere(&project, path)? {
-                TextFile::Missing => {}
-                file => others.push((path.to_owned(), file)),
-            }
+        let mut found = Vec::new();
+        for path in feature_list_paths() {
+            let file = read_list(&project, &path)?;
+            found.extend((file != TextFile::Missing).then_some((path, file)));
         }
-        let mut others = others.into_iter();
-        let (path, file) = match own {
-            TextFile::Missing => others.next().unwrap_or((own_path(), TextFile::Missing)),
-            own => (own_path(), own),
-        };
+        let mut found = found.into_iter();
+        let (path, file) = found.next().unwrap_or((own_path(), TextFile::Missing));
         let (file, joined) = self.joined(&path, file);
-        Ok(FeatureShelf { path, file, joined, unused: others.next().map(|(path, _)| path), runs: self.runs()? })
+        Ok(FeatureShelf { path, file, joined, unused: found.next().map(|(path, _)| path), runs: self.runs()? })
     }
 
     /// The newest lines about runs, as many as are kept, oldest first.
     pub fn runs(&self) -> Result<String, StoreError> {
         let Some(room) = self.0.reading_room()? else { return Ok(String::new()) };
-        let Some(nook) = nook_if_there(&room.layout)? else { return Ok(String::new()) };
-        let bytes = RUNS.read(&nook)?;
+        let bytes = RUNS.read(&nook(&room.layout)?)?;
         // A killed writer leaves a torn line.
         let whole = String::from_utf8_lossy(&bytes);
         Ok(whole.lines().filter(|line| line.starts_with('{') && line.ends_with('}')).map(|line| format!("{line}\n")).collect())
@@ -97,7 +89,7 @@ fn own_path() -> String {
     format!("{FOLDER}/{FEATURES}")
 }
 
-fn read_elsewhere(project: &Dir, path: &str) -> Result<TextFile, StoreError> {
+fn read_list(project: &Dir, path: &str) -> Result<TextFile, StoreError> {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     match project.walk(folders.split_terminator('/')) {
         Ok(Some(dir)) => read_text(&dir, name, limits::FEATURES_BYTES),

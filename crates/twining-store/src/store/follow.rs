@@ -10,7 +10,7 @@ use std::sync::Arc;
 use twining_model::{Change, Entity, Id, Relation, Time};
 
 use super::apply::{Planned, Writer};
-use super::open::{Durability, Store, planned};
+use super::open::{Durability, PlannedOn, Store, planned};
 use super::room::Room;
 use crate::error::{LogError, StoreError};
 use crate::log::shared::{Log, LogBase, LogLine, NewLine};
@@ -99,14 +99,14 @@ impl Store {
         &self,
         log: &dyn Log,
         durability: Durability,
-        is_planned: bool,
-        mut plan: impl FnMut(Time) -> Result<(Change, T), E>,
+        planned_on: PlannedOn,
+        mut plan: impl FnMut(Time) -> Result<(Planned, T), E>,
     ) -> Result<T, E> {
         for _ in 0..TRIES {
             self.follower().catch_up()?;
-            let base = if is_planned { LogBase::At(self.follower().position()?) } else { LogBase::Any };
-            let (change, outcome) = plan(self.ids().now())?;
-            let (shared, local) = split(change);
+            let base = if planned_on == PlannedOn::View { LogBase::At(self.follower().position()?) } else { LogBase::Any };
+            let (planned, outcome) = plan(self.ids().now())?;
+            let (shared, local) = split(planned.change);
             if !shared.is_empty() {
                 let line = NewLine { key: self.ids().next(), change: shared };
                 match log.append(base, std::slice::from_ref(&line)) {
@@ -115,7 +115,9 @@ impl Store {
                     Err(error) => return Err(StoreError::from(error).into()),
                 }
             }
-            self.commit_here(durability, &local)?;
+            if !local.is_empty() {
+                self.commit_here::<_, E>(&*self.writing_room()?, durability, &mut |_| Ok((local.clone().into(), ())))?;
+            }
             return Ok(outcome);
         }
         Err(StoreError::from(LogError::Behind).into())

@@ -59,16 +59,7 @@ impl Work {
         self.bell.notify_all();
     }
 
-    /// Waits until there is something to do, or so long; whether to go on.
-    fn wait(&self, at_most: Duration) -> bool {
-        self.pause(at_most, |desk| !desk.waiting)
-    }
-
-    /// Rests, whatever there is to do; whether to go on.
-    fn rest(&self, time: Duration) -> bool {
-        self.pause(time, |_| true)
-    }
-
+    /// Pauses as long as `goes_on`, or so long; whether there may be more to do.
     fn pause(&self, time: Duration, goes_on: fn(&Desk) -> bool) -> bool {
         let paused = self.bell.wait_timeout_while(self.desk(), time, |desk| !desk.over && goes_on(desk));
         !paused.map_or_else(|e| e.into_inner().0, |(desk, _)| desk).over
@@ -121,7 +112,7 @@ fn keep(store: &Store) {
     }
     loop {
         let idle = watch_until.is_none_or(|until| until < Instant::now());
-        if !work.wait(if idle { IDLE } else { LOOK }) || !work.rest(GATHER) {
+        if !work.pause(if idle { IDLE } else { LOOK }, |desk| !desk.waiting) || !work.pause(GATHER, |_| true) {
             return;
         }
         let written = work.take();
@@ -137,7 +128,7 @@ fn keep(store: &Store) {
         if written && unfinished {
             work.add();
         }
-        if !work.rest(started.elapsed() * SHARE) {
+        if !work.pause(started.elapsed() * SHARE, |_| true) {
             return;
         }
     }

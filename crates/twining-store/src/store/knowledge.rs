@@ -67,23 +67,17 @@ impl Documents<'_> {
     /// Reads the version of it that a working tree of the project has.
     pub fn knowledge_in(&self, tree: &Path) -> Result<KnowledgeFile, StoreError> {
         let tree = Dir::project(tree, self.0.probe.clone())?;
-        let (path, passed_over) = self.knowledge_path(&tree)?;
-        let bytes = read(&tree, &path)?;
-        Ok(KnowledgeFile { path, bytes, passed_over })
+        let chosen = self.0.config()?.knowledge.path;
+        let is_elsewhere = is_there(&tree, ELSEWHERE)?;
+        let path = knowledge_place(&chosen, is_elsewhere)?;
+        let both = chosen.trim().is_empty() && is_elsewhere && is_there(&tree, FOLDER)?;
+        Ok(KnowledgeFile { bytes: read(&tree, &path)?, path, passed_over: both.then(|| format!("{FOLDER}/{NAME}")) })
     }
 
     /// Reads another DOT file of a working tree of the project, by its relative path.
     pub fn dot_file(&self, tree: &Path, path: &str) -> Result<KnowledgeFile, StoreError> {
         let bytes = read(&Dir::project(tree, self.0.probe.clone())?, path)?;
         Ok(KnowledgeFile { path: path.to_owned(), bytes, passed_over: None })
-    }
-
-    fn knowledge_path(&self, project: &Dir) -> Result<(String, Option<String>), StoreError> {
-        let chosen = self.0.config()?.knowledge.path;
-        let is_elsewhere = is_there(project, ELSEWHERE)?;
-        let path = knowledge_place(&chosen, is_elsewhere)?;
-        let both = chosen.trim().is_empty() && is_elsewhere && is_there(project, FOLDER)?;
-        Ok((path, both.then(|| format!("{FOLDER}/{NAME}"))))
     }
 }
 

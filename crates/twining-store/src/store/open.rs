@@ -37,6 +37,13 @@ pub enum Durability {
     Strict,
 }
 
+/// What a change was planned on, and so what makes the plan out of date.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PlannedOn {
+    View,
+    Files,
+}
+
 /// One project's memory.
 pub struct Store {
     place: Place,
@@ -131,8 +138,8 @@ impl Store {
     /// Appends entries to the blackboard, without the index.
     pub fn post(&self, entries: &[Entry]) -> Result<(), StoreError> {
         let change = Change::of_entries(entries.to_vec());
-        if let Some(log) = self.log.get() {
-            return self.commit_through(&**log, Durability::Normal, false, |_| Ok((change.clone(), ())));
+        if self.log.get().is_some() {
+            return self.write(Durability::Normal, &change);
         }
         let room = self.writing_room()?;
         Writer::new(&room, room.lock.take()?, self.ids.now())?.commit(change.into(), None, Durability::Normal)?;
@@ -150,13 +157,7 @@ impl Store {
         let room = self.writing_room()?;
         // Without the lock first: a long catch-up must not keep others from posting.
         room.catch_up()?;
-        if let Some(log) = self.log.get() {
-            return self.commit_through(&**log, durability, true, |now| {
-                room.catch_up()?;
-                room.with_view(now, &mut plan)
-            });
-        }
-        self.commit(&room, durability, |now| {
+        self.commit(&room, durability, PlannedOn::View, |now| {
             room.catch_up()?;
             room.with_view(now, |view| {
                 let (change, outcome) = plan(view)?;
@@ -172,37 +173,37 @@ impl Store {
         read: impl Fn(&Documents<'s>) -> Result<B, StoreError>,
         mut plan: impl FnMut(&B) -> Result<(Change, T), E>,
     ) -> Result<T, E> {
-        let mut plan = || plan(&read(&self.documents())?);
-        if let Some(log) = self.log.get() {
-            return self.commit_through(&**log, durability, false, |_| plan());
-        }
-        let room = self.writing_room()?;
-        self.commit(&room, durability, |_| plan().map(|(change, outcome)| (change.into(), outcome)))
+        self.commit(&*self.writing_room()?, durability, PlannedOn::Files, |_| {
+            let (change, outcome) = plan(&read(&self.documents())?)?;
+            Ok((change.into(), outcome))
+        })
     }
 
     /// Carries out a change that is true whatever others wrote.
     pub fn write(&self, durability: Durability, change: &Change) -> Result<(), StoreError> {
-        match self.log.get() {
-            Some(log) => self.commit_through(&**log, durability, false, |_| Ok((change.clone(), ()))),
-            None => self.commit_here(durability, change),
-        }
+        self.commit(&*self.writing_room()?, durability, PlannedOn::Files, |_| Ok((change.clone().into(), ())))
     }
 
-    /// Carries out a change that is no business of a log.
-    pub(super) fn commit_here(&self, durability: Durability, change: &Change) -> Result<(), StoreError> {
-        if change.is_empty() {
-            return Ok(());
-        }
-        self.commit(&*self.writing_room()?, durability, |_| Ok((change.clone().into(), ())))
-    }
-
-    /// Every write: takes the lock, completes what a killed writer left, plans, and carries
-    /// the change out.
+    /// Every write: through the log if the folder follows one, else at once.
     fn commit<T, E: From<StoreError>>(
         &self,
         room: &Room,
         durability: Durability,
+        planned_on: PlannedOn,
         mut plan: impl FnMut(Time) -> Result<(Planned, T), E>,
+    ) -> Result<T, E> {
+        match self.log.get() {
+            Some(log) => self.commit_through(&**log, durability, planned_on, plan),
+            None => self.commit_here(room, durability, &mut plan),
+        }
+    }
+
+    /// Takes the lock, completes what a killed writer left, plans, and carries the change out.
+    pub(super) fn commit_here<T, E: From<StoreError>>(
+        &self,
+        room: &Room,
+        durability: Durability,
+        plan: &mut dyn FnMut(Time) -> Result<(Planned, T), E>,
     ) -> Result<T, E> {
         let held = room.lock.take()?;
         let now = self.ids.now();
@@ -213,12 +214,10 @@ impl Store {
             self.work.add();
         }
         drop(writer);
-        if durability == Durability::Strict {
-            match wrote {
-                Wrote::Nothing | Wrote::Files => {}
-                Wrote::Entries => room.board.sync()?,
-                Wrote::Journal => room.journal.sync()?,
-            }
+        match wrote {
+            Wrote::Entries if durability == Durability::Strict => room.board.sync()?,
+            Wrote::Journal if durability == Durability::Strict => room.journal.sync()?,
+            _ => {}
         }
         Ok(outcome)
     }

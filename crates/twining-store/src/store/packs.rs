@@ -6,7 +6,7 @@
 use twining_model::limits;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::notes::LocalState;
+use super::local_state::LocalState;
 use crate::disk::Dir;
 use crate::disk::layout::Layout;
 use crate::error::StoreError;

@@ -10,24 +10,26 @@
 //! after the identity of `local/`. A clone can bring neither, so a line that came
 //! with one is known to.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use serde::de::IgnoredAny;
-use twining_model::{Glimpse, Time, Trace, limits};
+use twining_model::{Time, Trace, limits};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::open::Store;
 use super::room::Room;
-use super::trace_ring;
 use crate::disk::layout::{Layout, TRACES, random_bits};
 use crate::disk::{Dir, Handle};
 use crate::error::StoreError;
 use crate::format::{array, tail};
+use crate::log::recent;
 
 const SPOOL: &str = "spool";
 const WAITING: &str = "waiting-";
 const TAKEN: &str = "taken-";
+/// The file as we left it: what git takes away between two of its own steps comes back.
+const KNOWN: &str = "known";
 /// One hash a line.
 const OWN: &str = "own";
 const CHUNK: usize = 1024 * 1024;
@@ -59,20 +61,6 @@ pub struct TraceSeen<'a> {
     pub written_here: bool,
 }
 
-impl TraceSeen<'_> {
-    /// The trace, without fields of other versions; none where the line is none.
-    #[must_use]
-    pub fn read(&self) -> Option<Trace> {
-        Trace::glance(self.line)
-    }
-
-    /// What it is searched by, without a copy.
-    #[must_use]
-    pub fn glimpse(&self) -> Option<Glimpse<'_>> {
-        Glimpse::of(self.line)
-    }
-}
-
 /// The file of traces, and what hooks left for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Traces<'s>(&'s Store);
@@ -88,7 +76,7 @@ impl Traces<'_> {
         // What git writes now, it may write over us.
         let held = if room.board.git_is_busy() { None } else { room.lock.try_take()? };
         // Where git wrote the file anew, whoever can wait looks first what it lacks.
-        if held.is_none() || !trace_ring::is_settled(&room.layout)? {
+        if held.is_none() || !is_settled(&room.layout)? {
             spool(&room.layout, &lines)?;
             return Ok(Left::Spooled);
         }
@@ -101,13 +89,13 @@ impl Traces<'_> {
     /// Brings in what hooks left, if nobody has the lock; how many there were.
     pub fn drain(&self) -> Result<usize, StoreError> {
         let Some(room) = self.0.open_to_traces()? else { return Ok(0) };
-        let nothing_waits = nook(&room.layout)?.open_dir(SPOOL)?.is_none() && trace_ring::is_settled(&room.layout)?;
+        let nothing_waits = nook(&room.layout)?.open_dir(SPOOL)?.is_none() && is_settled(&room.layout)?;
         if nothing_waits || room.board.git_is_busy() {
             return Ok(0);
         }
         let Some(_held) = room.lock_for_a_moment()? else { return Ok(0) };
         let now = self.0.ids().now();
-        append_lines(&room.layout, &trace_ring::lost(&room, now)?, now)?;
+        append_lines(&room.layout, &lost(&room, now)?, now)?;
         drain(&room.layout, now)
     }
 
@@ -162,16 +150,7 @@ impl Store {
 /// The folder for what only this machine knows. Its name tells which `local/` it
 /// was made in: one that came with a clone is never opened.
 pub(crate) fn nook(layout: &Layout) -> Result<Dir, StoreError> {
-    layout.local.make_dir(&nook_name(layout)?)
-}
-
-/// The same folder, where it is there already: whoever only reads makes none.
-pub(crate) fn nook_if_there(layout: &Layout) -> Result<Option<Dir>, StoreError> {
-    layout.local.open_dir(&nook_name(layout)?)
-}
-
-fn nook_name(layout: &Layout) -> Result<String, StoreError> {
-    Ok(format!("own-{:016x}", xxh3_64(layout.local.identity()?.as_bytes())))
+    layout.local.make_dir(&format!("own-{:016x}", xxh3_64(layout.local.identity()?.as_bytes())))
 }
 
 pub(crate) fn lines_of(traces: &[Trace]) -> Result<Vec<u8>, StoreError> {
@@ -209,7 +188,7 @@ pub(crate) fn append_lines(layout: &Layout, lines: &[u8], now: Time) -> Result<(
     }
     // The disk may be full: the part that was written must not stay.
     handle.write(lines).inspect_err(|_| drop(handle.set_len(size)))?;
-    trace_ring::remember(layout, lines, now)
+    remember(layout, lines, now)
 }
 
 fn own_lines(layout: &Layout) -> Result<HashSet<u64>, StoreError> {
@@ -313,5 +292,49 @@ fn each_line(handle: &Handle, see: &mut dyn FnMut(&[u8], u64) -> bool) -> Result
         if read == 0 {
             return Ok(());
         }
+    }
+}
+
+/// Whether the file is the one we left, or longer.
+fn is_settled(layout: &Layout) -> Result<bool, StoreError> {
+    let Some(known) = nook(layout)?.open(KNOWN)? else { return Ok(true) };
+    let known = String::from_utf8(known.read_all(64).unwrap_or_default()).unwrap_or_default();
+    let mut known = known.split_whitespace().map(str::parse::<u64>);
+    let (Some(Ok(ino)), Some(Ok(size))) = (known.next(), known.next()) else { return Ok(true) };
+    Ok(layout.top.print(TRACES)?.is_some_and(|print| print.ino == ino && print.size >= size))
+}
+
+/// Lines that the file lacks since somebody else wrote it. Asks git where there are
+/// any, which no hook waits for. The caller holds the lock.
+pub(crate) fn lost(room: &Room, now: Time) -> Result<Vec<u8>, StoreError> {
+    let layout = &room.layout;
+    if is_settled(layout)? {
+        return Ok(Vec::new());
+    }
+    let file = layout.top.open(TRACES)?;
+    let written = file.as_ref().map(|file| file.fingerprint()).transpose()?;
+    let rewritten = written.map_or(now, |print| Time::from_ms(print.mtime_ns / 1_000_000).min(now));
+    let nook = nook(layout)?;
+    let lost = recent::lost(&nook, file.as_ref(), rewritten, |ids| room.board.in_history(ids, &BTreeSet::new()))?;
+    if lost.is_empty() {
+        // It is as it should be: nobody need ask git again.
+        note(layout, &nook)?;
+    }
+    Ok(lost)
+}
+
+/// Remembers lines that were written, and how they left the file.
+fn remember(layout: &Layout, lines: &[u8], now: Time) -> Result<(), StoreError> {
+    let nook = nook(layout)?;
+    recent::remember(&nook, lines, now)?;
+    note(layout, &nook)
+}
+
+fn note(layout: &Layout, nook: &Dir) -> Result<(), StoreError> {
+    match layout.top.print(TRACES)? {
+        // In place and always as long: a new file in the old one's stead makes the disk wait for
+        // its bytes, and half of this says at worst that somebody should look.
+        Some(print) => nook.make_random(KNOWN)?.write_at(format!("{:20} {:20}\n", print.ino, print.size).as_bytes(), 0),
+        None => nook.remove(KNOWN).map(drop),
     }
 }

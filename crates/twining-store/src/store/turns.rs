@@ -76,28 +76,12 @@ impl Shelf {
 
     /// Every turn file of a project.
     pub fn all(&self) -> Result<Listing, StoreError> {
-        let mut listing = Listing::default();
-        for feature in self.features()? {
-            self.list_feature(&feature, &mut listing)?;
-        }
-        Ok(listing)
+        self.list(&self.features()?, None)
     }
 
-    /// Every turn file of a feature.
-    pub fn of_feature(&self, feature: &str) -> Result<Listing, StoreError> {
-        let mut listing = Listing::default();
-        self.list_feature(feature, &mut listing)?;
-        Ok(listing)
-    }
-
-    /// Every turn file of a task.
-    pub fn of_task(&self, feature: &str, task: &str) -> Result<Listing, StoreError> {
-        let mut listing = Listing::default();
-        if let Some(dir) = self.feature(feature)? {
-            listing.add_task(&dir, feature, task)?;
-            listing.slots.sort();
-        }
-        Ok(listing)
+    /// Every turn file of a feature, or of one of its tasks.
+    pub fn of(&self, feature: &str, task: Option<&str>) -> Result<Listing, StoreError> {
+        self.list(&[feature.to_owned()], task)
     }
 
     /// A turn's bytes, if it is there.
@@ -125,24 +109,22 @@ impl Shelf {
         self.top.as_ref().map_or(Ok(None), |top| top.open_dir(feature))
     }
 
-    fn list_feature(&self, feature: &str, listing: &mut Listing) -> Result<(), StoreError> {
-        let Some(dir) = listing.looked_into(self.feature(feature), feature)? else { return Ok(()) };
-        for task in names(&dir)? {
-            listing.add_task(&dir, feature, &task)?;
+    fn list(&self, features: &[String], task: Option<&str>) -> Result<Listing, StoreError> {
+        let mut listing = Listing::default();
+        for feature in features {
+            let Some(dir) = listing.looked_into(self.feature(feature), feature)? else { continue };
+            for task in task.map_or_else(|| names(&dir), |one| Ok(vec![one.to_owned()]))? {
+                let Some(dir) = listing.looked_into(dir.open_dir(&task), &format!("{feature}/{task}"))? else { continue };
+                let slot = |number| Slot { feature: feature.clone(), task: task.clone(), number };
+                listing.slots.extend(dir.list()?.iter().filter_map(|name| number_of(name)).map(slot));
+            }
         }
         listing.slots.sort();
-        Ok(())
+        Ok(listing)
     }
 }
 
 impl Listing {
-    fn add_task(&mut self, dir: &Dir, feature: &str, task: &str) -> Result<(), StoreError> {
-        let Some(dir) = self.looked_into(dir.open_dir(task), &format!("{feature}/{task}"))? else { return Ok(()) };
-        let slot = |number| Slot { feature: feature.to_owned(), task: task.to_owned(), number };
-        self.slots.extend(dir.list()?.iter().filter_map(|name| number_of(name)).map(slot));
-        Ok(())
-    }
-
     /// A folder, unless it must not be looked into.
     fn looked_into(&mut self, opened: Result<Option<Dir>, StoreError>, path: &str) -> Result<Option<Dir>, StoreError> {
         match opened {

@@ -54,10 +54,7 @@ pub(crate) fn turns(shelf: &Shelf, input: &TurnsInput) -> Result<TurnsOutcome, F
     let feature = TurnName::parse("feature", &input.feature)?;
     let task = input.task.as_deref().map(|task| TurnName::parse("task", task)).transpose()?;
     let last = words::within("last", input.last, LAST, limits::PAGE)?;
-    let listing = match &task {
-        Some(task) => shelf.of_task(&feature.folder(), &task.folder())?,
-        None => shelf.of_feature(&feature.folder())?,
-    };
+    let listing = shelf.of(&feature.folder(), task.as_ref().map(TurnName::folder).as_deref())?;
     let mut unreadable: Vec<UnreadableTurn> = listing.odd.into_iter().map(|(file, why)| UnreadableTurn { file, why }).collect();
     let mut turns: Vec<Turn> = Vec::new();
     for slot in &listing.slots {
@@ -85,7 +82,7 @@ pub(crate) fn turns(shelf: &Shelf, input: &TurnsInput) -> Result<TurnsOutcome, F
 /// The turns of a task before this one, newest first, as far as they can be read.
 pub(crate) fn before(shelf: &Shelf, key: &TurnKey, most: usize) -> Vec<Turn> {
     let slot = Slot::of(key);
-    let Ok(listing) = shelf.of_task(&slot.feature, &slot.task) else { return Vec::new() };
+    let Ok(listing) = shelf.of(&slot.feature, Some(&slot.task)) else { return Vec::new() };
     let earlier = listing.slots.iter().rev().filter(|slot| slot.number < key.number);
     earlier.filter_map(|slot| read(shelf, slot).ok().flatten()).take(most).collect()
 }

@@ -1,13 +1,16 @@
-//! Notes of hooks: small files in `local/hooks/` that one process leaves for the
-//! next. Nothing is lost with them but patience.
+//! What only this machine knows: notes of hooks, small files in `local/hooks/` that one
+//! process leaves for the next; recorded tool calls; counts. Nothing is lost with them but
+//! patience, and what they say is not this crate's business.
 
 use twining_model::limits;
+use xxhash_rust::xxh3::xxh3_128;
 
 use super::agents::PRESENCE;
 use super::open::Store;
+use super::traces::nook;
 use crate::disk::Dir;
 use crate::error::StoreError;
-use xxhash_rust::xxh3::xxh3_128;
+use crate::log::rotating::Rotating;
 
 const HOOKS: &str = "hooks";
 /// Bytes of one note.
@@ -17,6 +20,12 @@ const MOST_NOTES: usize = 128;
 
 /// How notes begin that are nobody's alone.
 const SHARED: &str = "note-shared-";
+
+const CALLS: Rotating = Rotating { name: "calls.jsonl", older: "calls.old.jsonl", most: limits::CALLS_BYTES as u64 };
+/// How far back from the end the latest calls are looked for.
+const LATEST_BYTES: u64 = 256 * 1024;
+/// One line for each thing worth counting.
+const METRICS: Rotating = Rotating { name: "metrics.jsonl", older: "metrics-1.jsonl", most: 2 * 1024 * 1024 };
 
 /// What tells some content from any other, in words.
 #[must_use]
@@ -86,6 +95,45 @@ impl LocalState<'_> {
         self.hooks()?.map_or(Ok(false), |hooks| hooks.remove(&file_of(name))).map(drop)
     }
 
+    /// Records a call. Written before every tool call, so nobody waits: one append, no lock.
+    /// Makes no folder.
+    pub fn record_call(&self, line: &str) -> Result<(), StoreError> {
+        if line.len() > limits::CALL_BYTES || line.contains('\n') {
+            return Err(StoreError::TooLarge { bytes: line.len(), most: limits::CALL_BYTES });
+        }
+        let Some(room) = self.0.open_to_traces()? else { return Ok(()) };
+        CALLS.append(&nook(&room.layout)?, format!("{line}\n").as_bytes())
+    }
+
+    /// The newest calls, oldest first, as many as a backtest replays.
+    pub fn calls(&self) -> Result<Vec<String>, StoreError> {
+        let Some(room) = self.0.reading_room()? else { return Ok(Vec::new()) };
+        let mut lines = lines_of(&CALLS.read(&nook(&room.layout)?)?);
+        let surplus = lines.len().saturating_sub(limits::CALLS);
+        Ok(lines.split_off(surplus))
+    }
+
+    /// The last few calls, oldest first.
+    pub fn latest_calls(&self) -> Result<Vec<String>, StoreError> {
+        let Some(room) = self.0.reading_room()? else { return Ok(Vec::new()) };
+        let Some(handle) = nook(&room.layout)?.open(CALLS.name)? else { return Ok(Vec::new()) };
+        let (bytes, is_cut) = handle.read_end(LATEST_BYTES)?;
+        // The first line may have lost its beginning.
+        Ok(lines_of(&bytes).split_off(usize::from(is_cut)))
+    }
+
+    /// Notes one line; nowhere if there is no `.twining`.
+    pub fn note_metric(&self, line: &str) -> Result<(), StoreError> {
+        let Some(room) = self.0.reading_room()? else { return Ok(()) };
+        METRICS.append(&room.layout.local, format!("{}\n", line.replace('\n', " ")).as_bytes())
+    }
+
+    /// The lines noted, the oldest first.
+    pub fn metrics(&self) -> Result<Vec<String>, StoreError> {
+        let Some(room) = self.0.reading_room()? else { return Ok(Vec::new()) };
+        Ok(lines_of(&METRICS.read(&room.layout.local)?))
+    }
+
     fn hooks(&self) -> Result<Option<Dir>, StoreError> {
         self.0.reading_room()?.map_or(Ok(None), |room| room.layout.local.open_dir(HOOKS))
     }
@@ -103,4 +151,8 @@ impl Store {
 fn file_of(name: &str) -> String {
     let plain: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(80).collect();
     format!("note-{plain}.json")
+}
+
+fn lines_of(bytes: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(bytes).lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
