@@ -75,21 +75,19 @@ impl Index {
     pub fn open(files: &Files) -> Result<Self, StoreError> {
         let folding = side::folding(files);
         side::clear_new(files)?;
-        let trusted = match side::trust(files, folding)? {
-            Trust::Full => Some(Self::connect(files, folding)),
-            Trust::Checked => Some(Self::connect(files, folding).and_then(|index| index.verified(files))),
-            Trust::None => None,
+        let opened = match side::trust(files, folding)? {
+            Trust::Full => Self::connect(files, folding),
+            Trust::Checked => Self::connect(files, folding).and_then(|index| index.verified(files)),
+            Trust::None => return Self::create(files, folding),
         };
-        match trusted {
-            Some(Ok(index)) => Ok(index),
-            Some(Err(error)) if !is_damage(&error) => Err(error),
-            _ => Self::create(files, folding),
-        }
+        if opened.as_ref().is_err_and(is_damage) { Self::create(files, folding) } else { opened }
     }
 
     /// An index without a file, empty; only to be viewed.
     pub fn in_memory() -> Result<Self, StoreError> {
-        Ok(Self { conn: schema::open_in_memory()?, folding: Folding::Exact, database: DatabaseFile::new(0) })
+        let conn = schema::open_in_memory()?;
+        schema::create(&conn)?;
+        Ok(Self { conn, folding: Folding::Exact, database: DatabaseFile::new(0) })
     }
 
     /// Removes the index. The caller holds the index lock.
@@ -146,7 +144,8 @@ impl Index {
             return Ok(0);
         }
         let board = catch_up::plan_board(&self.conn, &known, files)?;
-        if board.is_heavy(&known) || (known == Known::default() && array_bytes(files)? > LARGE_ARRAYS) {
+        let array_bytes: u64 = array_prints(files)?.iter().flatten().map(|print| print.size).sum();
+        if board.is_heavy(&known) || (known == Known::default() && array_bytes > LARGE_ARRAYS) {
             return self.rebuild(files);
         }
         self.write(files, board, &changed)
@@ -264,18 +263,14 @@ fn array_prints(files: &Files) -> Result<[Option<Fingerprint>; 2], StoreError> {
     Ok([files.array_fingerprint(Array::Entities)?, files.array_fingerprint(Array::Relations)?])
 }
 
-fn array_bytes(files: &Files) -> Result<u64, StoreError> {
-    Ok(array_prints(files)?.into_iter().flatten().map(|print| print.size).sum())
-}
-
 fn both(one: DecisionsChanged, other: DecisionsChanged) -> DecisionsChanged {
     match (one, other) {
-        (DecisionsChanged::Unknown, _) | (_, DecisionsChanged::Unknown) => DecisionsChanged::Unknown,
         (DecisionsChanged::Nothing, changed) | (changed, DecisionsChanged::Nothing) => changed,
         (DecisionsChanged::These(some), DecisionsChanged::These(more)) => {
             let ids: BTreeSet<_> = some.into_iter().chain(more).collect();
             DecisionsChanged::These(ids.into_iter().collect())
         }
+        _ => DecisionsChanged::Unknown,
     }
 }
 

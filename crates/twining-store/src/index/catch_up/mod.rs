@@ -20,8 +20,6 @@ use crate::error::StoreError;
 use crate::log::files::{DecisionsChanged, Files};
 
 pub(super) use board::{BoardPlan, plan as plan_board};
-#[cfg(test)]
-pub(super) use decisions::Derived as DerivedDecision;
 pub(super) use decisions::{are_as_listed, domain_key, paper};
 #[cfg(test)]
 pub(super) use entries::Derived as DerivedEntry;
