@@ -110,33 +110,32 @@ impl StoreError {
     /// What to do about it.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
-                Some("the disk is full; nothing was written, make room and try again".to_owned())
-            }
-            Self::Index(rusqlite::Error::SqliteFailure(failure, _)) if failure.code == rusqlite::ErrorCode::DiskFull => Some(
-                "the disk is full, and reading needs a little of it for the index; the files are whole, make room and try again".to_owned(),
-            ),
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => Some(
-                "a sandbox keeps this shell out of the memory: use the MCP tool of the same name; reading works all the same".to_owned(),
-            ),
-            error if error.is_forbidden() => Some("check who owns the `.twining` folder; reading works all the same".to_owned()),
+        let hint = match self {
             Self::Locked { holder: Some(pid), waited_ms, .. } => {
-                Some(format!("process {pid} has held it for {waited_ms} ms or more; if it hangs, end it: the lock goes with it"))
+                return Some(format!("process {pid} has held it for {waited_ms} ms or more; if it hangs, end it: the lock goes with it"));
             }
-            Self::Locked { .. } => Some("try again; if it stays so, look for a stopped `twining` process".to_owned()),
-            Self::Unsafe { path, .. } if path.contains(".twining/local/") => Some(
-                "a file of Twining's own belongs there: `twining doctor --fix` moves it aside, and Twining makes the file anew".to_owned(),
-            ),
-            Self::Unsafe { .. } => {
-                Some("move it away if you did not put it there; Twining follows no links and leaves no project".to_owned())
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                "the disk is full; nothing was written, make room and try again"
             }
-            Self::TooNew { .. } => Some("update twining; until then this folder can be read but not written".to_owned()),
-            Self::Log(LogError::Behind) => Some("others write a lot just now; try again".to_owned()),
-            Self::Log(_) => Some("nothing is lost: try again when the log is there".to_owned()),
-            Self::Index(_) => Some("the index is only a cache: `twining reindex` builds it anew from the files".to_owned()),
-            _ => None,
-        }
+            Self::Index(rusqlite::Error::SqliteFailure(failure, _)) if failure.code == rusqlite::ErrorCode::DiskFull => {
+                "the disk is full, and reading needs a little of it for the index; the files are whole, make room and try again"
+            }
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+                "a sandbox keeps this shell out of the memory: use the MCP tool of the same name; reading works all the same"
+            }
+            error if error.is_forbidden() => "check who owns the `.twining` folder; reading works all the same",
+            Self::Locked { .. } => "try again; if it stays so, look for a stopped `twining` process",
+            Self::Unsafe { path, .. } if path.contains(".twining/local/") => {
+                "a file of Twining's own belongs there: `twining doctor --fix` moves it aside, and Twining makes the file anew"
+            }
+            Self::Unsafe { .. } => "move it away if you did not put it there; Twining follows no links and leaves no project",
+            Self::TooNew { .. } => "update twining; until then this folder can be read but not written",
+            Self::Log(LogError::Behind) => "others write a lot just now; try again",
+            Self::Log(_) => "nothing is lost: try again when the log is there",
+            Self::Index(_) => "the index is only a cache: `twining reindex` builds it anew from the files",
+            _ => return None,
+        };
+        Some(hint.to_owned())
     }
 
     /// Whether somebody else owns the place, or the disk takes no writes.

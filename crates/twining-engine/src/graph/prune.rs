@@ -60,8 +60,8 @@ pub fn plan_prune(view: &View<'_>) -> Result<(Change, PruneOutcome), Failure> {
     let unreadable: BTreeSet<String> =
         view.unreadable()?.into_iter().map(|part| part.file).filter(|file| file.starts_with("graph/")).collect();
     let is_readable = unreadable.is_empty();
-    let entities = if is_readable { view.graph().disconnected(AT_A_TIME)?.items } else { Vec::new() };
-    let relations = if is_readable { view.graph().dangling(AT_A_TIME)?.items } else { Vec::new() };
+    let entities = if is_readable { view.graph().disconnected(AT_A_TIME)? } else { Vec::new() };
+    let relations = if is_readable { view.graph().dangling(AT_A_TIME)? } else { Vec::new() };
     let note = (!is_readable).then(|| {
         let files: Vec<String> = unreadable.into_iter().collect();
         format!("nothing is pruned while part of {} cannot be read; twining doctor names the lines", files.join(" and "))

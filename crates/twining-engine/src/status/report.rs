@@ -104,7 +104,7 @@ pub struct StatusReport {
 pub fn status(view: &View<'_>, project: String, config: &Config, rejected: u64, model: &ModelState) -> Result<StatusReport, Failure> {
     let tally = view.tally()?;
     let stock = Stock {
-        stale: view.decisions().stale_provisional(words::earlier(view.now(), STALE_DAYS * DAY_MS), 1)?.total,
+        stale: view.decisions().stale_provisional(words::earlier(view.now(), STALE_DAYS * DAY_MS))?,
         unanswered: unanswered(view, &tally)?,
         duplicates: view.entries().duplicate_ids()?,
         threshold: config.archive.max_blackboard_entries_before_archive,

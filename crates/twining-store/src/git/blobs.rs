@@ -15,15 +15,8 @@ const MOST_RECORDS: usize = 64 * 1024 * 1024;
 const MOST_BYTES: usize = 256 * 1024 * 1024;
 
 impl Git {
-    /// Texts by git's names for them (`HEAD:a`, and `:a` for what is staged), in order;
+    /// Contents by git's names for them (`HEAD:a`, and `:a` for what is staged), in order;
     /// none where there is none, or where it is too large to be a source.
-    #[must_use]
-    pub fn texts(&self, names: &[String]) -> Vec<Option<String>> {
-        // What is no text imports nothing.
-        self.blobs(names).into_iter().map(|bytes| bytes.and_then(|bytes| String::from_utf8(bytes).ok())).collect()
-    }
-
-    /// The same to the byte, whatever it is.
     #[must_use]
     pub fn blobs(&self, names: &[String]) -> Vec<Option<Vec<u8>>> {
         if names.is_empty() {

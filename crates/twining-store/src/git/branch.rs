@@ -6,7 +6,7 @@ use std::thread;
 use twining_model::{Time, limits, text};
 
 use super::history::seconds;
-use super::{Git, is_plain, split_names};
+use super::{Git, is_plain, is_revision, split_names};
 
 /// Branches that others leave from, the likeliest first.
 const MAIN_BRANCHES: [&str; 7] = ["origin/HEAD", "origin/main", "origin/master", "main", "master", "trunk", "develop"];
@@ -124,9 +124,8 @@ impl Git {
 
 impl Changes for Git {
     fn revision(&self, name: &str) -> Result<String, String> {
-        let allowed = |c: char| c.is_ascii_alphanumeric() || "._/@{}~^-".contains(c);
         let shown = text::excerpt(name, 80);
-        if name.is_empty() || name.starts_with('-') || name.len() > 256 || !name.chars().all(allowed) {
+        if !is_revision(name) {
             return Err(format!("`{shown}` is none"));
         }
         self.commit_of(name).ok_or_else(|| format!("git knows no `{shown}` here"))
@@ -139,16 +138,11 @@ impl Changes for Git {
     }
 
     fn changed_files(&self, base: &str, head: Option<&str>) -> Result<Vec<String>, String> {
-        let common = ["-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative"];
-        let printed = match head {
-            Some(head) => self.printed(&[&["diff-tree"], &common[..], &[base, head, "--"]].concat()),
-            None => self.unfiltered(&[&["diff-index"], &common[..], &[base, "--"]].concat()),
+        let files = match head {
+            Some(head) => self.names(&["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--relative", base, head, "--"]),
+            None => self.changed_in(base, "."),
         };
-        let mut files: BTreeSet<String> =
-            printed.map(|printed| split_names(&printed)).ok_or("git cannot compare them")?.into_iter().collect();
-        if head.is_none() {
-            files.extend(self.untracked_in(".").unwrap_or_default());
-        }
+        let files: BTreeSet<String> = files.ok_or("git cannot compare them")?.into_iter().collect();
         Ok(files.into_iter().take(CHANGED).collect())
     }
 

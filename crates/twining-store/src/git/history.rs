@@ -6,8 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use serde::{Deserialize, Serialize};
 use twining_model::{Time, text};
 
-use super::branch::Changes;
-use super::{Git, is_hash, is_plain};
+use super::{Git, is_hash, is_plain, is_revision};
 
 /// The word before a decision's id in the last lines of a commit message.
 const TRAILER: &str = "Twining-Decision";
@@ -64,16 +63,9 @@ impl Git {
     /// A commit by any name git has for it.
     #[must_use]
     pub fn commit(&self, name: &str) -> Option<CommitSeen> {
-        self.seen(&self.revision(name).ok()?)
-    }
-
-    /// The commit that was made last. One question less: a commit waits for the answer.
-    #[must_use]
-    pub fn last_commit(&self) -> Option<CommitSeen> {
-        self.seen("HEAD")
-    }
-
-    fn seen(&self, name: &str) -> Option<CommitSeen> {
+        if !is_revision(name) {
+            return None;
+        }
         let format = format!("--format=%H%x00%P%x00%ct%x00%s%x00%(trailers:key={TRAILER},valueonly,unfold,separator=%x0A)%x00");
         let common = ["log", "-1", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative"];
         let printed = self.printed(&[&common[..], &[&format, name, "--"]].concat())?;
@@ -94,12 +86,6 @@ impl Git {
         let commits = self.lines(&["log", VERSIONS, "--format=%H", "--no-renames", "--no-ext-diff", "--no-textconv", "--", path]);
         let names: Vec<String> = commits.iter().map(|commit| format!("{commit}:./{path}")).collect();
         self.contents(&names).into_iter().filter_map(|bytes| String::from_utf8(bytes?).ok()).collect()
-    }
-
-    /// A file as HEAD has it, to the byte.
-    #[must_use]
-    pub fn committed_bytes(&self, path: &str) -> Option<Vec<u8>> {
-        self.printed(&["cat-file", "blob", &format!("HEAD:{path}")])
     }
 
     /// The whole hash of a commit.

@@ -116,10 +116,11 @@ impl Git {
         self.names(&["ls-files", "-z", "--others", "--exclude-standard", "--", dir])
     }
 
-    /// Files under `dir` that git ignores not and that are not as in HEAD.
+    /// Files under `dir` that git ignores not and that are not as in a commit.
     #[must_use]
-    pub fn uncommitted_in(&self, dir: &str) -> Option<Vec<String>> {
-        let known = self.unfiltered(&["diff-index", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "HEAD", "--", dir])?;
+    pub fn changed_in(&self, commit: &str, dir: &str) -> Option<Vec<String>> {
+        let changed = ["diff-index", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative"];
+        let known = self.unfiltered(&[&changed[..], &[commit, "--", dir]].concat())?;
         Some([split_names(&known), self.untracked_in(dir).unwrap_or_default()].concat())
     }
 
@@ -255,6 +256,12 @@ fn split_names(printed: &[u8]) -> Vec<String> {
 
 fn is_hash(text: &str) -> bool {
     text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether a name may stand for one commit.
+fn is_revision(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "._/@{}~^-".contains(c);
+    !name.is_empty() && !name.starts_with(['-', '^']) && !name.contains("..") && name.len() <= 256 && name.chars().all(allowed)
 }
 
 /// Whether a path may be an operand. One that starts with `-` is no file an

@@ -69,7 +69,7 @@ fn a_hostile_repository_starts_nothing() {
     assert!(changed.contains(&"src/a b.rs".to_owned()) && !changed.contains(&"trapped".to_owned()), "{changed:?}");
     assert_eq!(git.changed_since("HEAD", "src").len(), 1);
     assert_eq!(git.branch_changes().expect("has a commit").files.len(), 2);
-    assert!(git.uncommitted_in("src").is_some_and(|files| files == ["src/a b.rs"]));
+    assert!(git.changed_in("HEAD", "src").is_some_and(|files| files == ["src/a b.rs"]));
     assert!(!dir.path().join("trapped").exists());
 }
 
@@ -167,8 +167,8 @@ fn texts_come_in_the_order_they_were_asked_for() {
     std::fs::write(dir.path().join("src/bytes"), b"\xff\xfe").expect("writes");
     assert!(git.run_in_throwaway(&["add", "."]).expect("git runs"));
     let names = ["HEAD:src/a b.rs", "HEAD:src/new.rs", ":src/new.rs", ":src/bytes", "HEAD:src", "two\nlines", "HEAD:src/[x].rs"];
-    let texts = git.texts(&names.map(str::to_owned));
-    let texts: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
-    assert_eq!(texts, [Some("x"), None, Some("n\n"), None, None, None, Some("x")]);
+    let texts = git.blobs(&names.map(str::to_owned));
+    let texts: Vec<Option<&[u8]>> = texts.iter().map(Option::as_deref).collect();
+    assert_eq!(texts, [Some(&b"x"[..]), None, Some(b"n\n"), Some(b"\xff\xfe"), None, None, Some(b"x")]);
     assert_eq!(git.sides(), ["HEAD"]);
 }

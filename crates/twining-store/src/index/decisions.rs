@@ -8,7 +8,7 @@ use super::catch_up::{domain_key, paper};
 use super::decision_sieve::{DecisionFilter, Sieve};
 use super::search::Term;
 use super::sense::{self, Card, Row, Sense};
-use super::tally::{self, Count, horizon};
+use super::tally::horizon;
 use super::view::{Page, corrupt, first_column, load, overlapping, records, row_limit, text_at};
 use crate::error::StoreError;
 use crate::log::files::Files;
@@ -32,11 +32,9 @@ const SUCCESSORS: &str = "SELECT id FROM decision WHERE supersedes = ?1 ORDER BY
 const COMMITS: &str = "
 SELECT c.hash, d.id FROM carried_out c JOIN decision d ON d.num = c.num
 WHERE c.folded BETWEEN ?1 AND ?2 ORDER BY c.folded, d.id";
-const STALE: &str = "SELECT num FROM decision WHERE status = 'provisional' AND touched < ?1 ORDER BY touched, num LIMIT ?2";
 const COUNT_STALE: &str = "SELECT count(*) FROM decision WHERE status = 'provisional' AND touched < ?1";
 const TOUCHED: &str = "SELECT touched, num FROM decision WHERE status = ?1 AND touched >= ?2 ORDER BY touched DESC LIMIT ?3";
 const COUNT_TOUCHED: &str = "SELECT count(*) FROM decision WHERE status = ?1 AND touched >= ?2";
-const UNCONFIRMED: &str = "SELECT num FROM decision WHERE unconfirmed = 1 ORDER BY at DESC, id DESC LIMIT ?1";
 const SPEAKING: &str = "SELECT num FROM decision_line WHERE CAST(raw AS TEXT) LIKE ?1 ORDER BY num LIMIT 2000";
 const CARD: &str = "SELECT meaning, gist, agent FROM decision_line WHERE num = ?1";
 const SENSES: &str = "SELECT num, meaning, gist FROM decision_line WHERE num > ?1 ORDER BY num LIMIT ?2";
@@ -185,17 +183,10 @@ impl<'v> Decisions<'v> {
         Ok(Page { items: self.load(&nums)?, total: total.cast_unsigned() })
     }
 
-    /// Those provisional since before that time, the longest first.
-    pub fn stale_provisional(&self, before: Time, limit: usize) -> Result<Page<Decision>, StoreError> {
+    /// How many are provisional since before that time.
+    pub fn stale_provisional(&self, before: Time) -> Result<u64, StoreError> {
         let total: i64 = self.conn.prepare_cached(COUNT_STALE)?.query_row([before.as_ms()], |row| row.get(0))?;
-        let nums: Vec<i64> = first_column(self.conn, STALE, params![before.as_ms(), row_limit(limit)])?;
-        Ok(Page { items: self.load(&nums)?, total: total.cast_unsigned() })
-    }
-
-    /// Those overridden with no person known to stand behind it, newest first.
-    pub fn unconfirmed_overrides(&self, limit: usize) -> Result<Page<Decision>, StoreError> {
-        let nums: Vec<i64> = first_column(self.conn, UNCONFIRMED, [row_limit(limit)])?;
-        Ok(Page { items: self.load(&nums)?, total: tally::count(self.conn, Count::Unconfirmed)? })
+        Ok(total.cast_unsigned())
     }
 
     fn load(&self, nums: &[i64]) -> Result<Vec<Decision>, StoreError> {

@@ -206,13 +206,13 @@ impl<'v> Graph<'v> {
     }
 
     /// Entities without any relation, ordered by id.
-    pub fn disconnected(&self, limit: usize) -> Result<Page<Entity>, StoreError> {
-        Ok(Page { items: records(self.conn, DISCONNECTED, [row_limit(limit)])?, total: tally::count(self.conn, Count::Disconnected)? })
+    pub fn disconnected(&self, limit: usize) -> Result<Vec<Entity>, StoreError> {
+        records(self.conn, DISCONNECTED, [row_limit(limit)])
     }
 
     /// Relations with an end that is missing, ordered by id.
-    pub fn dangling(&self, limit: usize) -> Result<Page<Relation>, StoreError> {
-        Ok(Page { items: records(self.conn, DANGLING, [row_limit(limit)])?, total: tally::count(self.conn, Count::Dangling)? })
+    pub fn dangling(&self, limit: usize) -> Result<Vec<Relation>, StoreError> {
+        records(self.conn, DANGLING, [row_limit(limit)])
     }
 }
 

@@ -75,21 +75,19 @@ impl Index {
     pub fn open(files: &Files) -> Result<Self, StoreError> {
         let folding = side::folding(files);
         side::clear_new(files)?;
-        let trusted = match side::trust(files, folding)? {
-            Trust::Full => Some(Self::connect(files, folding)),
-            Trust::Checked => Some(Self::connect(files, folding).and_then(|index| index.verified(files))),
-            Trust::None => None,
+        let opened = match side::trust(files, folding)? {
+            Trust::Full => Self::connect(files, folding),
+            Trust::Checked => Self::connect(files, folding).and_then(|index| index.verified(files)),
+            Trust::None => return Self::create(files, folding),
         };
-        match trusted {
-            Some(Ok(index)) => Ok(index),
-            Some(Err(error)) if !is_damage(&error) => Err(error),
-            _ => Self::create(files, folding),
-        }
+        if opened.as_ref().is_err_and(is_damage) { Self::create(files, folding) } else { opened }
     }
 
     /// An index without a file, empty; only to be viewed.
     pub fn in_memory() -> Result<Self, StoreError> {
-        Ok(Self { conn: schema::open_in_memory()?, folding: Folding::Exact, database: DatabaseFile::new(0) })
+        let conn = schema::open_in_memory()?;
+        schema::create(&conn)?;
+        Ok(Self { conn, folding: Folding::Exact, database: DatabaseFile::new(0) })
     }
 
     /// Removes the index. The caller holds the index lock.
@@ -270,12 +268,12 @@ fn tracked_bytes(files: &Files) -> Result<u64, StoreError> {
 
 fn both(one: DecisionsChanged, other: DecisionsChanged) -> DecisionsChanged {
     match (one, other) {
-        (DecisionsChanged::Unknown, _) | (_, DecisionsChanged::Unknown) => DecisionsChanged::Unknown,
         (DecisionsChanged::Nothing, changed) | (changed, DecisionsChanged::Nothing) => changed,
         (DecisionsChanged::These(some), DecisionsChanged::These(more)) => {
             let ids: BTreeSet<_> = some.into_iter().chain(more).collect();
             DecisionsChanged::These(ids.into_iter().collect())
         }
+        _ => DecisionsChanged::Unknown,
     }
 }
 

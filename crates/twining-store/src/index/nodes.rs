@@ -28,12 +28,13 @@ const INSERT: &str = "INSERT INTO node_text(rowid, id, tag, description, path, e
 const FIND: &str = "SELECT rowid FROM node_text WHERE node_text MATCH ?1 ORDER BY bm25(node_text, 4.0, 3.0, 1.0, 2.0, 1.0, 2.0), rowid";
 
 /// An index over the nodes of one graph.
+#[derive(Debug)]
 pub struct NodeIndex(Mutex<Connection>);
 
 impl NodeIndex {
     /// Makes an index of these nodes, each under a number of the caller's.
     pub fn of<'a>(nodes: impl Iterator<Item = (usize, NodeText<'a>)>) -> Result<Self, StoreError> {
-        let conn = schema::open_bare()?;
+        let conn = schema::open_in_memory()?;
         conn.execute_batch(TABLE)?;
         conn.execute_batch("BEGIN")?;
         let mut insert = conn.prepare(INSERT)?;
@@ -66,11 +67,5 @@ impl NodeIndex {
             }
         }
         Ok(found)
-    }
-}
-
-impl std::fmt::Debug for NodeIndex {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NodeIndex").finish_non_exhaustive()
     }
 }

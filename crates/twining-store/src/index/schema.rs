@@ -102,7 +102,6 @@ CREATE INDEX decision_scope ON decision(scope_key, status, confidence, at, id);
 CREATE INDEX decision_standing ON decision(status, confidence, at, id, scope_key);
 CREATE INDEX decision_touched ON decision(status, touched);
 CREATE INDEX decision_supersedes ON decision(supersedes, id) WHERE supersedes IS NOT NULL;
-CREATE INDEX decision_unconfirmed ON decision(at, id) WHERE unconfirmed = 1;
 CREATE INDEX entity_name ON entity(name, kind, id);
 CREATE INDEX entity_name_key ON entity(name_key, id, kind);
 CREATE INDEX entity_alone ON entity(id) WHERE alone = 1;
@@ -204,18 +203,10 @@ pub(super) fn close_bulk(conn: Connection) -> Result<(), rusqlite::Error> {
     conn.close().map_err(|(_, error)| error)
 }
 
-/// A database without a file.
+/// A database without a file, and without tables.
 pub(super) fn open_in_memory() -> Result<Connection, rusqlite::Error> {
     let conn = Connection::open_in_memory()?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
-    harden(&conn)?;
-    create(&conn)?;
-    Ok(conn)
-}
-
-/// A database without a file and without tables.
-pub(super) fn open_bare() -> Result<Connection, rusqlite::Error> {
-    let conn = Connection::open_in_memory()?;
     harden(&conn)?;
     Ok(conn)
 }

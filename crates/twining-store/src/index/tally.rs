@@ -101,7 +101,6 @@ const ADD_CENSUS: &str = "
 INSERT INTO census(scope_key, kind, n, open) VALUES(?1, ?2, ?3, ?4)
 ON CONFLICT(scope_key, kind) DO UPDATE SET n = n + excluded.n, open = open + excluded.open";
 const DROP_EMPTY: &str = "DELETE FROM census WHERE scope_key = ?1 AND kind = ?2 AND n = 0";
-const CENSUS_AT_ONCE: usize = 10_000;
 
 impl Deltas {
     /// Counts.
@@ -117,11 +116,6 @@ impl Deltas {
         }
         let slot = self.census.entry((scope_key.to_owned(), kind.to_owned())).or_default();
         *slot = (slot.0 + n, slot.1 + open);
-    }
-
-    /// Whether so much has gathered that it should be written.
-    pub fn is_large(&self) -> bool {
-        self.census.len() >= CENSUS_AT_ONCE
     }
 
     /// Writes what has gathered.

@@ -101,34 +101,28 @@ impl Vectors {
     /// Adds rows. They are not flushed: a vector that a power cut takes is made again.
     pub fn append(&self, model: u64, rows: &[(u64, VectorBytes)]) -> Result<(), StoreError> {
         let _alone = self.lock.take()?;
-        let bytes: Vec<u8> = rows.iter().flat_map(|(meaning, vector)| row_bytes(*meaning, vector)).collect();
-        let Some(handle) = self.local().open_append(FILE)? else { return self.begin(model, &bytes) };
+        let Some(handle) = self.local().open_append(FILE)? else { return self.begin(model, rows) };
         if self.ours(&handle, model)?.is_none() {
-            return self.begin(model, &bytes);
+            return self.begin(model, rows);
         }
         let Fingerprint { size, .. } = handle.fingerprint()?;
         let torn = (size - HEAD as u64) % ROW as u64;
         if torn > 0 {
             handle.set_len(size - torn)?;
         }
-        handle.write(&bytes)
+        handle.write(&rows_bytes(rows))
     }
 
     /// Puts these rows in the place of all.
     pub fn rewrite(&self, model: u64, rows: &[(u64, VectorBytes)]) -> Result<(), StoreError> {
         let _alone = self.lock.take()?;
-        let bytes: Vec<u8> = rows.iter().flat_map(|(meaning, vector)| row_bytes(*meaning, vector)).collect();
-        self.begin(model, &bytes)
+        self.begin(model, rows)
     }
 
-    fn begin(&self, model: u64, rows: &[u8]) -> Result<(), StoreError> {
-        let mut bytes = Vec::with_capacity(HEAD + rows.len());
-        bytes.extend(MAGIC);
-        bytes.extend(self.seal(model)?);
+    fn begin(&self, model: u64, rows: &[(u64, VectorBytes)]) -> Result<(), StoreError> {
         // Never zero, which is the file of a cursor that has read nothing.
         let file = u64::try_from(random_bits()? >> 64).unwrap_or(1) | 1;
-        bytes.extend(file.to_le_bytes());
-        bytes.extend(rows);
+        let bytes = [MAGIC.as_slice(), &self.seal(model)?, &file.to_le_bytes(), &rows_bytes(rows)].concat();
         self.layout.replace(self.local(), FILE, &bytes, false)
     }
 
@@ -175,13 +169,15 @@ fn read_rows(handle: &Handle, cursor: &mut VectorCursor, each: &mut dyn FnMut(u6
     }
 }
 
-fn row_bytes(meaning: u64, vector: &VectorBytes) -> [u8; ROW] {
-    let mut row = [0; ROW];
-    row[..8].copy_from_slice(&meaning.to_le_bytes());
-    row[8..8 + VECTOR_BYTES].copy_from_slice(vector);
-    let sum = sum_of(&row[..8 + VECTOR_BYTES]);
-    row[8 + VECTOR_BYTES..].copy_from_slice(&sum);
-    row
+fn rows_bytes(rows: &[(u64, VectorBytes)]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(rows.len() * ROW);
+    for (meaning, vector) in rows {
+        let start = bytes.len();
+        bytes.extend(meaning.to_le_bytes());
+        bytes.extend(vector);
+        bytes.extend(sum_of(&bytes[start..]));
+    }
+    bytes
 }
 
 fn parse(row: &[u8; ROW]) -> Option<(u64, &VectorBytes)> {

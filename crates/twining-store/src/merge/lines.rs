@@ -29,10 +29,8 @@ pub fn merge_lines(versions: &Versions<'_>) -> Merged {
     let mut ids: BTreeMap<String, usize> = BTreeMap::new();
     let known: HashSet<&str> = fresh.iter().filter_map(|line| line.id.as_deref()).collect();
     // Only ids that a new line has can stand twice now and once before.
-    for id in old.iter().copied().filter_map(|line| Line::read(line).id).filter(|id| known.contains(id.as_str())) {
-        *ids.entry(id).or_default() += 1;
-    }
-    for id in fresh.iter().filter_map(|line| line.id.clone()) {
+    let stood = old.iter().filter_map(|line| Line::read(line).id).filter(|id| known.contains(id.as_str()));
+    for id in stood.chain(fresh.iter().filter_map(|line| line.id.clone())) {
         *ids.entry(id).or_default() += 1;
     }
     let contested = ids.into_iter().filter(|(_, times)| *times > 1).map(|(id, times)| format!("{id} stands there {times} times")).collect();

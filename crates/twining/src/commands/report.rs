@@ -131,7 +131,8 @@ fn tests_changed(history: &Git, checkout: &Path) -> Option<String> {
     let BranchChanges { base, files, .. } = history.branch_changes()?;
     let base = base.unwrap_or_else(|| "HEAD".to_owned());
     let paths: Vec<String> = files.into_iter().filter(|path| is_test_file(path)).take(MAX_TEST_FILES).collect();
-    let before = history.texts(&paths.iter().map(|path| format!("{base}:./{path}")).collect::<Vec<_>>());
+    let before = history.blobs(&paths.iter().map(|path| format!("{base}:./{path}")).collect::<Vec<_>>());
+    let before: Vec<Option<String>> = before.into_iter().map(|bytes| String::from_utf8(bytes?).ok()).collect();
     let after = |path: &String| {
         let bytes = disk::read_inside(checkout, path, limits::EVIDENCE_BYTES).ok().flatten()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())

@@ -160,7 +160,7 @@ fn missing_of(project: &Project, file: &str) -> Option<String> {
         return None;
     }
     let ids = |bytes: &[u8]| -> BTreeSet<String> { array::scan(bytes).elements.iter().filter_map(|(_, one)| array::id_of(one)).collect() };
-    let committed = ids(&Git::at(root).committed_bytes(&format!("./{path}"))?);
+    let committed = ids(&Git::at(root).blobs(&[format!("HEAD:./{path}")]).pop()??);
     let missing = committed.difference(&ids(text_of(&root.join(&path)).as_bytes())).count() as u64;
     let told =
         format!("git has {} of it that are missing here: `git restore {path}` brings back what was committed", count(missing, "element"));

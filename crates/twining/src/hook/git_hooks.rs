@@ -60,7 +60,7 @@ fn after_commit(project: Option<PathBuf>) -> Result<(), Problem> {
     if store.config().map_err(failed)?.archive.auto_archive_on_commit {
         store.queues().queue_action(r#"{"action":"archive","trigger":"commit"}"#).map_err(failed)?;
     }
-    let Some(commit) = project.history.last_commit() else { return Ok(()) };
+    let Some(commit) = project.history.commit("HEAD") else { return Ok(()) };
     let before = || commit.parents.first().and_then(|parent| project.history.committed_at(parent));
     let origin = Origin { client: None, session: crate::desk::session_of_host(), via: Channel::Hook, trust: Trust::Tool };
     project.engine.link_new_commit(&Caller { agent: "git".to_owned(), origin }, &commit, &before)?;

@@ -102,6 +102,6 @@ impl Files for WorkingTree {
     }
 
     fn uncommitted_records(&self) -> usize {
-        Git::at(Path::new(&self.project)).uncommitted_in(".twining").map_or(0, |files| files.len())
+        Git::at(Path::new(&self.project)).changed_in("HEAD", ".twining").map_or(0, |files| files.len())
     }
 }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use twining_model::scope::Folding;
 use twining_model::{Authority, Decision, Id, Status, limits};
 
 use super::entries::{scope_key, time_of};
@@ -18,57 +17,6 @@ use crate::index::tally::Count;
 use crate::index::words::with_parts;
 use crate::log::files::{DecisionNames, DecisionsChanged, Files};
 use crate::merge::{LEFT_BY_GIT, one_decision};
-
-/// What a decision is found by.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::index) struct Derived<'d> {
-    pub at: i64,
-    pub touched: i64,
-    pub scope_key: String,
-    pub domain_key: String,
-    pub unconfirmed: bool,
-    pub files: Vec<String>,
-    pub symbols: Vec<&'d str>,
-    pub depends_on: Vec<&'d str>,
-    /// In lower case, and as given.
-    pub commits: Vec<(String, &'d str)>,
-    pub sense: Sense,
-}
-
-impl<'d> Derived<'d> {
-    /// Finds out.
-    pub fn of(decision: &'d Decision, folding: Folding) -> Self {
-        let at = time_of(&decision.timestamp, decision.id.as_str());
-        let mut files: Vec<String> = decision.affected_files.iter().take(limits::LIST).map(|file| scope_key(file, folding)).collect();
-        // `.` or an empty name says nothing of any file.
-        files.retain(|key| !key.is_empty());
-        let linked = decision.commits.iter().map(|commit| &commit.hash);
-        let mut commits: Vec<(String, &str)> = decision
-            .commit_hashes
-            .iter()
-            .chain(linked)
-            .take(limits::LIST)
-            .map(|hash| clip(hash.trim(), limits::ELEMENT_BYTES))
-            .map(|hash| (hash.to_ascii_lowercase(), hash))
-            .collect();
-        files.sort_unstable();
-        files.dedup();
-        commits.sort_unstable();
-        commits.dedup_by(|a, b| a.0 == b.0);
-        Self {
-            at,
-            touched: decision.history.last().map_or(at, |change| change.at.as_ms()),
-            scope_key: scope_key(&decision.scope, folding),
-            domain_key: domain_key(&decision.domain),
-            unconfirmed: decision.status == Status::Overridden && decision.override_authority != Some(Authority::Confirmed),
-            files,
-            symbols: keys(&decision.affected_symbols),
-            depends_on: keys(&decision.depends_on),
-            commits,
-            sense: Sense::of(&decision.summary, &decision_text(decision)),
-        }
-    }
-}
 
 /// The form two domains are compared in.
 pub(in crate::index) fn domain_key(domain: &str) -> String {
@@ -86,10 +34,10 @@ const INSERT: &str = "
 INSERT INTO decision(id, at, touched, status, confidence, scope_key, domain_key, unconfirmed, supersedes, scope, summary)
 VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 const INSERT_LINE: &str = "INSERT INTO decision_line(num, meaning, gist, agent, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
-const INSERT_FILE: &str = "INSERT INTO affected_file(file_key, num) VALUES(?1, ?2)";
-const INSERT_SYMBOL: &str = "INSERT INTO affected_symbol(symbol, num) VALUES(?1, ?2)";
-const INSERT_RESTS_ON: &str = "INSERT INTO rests_on(target, num) VALUES(?1, ?2)";
-const INSERT_COMMIT: &str = "INSERT INTO carried_out(folded, num, hash) VALUES(?1, ?2, ?3)";
+const INSERT_FILE: &str = "INSERT OR IGNORE INTO affected_file(file_key, num) VALUES(?1, ?2)";
+const INSERT_SYMBOL: &str = "INSERT OR IGNORE INTO affected_symbol(symbol, num) VALUES(?1, ?2)";
+const INSERT_RESTS_ON: &str = "INSERT OR IGNORE INTO rests_on(target, num) VALUES(?1, ?2)";
+const INSERT_COMMIT: &str = "INSERT OR IGNORE INTO carried_out(folded, num, hash) VALUES(?1, ?2, ?3)";
 const INSERT_TEXT: &str = "INSERT INTO decision_text(rowid, summary, reasons, others, paths) VALUES(?1, ?2, ?3, ?4, ?5)";
 const DELETES: [&str; 7] = [
     "DELETE FROM affected_file WHERE num = ?1",
@@ -132,14 +80,10 @@ impl Session<'_> {
         for id in gone {
             self.reload(files, &id, None)?;
         }
-        self.odd_names(&names.odd)
-    }
-
-    fn odd_names(&mut self, odd: &[String]) -> Result<(), StoreError> {
         for file in reported_as_odd(self.conn)? {
             self.withdraw(&file, 0)?;
         }
-        for name in odd {
+        for name in &names.odd {
             self.complain(&format!("{DECISIONS}/{name}"), 1, None, "its name is not an id")?;
         }
         Ok(())
@@ -179,42 +123,46 @@ impl Session<'_> {
     }
 
     fn insert(&mut self, raw: &str, decision: &Decision) -> Result<(), StoreError> {
-        let row = Derived::of(decision, self.folding);
-        let supersedes = decision.supersedes.as_deref().map(|id| clip(id, limits::ELEMENT_BYTES));
-        let (scope, summary) = (clip(&decision.scope, limits::ELEMENT_BYTES), clip(&decision.summary, limits::TEXT_BYTES));
+        let at = time_of(&decision.timestamp, decision.id.as_str());
+        let touched = decision.history.last().map_or(at, |change| change.at.as_ms());
+        let unconfirmed = decision.status == Status::Overridden && decision.override_authority != Some(Authority::Confirmed);
         self.conn.prepare_cached(INSERT)?.execute(params![
             decision.id.as_str(),
-            row.at,
-            row.touched,
+            at,
+            touched,
             decision.status.as_str(),
             decision.confidence.as_str(),
-            row.scope_key,
-            row.domain_key,
-            row.unconfirmed,
-            supersedes,
-            scope,
-            summary,
+            scope_key(&decision.scope, self.folding),
+            domain_key(&decision.domain),
+            unconfirmed,
+            decision.supersedes.as_deref().map(|id| clip(id, limits::ELEMENT_BYTES)),
+            clip(&decision.scope, limits::ELEMENT_BYTES),
+            clip(&decision.summary, limits::TEXT_BYTES),
         ])?;
         let num = self.conn.last_insert_rowid();
-        let (meaning, gist) = row.sense.columns();
+        let (meaning, gist) = Sense::of(&decision.summary, &decision_text(decision)).columns();
         self.conn.prepare_cached(INSERT_LINE)?.execute(params![num, meaning, gist, agent_key(&decision.agent_id), raw, sum_of(raw)])?;
-        let files: Vec<&str> = row.files.iter().map(String::as_str).collect();
-        for (sql, texts) in [(INSERT_FILE, &files), (INSERT_SYMBOL, &row.symbols), (INSERT_RESTS_ON, &row.depends_on)] {
+        let (paths, symbols) = (keys(&decision.affected_files), keys(&decision.affected_symbols));
+        let files: Vec<String> = paths.iter().map(|file| scope_key(file, self.folding)).collect();
+        // `.` or an empty name says nothing of any file.
+        let files: Vec<&str> = files.iter().map(String::as_str).filter(|key| !key.is_empty()).collect();
+        for (sql, texts) in [(INSERT_FILE, &files), (INSERT_SYMBOL, &symbols), (INSERT_RESTS_ON, &keys(&decision.depends_on))] {
             let mut insert = self.conn.prepare_cached(sql)?;
             for text in texts {
                 insert.execute(params![text, num])?;
             }
         }
         let mut insert = self.conn.prepare_cached(INSERT_COMMIT)?;
-        for (folded, hash) in &row.commits {
-            insert.execute(params![folded, num, hash])?;
+        let linked = decision.commits.iter().map(|commit| &commit.hash);
+        for hash in decision.commit_hashes.iter().chain(linked).take(limits::LIST) {
+            let hash = clip(hash.trim(), limits::ELEMENT_BYTES);
+            insert.execute(params![hash.to_ascii_lowercase(), num, hash])?;
         }
         let alternatives = decision.alternatives.iter().flat_map(|other| {
             [&other.option, &other.reason_rejected].into_iter().chain(&other.pros).chain(&other.cons).map(String::as_str)
         });
         let others: Vec<&str> = std::iter::once(decision.domain.as_str()).chain(alternatives).collect();
-        let paths: Vec<&str> =
-            [decision.scope.as_str()].into_iter().chain(keys(&decision.affected_files)).chain(row.symbols.iter().copied()).collect();
+        let paths: Vec<&str> = [decision.scope.as_str()].into_iter().chain(paths).chain(symbols).collect();
         self.conn.prepare_cached(INSERT_TEXT)?.execute(params![
             num,
             with_parts(&decision.summary),
@@ -222,7 +170,7 @@ impl Session<'_> {
             with_parts(&others.join("\n")),
             with_parts(&paths.join("\n")),
         ])?;
-        self.count(decision.status, row.unconfirmed, 1);
+        self.count(decision.status, unconfirmed, 1);
         Ok(())
     }
 

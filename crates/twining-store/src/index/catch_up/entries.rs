@@ -75,8 +75,8 @@ const INSERT_RELATES: &str = "INSERT INTO relates(target, at, pos, closes) VALUE
 const INSERT_TEXT: &str = "INSERT INTO entry_text(rowid, summary, detail, tags, paths, kind) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
 const DELETE: &str = "DELETE FROM entry WHERE pos = ?1";
 const DELETE_LINE: &str = "DELETE FROM line WHERE pos = ?1";
-const DELETE_TAG: &str = "DELETE FROM tag WHERE tag = ?1 AND at = ?2 AND pos = ?3";
-const DELETE_RELATES: &str = "DELETE FROM relates WHERE target = ?1 AND at = ?2 AND pos = ?3";
+const DELETE_TAG: &str = "DELETE FROM tag WHERE tag = ?1 AND at = ?2 AND pos = ?3 AND kind = ?4";
+const DELETE_RELATES: &str = "DELETE FROM relates WHERE target = ?1 AND at = ?2 AND pos = ?3 AND closes = ?4";
 const DELETE_TEXT: &str = "DELETE FROM entry_text WHERE rowid = ?1";
 const LINE: &str = "SELECT l.raw, e.open FROM line l JOIN entry e ON e.pos = l.pos WHERE l.pos = ?1";
 const LAST_FROM: &str = "SELECT max(pos) FROM entry WHERE pos >= ?1";
@@ -133,14 +133,7 @@ impl Session<'_> {
 
     /// Makes an entry one that is found and counted, and closes what it closes.
     fn show(&mut self, pos: i64, entry: &Entry, row: &Derived<'_>, open: bool) -> Result<(), StoreError> {
-        let mut insert = self.conn.prepare_cached(INSERT_TAG)?;
-        for tag in &row.tags {
-            insert.execute(params![tag, row.at, pos, row.kind])?;
-        }
-        let mut insert = self.conn.prepare_cached(INSERT_RELATES)?;
-        for target in &row.relates {
-            insert.execute(params![target, row.at, pos, row.closes])?;
-        }
+        self.each_link([INSERT_TAG, INSERT_RELATES], pos, row)?;
         let tags = row.tags.join(" ");
         // A detail that begins by repeating the summary would count it twice.
         let body = if entry.summary.is_empty() { entry.detail.clone() } else { entry.detail.replacen(&entry.summary, " ", 1) };
@@ -166,14 +159,7 @@ impl Session<'_> {
         let (raw, open) = self.line(pos)?;
         let entry: Entry = serde_json::from_str(&raw)?;
         let row = Derived::of(&entry, self.folding);
-        let mut delete = self.conn.prepare_cached(DELETE_TAG)?;
-        for tag in &row.tags {
-            delete.execute(params![tag, row.at, pos])?;
-        }
-        let mut delete = self.conn.prepare_cached(DELETE_RELATES)?;
-        for target in &row.relates {
-            delete.execute(params![target, row.at, pos])?;
-        }
+        self.each_link([DELETE_TAG, DELETE_RELATES], pos, &row)?;
         self.conn.prepare_cached(DELETE_TEXT)?.execute([pos])?;
         self.deltas.add_entries(&row.scope_key, row.kind, -1, -i64::from(open));
         if row.closes {
@@ -183,6 +169,19 @@ impl Session<'_> {
             }
         }
         Ok(row.id.to_owned())
+    }
+
+    /// Runs a statement for each tag, and one for each entry it relates to.
+    fn each_link(&self, [of_tag, of_relation]: [&str; 2], pos: i64, row: &Derived<'_>) -> Result<(), StoreError> {
+        let mut statement = self.conn.prepare_cached(of_tag)?;
+        for tag in &row.tags {
+            statement.execute(params![tag, row.at, pos, row.kind])?;
+        }
+        let mut statement = self.conn.prepare_cached(of_relation)?;
+        for target in &row.relates {
+            statement.execute(params![target, row.at, pos, row.closes])?;
+        }
+        Ok(())
     }
 
     fn set_open(&mut self, id: &str, open: bool) -> Result<(), StoreError> {

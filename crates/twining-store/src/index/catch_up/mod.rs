@@ -20,8 +20,6 @@ use crate::error::StoreError;
 use crate::log::files::{DecisionsChanged, Files};
 
 pub(super) use board::{BoardPlan, plan as plan_board};
-#[cfg(test)]
-pub(super) use decisions::Derived as DerivedDecision;
 pub(super) use decisions::{are_as_listed, domain_key, paper};
 #[cfg(test)]
 pub(super) use entries::Derived as DerivedEntry;
@@ -45,7 +43,6 @@ pub(super) struct Session<'c> {
     known: Known,
     deltas: Deltas,
     rows: u64,
-    since_commit: u64,
     finished: bool,
 }
 
@@ -78,8 +75,7 @@ impl<'c> Session<'c> {
     fn begin(conn: &'c Connection, folding: Folding, pace: Pace) -> Result<Self, StoreError> {
         conn.execute_batch(BEGIN)?;
         let known = Known::load(conn);
-        let mut session =
-            Self { conn, folding, pace, known: Known::default(), deltas: Deltas::default(), rows: 0, since_commit: 0, finished: false };
+        let mut session = Self { conn, folding, pace, known: Known::default(), deltas: Deltas::default(), rows: 0, finished: false };
         session.known = known?;
         Ok(session)
     }
@@ -88,15 +84,12 @@ impl<'c> Session<'c> {
     /// must be true of the rows whenever this is called.
     fn breathe(&mut self) -> Result<(), StoreError> {
         self.rows += 1;
-        self.since_commit += 1;
-        if self.deltas.is_large() {
-            self.deltas.flush(self.conn)?;
-        }
-        if self.pace == Pace::Shared && self.since_commit >= ROWS_AT_ONCE {
+        if self.rows.is_multiple_of(ROWS_AT_ONCE) {
             self.write()?;
-            self.conn.execute_batch(COMMIT)?;
-            self.conn.execute_batch(BEGIN)?;
-            self.since_commit = 0;
+            if self.pace == Pace::Shared {
+                self.conn.execute_batch(COMMIT)?;
+                self.conn.execute_batch(BEGIN)?;
+            }
         }
         Ok(())
     }

@@ -197,10 +197,8 @@ fn pages_filter_and_count() {
     };
     let page = decisions.page(&filter, 1).expect("a page");
     assert_eq!((page.items[0].id.clone(), page.total), (id(6), 2));
-    let stale = decisions.stale_provisional(Time::read("2026-11-05").expect("a time"), 1).expect("a page");
-    assert_eq!((stale.items[0].id.clone(), stale.total), (id(0), 2));
-    let unconfirmed = decisions.unconfirmed_overrides(5).expect("a page");
-    assert_eq!((unconfirmed.items[0].id.clone(), unconfirmed.total), (id(20), 1));
+    assert_eq!(decisions.stale_provisional(Time::read("2026-11-05").expect("a time")).expect("counts"), 2);
+    assert_eq!(view.tally().expect("counts").unconfirmed_overrides, 1);
     assert!(Time::from_ms(NOW) == view.now());
 }
 

@@ -71,8 +71,8 @@ fn an_edited_array_changes_what_differs_and_keeps_the_counts_right() {
     let mut index = desk.index();
     let tally = view(&index).tally().expect("counts");
     assert_eq!((tally.entities, tally.relations, tally.disconnected, tally.dangling), (3, 2, 1, 1));
-    assert_eq!(view(&index).graph().disconnected(9).expect("a page").items[0].id, "e3");
-    assert_eq!(view(&index).graph().dangling(9).expect("a page").items[0].id, "r2");
+    assert_eq!(view(&index).graph().disconnected(9).expect("a list")[0].id, "e3");
+    assert_eq!(view(&index).graph().dangling(9).expect("a list")[0].id, "r2");
     desk.swap("graph/entities.json", array(&[entity("e1", "a2", "file"), entity("e3", "c", "file"), entity("gone", "back", "file")]));
     desk.catch_up(&mut index);
     let tally = view(&index).tally().expect("counts");
