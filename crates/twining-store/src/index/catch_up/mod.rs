@@ -75,8 +75,7 @@ impl<'c> Session<'c> {
     fn begin(conn: &'c Connection, folding: Folding, pace: Pace) -> Result<Self, StoreError> {
         conn.execute_batch(BEGIN)?;
         let known = Known::load(conn);
-        let mut session =
-            Self { conn, folding, pace, known: Known::default(), deltas: Deltas::default(), rows: 0, finished: false };
+        let mut session = Self { conn, folding, pace, known: Known::default(), deltas: Deltas::default(), rows: 0, finished: false };
         session.known = known?;
         Ok(session)
     }
