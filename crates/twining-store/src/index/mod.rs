@@ -13,7 +13,6 @@ mod decisions;
 mod entries;
 mod graph;
 mod known;
-mod look;
 mod nodes;
 mod pool;
 mod schema;
@@ -116,7 +115,7 @@ impl Index {
     pub fn is_as_looked(&self, files: &Files) -> Result<bool, StoreError> {
         Ok(self.is_trusted(files)?
             && matches_files(&Known::load(&self.conn)?, files)?
-            && look::is_as_looked(files, self.folding, self.database.home)?)
+            && side::is_as_looked(files, self.folding, self.database.home)?)
     }
 
     /// Brings the index up to the files, and tells how many records were read or taken
@@ -140,7 +139,7 @@ impl Index {
         {
             *self.database.pending() = DecisionsChanged::Nothing;
             // Whoever cannot say so has looked all the same.
-            drop(folder.map(|folder| look::note(files, self.folding, self.database.home, folder)));
+            drop(folder.map(|folder| side::note_look(files, self.folding, self.database.home, folder)));
             return Ok(0);
         }
         let board = catch_up::plan_board(&self.conn, &known, files)?;

@@ -23,9 +23,13 @@ pub(super) const NEW: &str = "index.new";
 const WAL: &str = "index.db-wal";
 const SHM: &str = "index.db-shm";
 const STAMP: &str = "index.stamp";
+const LOOKED: &str = "index.looked";
 /// Lines before what is said.
 const PREAMBLE_LINES: usize = 3;
 const NOTE_BYTES: usize = 4096;
+/// A folder that changed so shortly before it was looked at may have changed once
+/// more without a later date.
+const SETTLED_NS: i64 = 2_000_000_000;
 
 /// What the last writer said of the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -163,7 +167,7 @@ fn write_stamp(files: &Files, folding: Folding, state: State) -> Result<(), Stor
 }
 
 /// A line about the database, so that it counts for this version and directory alone.
-pub(super) fn sealed(files: &Files, folding: Folding, line: &str) -> Result<String, StoreError> {
+fn sealed(files: &Files, folding: Folding, line: &str) -> Result<String, StoreError> {
     let names = match folding {
         Folding::Exact => "exact",
         Folding::IgnoreCase => "ignore-case",
@@ -173,7 +177,7 @@ pub(super) fn sealed(files: &Files, folding: Folding, line: &str) -> Result<Stri
 }
 
 /// A small file beside the database, and when it was written.
-pub(super) fn read_note(files: &Files, name: &str) -> Result<Option<(i64, String)>, StoreError> {
+fn read_note(files: &Files, name: &str) -> Result<Option<(i64, String)>, StoreError> {
     let handle = match files.local().open(name) {
         Ok(Some(handle)) => handle,
         Ok(None) | Err(StoreError::Unsafe { .. }) => return Ok(None),
@@ -186,10 +190,36 @@ pub(super) fn read_note(files: &Files, name: &str) -> Result<Option<(i64, String
 
 /// Writes it in place, not by renaming: ext4 flushes on a rename over a file, which would
 /// cost more than the catch-up. A torn one does not match; the worst it costs is a rebuild.
-pub(super) fn write_note(files: &Files, name: &str, text: &str) -> Result<(), StoreError> {
+fn write_note(files: &Files, name: &str, text: &str) -> Result<(), StoreError> {
     let local = files.local();
     if local.stat(name)?.is_some_and(|(kind, _)| kind != Kind::File) {
         remove(local, name)?;
     }
     local.make_random(name)?.write_at(text.as_bytes(), 0)
+}
+
+// When all decision files were last looked through, so that the next process
+// need not: it lives for one question, and ten thousand files take longer to
+// look at than the question takes to answer.
+//
+// Whoever adds, removes or replaces a file changes its folder: we do, git does,
+// and so do most editors. One that writes into a file does not. So whoever goes
+// by this looks at the files of what it tells, and what it does not tell may have
+// been changed by hand in place, until somebody looks through all.
+
+/// Whether the folder of decisions is as it was when all in it was found to be in this database.
+pub(super) fn is_as_looked(files: &Files, folding: Folding, db: u64) -> Result<bool, StoreError> {
+    let Some(folder) = files.decisions_fingerprint()? else { return Ok(false) };
+    let Some((at, text)) = read_note(files, LOOKED)? else { return Ok(false) };
+    Ok(at.saturating_sub(folder.mtime_ns) > SETTLED_NS && text.starts_with(&looked(files, folding, db, folder)?))
+}
+
+/// Says that all in the folder, which was like this before it was looked at, is in
+/// this database. The caller holds the index lock.
+pub(super) fn note_look(files: &Files, folding: Folding, db: u64, folder: Fingerprint) -> Result<(), StoreError> {
+    write_note(files, LOOKED, &looked(files, folding, db, folder)?)
+}
+
+fn looked(files: &Files, folding: Folding, db: u64, folder: Fingerprint) -> Result<String, StoreError> {
+    sealed(files, folding, &serde_json::to_string(&(db, folder))?)
 }

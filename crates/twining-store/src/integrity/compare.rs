@@ -152,7 +152,7 @@ pub fn compare_changed(before: Tree<'_>, after: Tree<'_>, is_in_both: &dyn Fn(&s
     comparison.found
 }
 
-type Record = Map<String, Value>;
+pub(super) type Record = Map<String, Value>;
 
 struct Comparison<'a> {
     before: Tree<'a>,
@@ -339,7 +339,7 @@ fn object(bytes: &[u8]) -> Result<Record, String> {
     serde_json::from_slice::<Record>(without_mark(bytes)).map_err(|error| error.to_string())
 }
 
-fn altered(fields: Vec<String>) -> Vec<Change> {
+pub(super) fn altered(fields: Vec<String>) -> Vec<Change> {
     if fields.is_empty() { Vec::new() } else { vec![Change::Altered { fields }] }
 }
 

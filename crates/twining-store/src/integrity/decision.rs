@@ -1,12 +1,10 @@
 //! What may become of a decision after it was made: it is linked to commits,
 //! doubted, promoted, superseded or overridden, each with a record of it.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::compare::Change;
+use super::compare::{Change, Record, altered};
 use super::values::{differing, is_blank, same, text};
-
-type Record = Map<String, Value>;
 
 /// Fields that change later, each by a rule of its own.
 const FREE: &str = "status superseded_by overridden_by override_reason override_authority history commit_hashes commits merge_clashes";
@@ -43,13 +41,11 @@ pub(super) fn changes(before: &Record, after: &Record, around: &Surroundings<'_>
     }
     // A second override, by a person, says so in the history.
     let is_again = is_in_history(before, after, "overridden");
-    let altered = |field: &&str| !is_blank(before.get(*field)) && before.get(*field) != after.get(*field) && !is_again;
-    fields.extend(["overridden_by", "override_reason", "override_authority"].iter().filter(|field| altered(field)).map(|&f| f.to_owned()));
+    let is_altered = |field: &&str| !is_blank(before.get(*field)) && before.get(*field) != after.get(*field) && !is_again;
+    fields
+        .extend(["overridden_by", "override_reason", "override_authority"].iter().filter(|field| is_altered(field)).map(|&f| f.to_owned()));
 
-    let mut changes = Vec::new();
-    if !fields.is_empty() {
-        changes.push(Change::Altered { fields });
-    }
+    let mut changes = altered(fields);
     let status = |record: &Record| record.get("status").and_then(Value::as_str).unwrap_or("active").to_owned();
     let (from, to) = (status(before), status(after));
     if from != to && !is_legal(&from, &to, before, after, around) {
