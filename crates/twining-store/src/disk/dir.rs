@@ -87,9 +87,7 @@ pub enum Kind {
     File,
     /// A directory.
     Dir,
-    /// A symbolic link, wherever it leads.
-    Link,
-    /// A pipe, device or socket.
+    /// A link, wherever it leads, a pipe, device or socket.
     Other,
 }
 
@@ -495,7 +493,6 @@ fn kind_of(mode: rustix::fs::RawMode) -> Kind {
     match FileType::from_raw_mode(mode) {
         FileType::RegularFile => Kind::File,
         FileType::Directory => Kind::Dir,
-        FileType::Symlink => Kind::Link,
         _ => Kind::Other,
     }
 }
