@@ -66,7 +66,7 @@ pub trait Probe: Send + Sync {
 /// A directory we hold open; names are looked up in it and nowhere else.
 #[derive(Clone)]
 pub struct Dir {
-    fd: Arc<OwnedFd>,
+    pub(super) fd: Arc<OwnedFd>,
     path: PathBuf,
     label: String,
     mode: Mode,
@@ -314,10 +314,6 @@ impl Dir {
     /// The directory's inode.
     pub fn inode(&self) -> Result<u64, StoreError> {
         rustix::fs::fstat(&*self.fd).map(|stat| fingerprint_of(&stat).ino).map_err(|errno| io_error("look at", &self.label, errno))
-    }
-
-    pub(crate) fn raw_fd(&self) -> &OwnedFd {
-        &self.fd
     }
 
     fn call<T>(&self, op: Op, name: &str, doing: &'static str, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, StoreError> {
