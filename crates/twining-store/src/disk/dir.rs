@@ -66,7 +66,7 @@ pub trait Probe: Send + Sync {
 /// A directory we hold open; names are looked up in it and nowhere else.
 #[derive(Clone)]
 pub struct Dir {
-    fd: Arc<OwnedFd>,
+    pub(super) fd: Arc<OwnedFd>,
     path: PathBuf,
     label: String,
     mode: Mode,
@@ -87,9 +87,7 @@ pub enum Kind {
     File,
     /// A directory.
     Dir,
-    /// A symbolic link, wherever it leads.
-    Link,
-    /// A pipe, device or socket.
+    /// A link, wherever it leads, a pipe, device or socket.
     Other,
 }
 
@@ -318,10 +316,6 @@ impl Dir {
         rustix::fs::fstat(&*self.fd).map(|stat| fingerprint_of(&stat).ino).map_err(|errno| io_error("look at", &self.label, errno))
     }
 
-    pub(crate) fn raw_fd(&self) -> &OwnedFd {
-        &self.fd
-    }
-
     fn call<T>(&self, op: Op, name: &str, doing: &'static str, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, StoreError> {
         self.probed(op, name, call).map_err(|errno| io_error(doing, &self.label_of(name), errno))
     }
@@ -495,7 +489,6 @@ fn kind_of(mode: rustix::fs::RawMode) -> Kind {
     match FileType::from_raw_mode(mode) {
         FileType::RegularFile => Kind::File,
         FileType::Directory => Kind::Dir,
-        FileType::Symlink => Kind::Link,
         _ => Kind::Other,
     }
 }

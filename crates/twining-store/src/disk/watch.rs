@@ -71,7 +71,7 @@ mod system {
             | WatchFlags::MOVE_SELF
             | WatchFlags::ONLYDIR;
         // By the handle, not the path: a directory swapped in at the path is not the one we read.
-        inotify::add_watch(&fd, format!("/proc/self/fd/{}", decisions.raw_fd().as_raw_fd()), flags).ok()?;
+        inotify::add_watch(&fd, format!("/proc/self/fd/{}", decisions.fd.as_raw_fd()), flags).ok()?;
         Some(fd)
     }
 

@@ -81,7 +81,7 @@ fn scan_each(bytes: &[u8]) -> Scanned<'_> {
             b'{' => match element(rest) {
                 Ok((length, text)) => {
                     scanned.elements.push((line, text));
-                    line += count_lines(&rest[..length]);
+                    line += memchr::memchr_iter(b'\n', &rest[..length]).count() as u64;
                     at += length;
                     in_damage = false;
                 }
@@ -193,10 +193,6 @@ fn element(rest: &[u8]) -> Result<(usize, Cow<'_, str>), String> {
     let length = elements.byte_offset();
     let text = std::str::from_utf8(&rest[..length]).map_err(|_| "an element that is not UTF-8")?;
     Ok((length, Cow::Borrowed(text)))
-}
-
-fn count_lines(bytes: &[u8]) -> u64 {
-    memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
 #[cfg(test)]

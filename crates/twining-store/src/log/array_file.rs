@@ -316,11 +316,9 @@ fn write(handle: &Handle, size: u64, writes: &Writes, old: &mut Vec<(u64, Vec<u8
     if !writes.appended.is_empty() {
         let at = size - BRACKET;
         let mut text = Vec::new();
-        let is_empty = size == array::NONE.len() as u64;
-        for (nth, (id, element)) in writes.appended.iter().enumerate() {
-            if nth > 0 || !is_empty {
-                text.push(b',');
-            }
+        for (id, element) in &writes.appended {
+            // A long array has an element before it.
+            text.push(b',');
             starts.push((hash_of(id.as_bytes()), at + text.len() as u64));
             text.extend_from_slice(element);
             text.push(b'\n');

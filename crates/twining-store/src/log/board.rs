@@ -22,7 +22,8 @@ const GIT_WAIT: Duration = Duration::from_millis(250);
 /// The blackboard of one project. Whoever writes to it holds the write lock.
 pub struct Board {
     layout: Layout,
-    project: PathBuf,
+    /// The project it is of.
+    pub project: PathBuf,
     git: Option<Dir>,
 }
 
@@ -108,11 +109,6 @@ impl Board {
     /// commit or a stash, and so not lost.
     pub fn in_history(&self, texts: &HashSet<String>, decisions: &BTreeSet<Id>) -> HashSet<String> {
         if self.git.is_some() { Git::at(&self.project).holding(texts, decisions) } else { HashSet::new() }
-    }
-
-    /// The project it is of.
-    pub(crate) fn project(&self) -> &Path {
-        &self.project
     }
 
     /// Whether git is in the middle of something.

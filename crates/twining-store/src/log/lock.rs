@@ -59,7 +59,8 @@ impl Lock {
         loop {
             let mut held = Held { slot: self.slot.lock().unwrap_or_else(PoisonError::into_inner) };
             if self.current(&mut held.slot)?.try_lock()? {
-                if self.is_current(held.file())? {
+                let open = held.file().fingerprint()?;
+                if self.dir.print(self.name)?.is_some_and(|print| print.ino == open.ino) {
                     Record::sign(held.file(), std::process::id())?;
                     return Ok(Some(held));
                 }
@@ -87,11 +88,6 @@ impl Lock {
             *slot = Some(self.dir.make_random(self.name)?);
         }
         Ok(slot.as_ref().expect("filled above"))
-    }
-
-    fn is_current(&self, handle: &Handle) -> Result<bool, StoreError> {
-        let open = handle.fingerprint()?;
-        Ok(self.dir.print(self.name)?.is_some_and(|print| print.ino == open.ino))
     }
 }
 

@@ -39,14 +39,6 @@ pub struct DrainCount {
     pub rejected: u64,
 }
 
-/// A queue file that was taken, and the lines in it nobody has had yet.
-pub struct Batch {
-    /// What goes into the journal with the entries.
-    pub drained: Drained,
-    /// Its complete lines.
-    pub lines: Vec<String>,
-}
-
 impl Queue {
     fn file(self) -> &'static str {
         ["pending-posts.jsonl", "pending-actions.jsonl"][self as usize]
@@ -78,9 +70,9 @@ pub fn rejected(layout: &Layout) -> Result<u64, StoreError> {
     Ok(memchr::memchr_iter(b'\n', &bytes).count() as u64)
 }
 
-/// Takes the queue file out of the hooks' way, and returns every batch that is
-/// not settled. The caller holds the write lock.
-pub fn take(layout: &Layout, queue: Queue, now: Time) -> Result<Vec<Batch>, StoreError> {
+/// Takes the queue file out of the hooks' way, and returns the complete lines that nobody has
+/// had yet of each that was taken, with what settles it. The caller holds the write lock.
+pub fn take(layout: &Layout, queue: Queue, now: Time) -> Result<Vec<(Vec<String>, Drained)>, StoreError> {
     // Opening it refuses links and pipes; renaming alone would not look.
     if layout.top.open(queue.file())?.is_some() {
         let name = format!("{}{:032x}.0", queue.prefix(), random_bits()?);
@@ -101,7 +93,7 @@ pub fn take(layout: &Layout, queue: Queue, now: Time) -> Result<Vec<Batch>, Stor
         let fresh = &bytes[usize::try_from(through).unwrap_or(0).min(bytes.len())..];
         let (lines, taken) = complete_lines(fresh, print.mtime_ns, now);
         if taken > 0 {
-            batches.push(Batch { drained: Drained { file: name, through: through + taken as u64 }, lines });
+            batches.push((lines, Drained { file: name, through: through + taken as u64 }));
         }
     }
     Ok(batches)

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use serde_json::Map;
-use twining_model::{Amendment, Change, Document, Entry, Id, Time, Trace, limits};
+use twining_model::{Amendment, Change, Decision, Document, Entry, Id, Time, Trace, limits};
 
 use super::archive;
 use super::checkpoint::{ARRAYS, edits_of};
@@ -151,13 +151,9 @@ impl<'r> Writer<'r> {
     fn append_lines(&self, change: &Change, undo: &mut Vec<Undo>) -> Result<(), StoreError> {
         let (layout, now) = (&self.room.layout, self.now);
         if !change.runs.is_empty() {
-            let runs: String = change.runs.iter().map(|run| format!("{run}\n")).collect();
-            if runs.len() > limits::RUN_BYTES {
-                return Err(StoreError::TooLarge { bytes: runs.len(), most: limits::RUN_BYTES });
-            }
             let file = RUNS.open(&nook(layout)?)?;
             let size = file.fingerprint()?.size;
-            let added = tail::append_after(&file, runs.as_bytes());
+            let added = tail::append_after(&file, run_lines(&change.runs)?.as_bytes());
             undo.push(Undo::Cut(file, size));
             added?;
         }
@@ -186,8 +182,7 @@ impl<'r> Writer<'r> {
         drained: Option<Drained>,
         followed: Option<u64>,
     ) -> Result<(), StoreError> {
-        // What left the board cannot come back, so this must not fail later.
-        lines_of(&change.entries)?;
+        self.check(&change)?;
         let line = JournalLine { seq: self.next_seq(), at: self.now, change, drained, followed };
         let size = self.room.journal.append(&line)?;
         let mut undo = Vec::new();
@@ -205,6 +200,17 @@ impl<'r> Writer<'r> {
         // whoever comes next marks it before taking anything from it.
         drop(self.close(&line));
         Ok(())
+    }
+
+    /// Makes all that would be written. A change that is in the journal must not be refused
+    /// for what it says: whoever completes it after a crash would fail for ever.
+    fn check(&self, change: &Change) -> Result<(), StoreError> {
+        lines_of(&change.entries)?;
+        traces::lines_of(&change.traces)?;
+        traces::lines_of(&change.imported_traces)?;
+        run_lines(&change.runs)?;
+        change.decisions.iter().try_for_each(|decision| decision_file(decision).map(drop))?;
+        self.room.file_writes(change).map(drop)
     }
 
     /// A line is carried out, with the queue file it came from.
@@ -248,8 +254,7 @@ impl<'r> Writer<'r> {
 
     fn put_decisions(&self, change: &Change, undo: &mut Vec<Undo>) -> Result<(), StoreError> {
         for decision in &change.decisions {
-            let text = serde_json::to_string_pretty(decision)? + "\n";
-            put(self.room, &FileWrite::decision(&decision.id, text.into_bytes())?, undo)?;
+            put(self.room, &decision_file(decision)?, undo)?;
         }
         for amendment in &change.amendments {
             if let Some(write) = self.amended(amendment)? {
@@ -466,6 +471,15 @@ fn without_safe(change: &Change, safe: &HashSet<String>) -> Change {
         lost.removed_relations.clear();
     }
     lost
+}
+
+fn decision_file(decision: &Decision) -> Result<FileWrite, StoreError> {
+    FileWrite::decision(&decision.id, (serde_json::to_string_pretty(decision)? + "\n").into_bytes())
+}
+
+fn run_lines(runs: &[String]) -> Result<String, StoreError> {
+    let lines: String = runs.iter().map(|run| format!("{run}\n")).collect();
+    if lines.len() > limits::RUN_BYTES { Err(StoreError::TooLarge { bytes: lines.len(), most: limits::RUN_BYTES }) } else { Ok(lines) }
 }
 
 /// A line of the board is shorter than a record may be: its newline counts.

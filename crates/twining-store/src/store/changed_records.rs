@@ -50,12 +50,11 @@ fn changed_since(git: &Git, commit: &str) -> Changed {
 }
 
 fn differences(git: &Git, project: &Path, changed: &Changed) -> Result<Vec<Difference>, StoreError> {
-    let known: Vec<(&String, &String)> = changed.iter().filter_map(|(path, object)| Some((path, object.as_ref()?))).collect();
-    if known.is_empty() {
+    if changed.values().all(Option::is_none) {
         return Ok(Vec::new());
     }
-    let blobs = git.objects(known.iter().map(|(_, object)| object.as_str()));
-    let before = known.iter().filter_map(|(path, object)| Some((path.as_str(), blobs.get(object.as_str())?.as_slice()))).collect();
+    let blobs = git.objects(changed.values().flatten().map(String::as_str));
+    let before = changed.iter().filter_map(|(path, object)| Some((path.as_str(), blobs.get(object.as_ref()?)?.as_slice()))).collect();
     let mut now = Vec::new();
     for path in changed.keys() {
         now.extend(read(project, path)?.map(|bytes| (path, bytes)));

@@ -86,7 +86,9 @@ fn write_anew(room: &Room, record: &Record, lines: &[JournalLine], which: Array)
     let edits = match which {
         // The list is derived: what it holds of decisions that are gone goes too.
         Array::DecisionIndex if !left_so || !scanned.unreadable.is_empty() => {
-            listed_decisions(&room.files, all_decisions(&room.files, lines)?)?
+            // Somebody else wrote it, or nobody did: all there are.
+            let names = room.files.decision_names()?.decisions.into_iter().map(|(id, _)| id);
+            listed_decisions(&room.files, names.chain(lines.iter().flat_map(JournalLine::touched_decisions).cloned()).collect())?
         }
         _ if !scanned.unreadable.is_empty() => return Ok(false),
         _ => edits_of(&room.files, lines, which)?,
@@ -124,12 +126,6 @@ pub fn edits_of(files: &Files, lines: &[JournalLine], which: Array) -> Result<Ar
         }
     }
     Ok(edits)
-}
-
-/// Every decision there is: somebody else wrote the list, or nobody did.
-fn all_decisions(files: &Files, lines: &[JournalLine]) -> Result<BTreeSet<Id>, StoreError> {
-    let touched = lines.iter().flat_map(JournalLine::touched_decisions).cloned();
-    Ok(files.decision_names()?.decisions.into_iter().map(|(id, _)| id).chain(touched).collect())
 }
 
 fn listed_decisions(files: &Files, ids: BTreeSet<Id>) -> Result<ArrayEdits, StoreError> {

@@ -48,7 +48,7 @@ pub fn after_git(room: &Room, now: Time) -> Result<(), StoreError> {
     let Some(held) = room.lock.try_take()? else { return Ok(()) };
     for id in files.iter().filter_map(|file| decision_of(file)) {
         let Some((_, bytes)) = room.files.decision(&id)?.filter(|(_, bytes)| has_markers(bytes)) else { continue };
-        let (project, file) = (room.board.project(), format!("{FOLDER}/{DECISIONS}/{id}.json"));
+        let (project, file) = (&room.board.project, format!("{FOLDER}/{DECISIONS}/{id}.json"));
         let is_it = |whole: &Vec<u8>| array::id_of(&String::from_utf8_lossy(whole)) == Some(id.to_string());
         // What git merged is known; lines that no commit has may be anybody's, between whatever markers.
         let known = Git::at(project).merged_versions(&file, &bytes).joined(&bytes, &DECISION);

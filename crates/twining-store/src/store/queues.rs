@@ -51,12 +51,12 @@ impl Queues<'_> {
         let Some(held) = room.lock_for_a_moment()? else { return Ok(count) };
         let now = self.0.ids().now();
         let mut writer = Writer::recovered(&room, held, now)?;
-        for batch in queue::take(&room.layout, queue, now)? {
-            let (made, rejected) = queue::sort(&batch.lines, make);
+        for (lines, drained) in queue::take(&room.layout, queue, now)? {
+            let (made, rejected) = queue::sort(&lines, make);
             queue::set_aside(&room.layout, &rejected, now)?;
             count.taken += made.len() as u64;
             count.rejected += rejected.len() as u64;
-            keep(&mut writer, made, batch.drained)?;
+            keep(&mut writer, made, drained)?;
         }
         Ok(count)
     }
