@@ -85,6 +85,9 @@ pub enum StoreError {
         /// The id asked for.
         id: String,
     },
+    /// A change failed and could not be taken back either; the journal has it.
+    #[error("the change could not be finished now; the next write completes it")]
+    Unfinished(#[source] Box<StoreError>),
     /// The log that the folder follows did not do what it was asked.
     #[error(transparent)]
     Log(#[from] LogError),
@@ -103,6 +106,7 @@ impl StoreError {
             Self::Damaged { .. } => "DAMAGED",
             Self::TooLarge { .. } => "INVALID_INPUT",
             Self::NoDecision { .. } => "NOT_FOUND",
+            Self::Unfinished(_) => "UNFINISHED",
             Self::Log(_) => "LOG_ERROR",
         }
     }
@@ -130,6 +134,7 @@ impl StoreError {
             }
             Self::Unsafe { .. } => "move it away if you did not put it there; Twining follows no links and leaves no project",
             Self::TooNew { .. } => "update twining; until then this folder can be read but not written",
+            Self::Unfinished(_) => "do not repeat it: put right what the cause says, and any write completes this one",
             Self::Log(LogError::Behind) => "others write a lot just now; try again",
             Self::Log(_) => "nothing is lost: try again when the log is there",
             Self::Index(_) => "the index is only a cache: `twining reindex` builds it anew from the files",

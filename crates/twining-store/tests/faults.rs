@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use twining_model::{Amendment, Change, Id};
+use twining_store::disk::{Fault, Op, Probe};
 use twining_store::{Durability, Store, StoreError};
-use twining_testkit::faults::{EIO, ENOSPC};
+use twining_testkit::faults::{EACCES, EIO, ENOSPC};
 use twining_testkit::files::{array_ids, board_ids, json};
 use twining_testkit::memory as common;
 use twining_testkit::memory::{decision, entity, entry};
@@ -221,4 +223,43 @@ fn r7_draining_survives_a_fault_at_every_call() {
 #[test]
 fn r7_housekeeping_survives_a_fault_at_every_call() {
     assert!(sweep("housekeep", housekeep) > 100);
+}
+
+/// Refuses every change of the files with one name, as a folder does that belongs to somebody else.
+struct Forbidden {
+    name: &'static str,
+    is_on: AtomicBool,
+}
+
+impl Probe for Forbidden {
+    fn before(&self, op: Op, name: &str) -> Fault {
+        let is_change = matches!(op, Op::Create | Op::Write | Op::SetLen | Op::Rename | Op::Remove);
+        let is_meant = is_change && name.ends_with(self.name) && self.is_on.load(Ordering::SeqCst);
+        if is_meant { Fault::Fail(EACCES) } else { Fault::None }
+    }
+}
+
+#[test]
+fn a_refused_decision_is_not_carried_out_by_the_next_writer() {
+    for name in ["entities.json", "index.json", "blackboard.jsonl"] {
+        let world = FixedWorld::new();
+        let (project, mut promise) = lived_in(&world);
+        let probe = Arc::new(Forbidden { name, is_on: AtomicBool::new(true) });
+        let store = Store::open_probed(project.place(), world.ids(), Some(probe.clone())).expect("opens");
+        world.pass(1);
+        let refused = decide(&store, &project, &mut promise).expect_err("cannot be written");
+        assert_eq!(refused.code(), "FILE_WRITE_ERROR", "{name}");
+        let (id, announcement, concept) = promise.decided.last().cloned().expect("was tried");
+        let assert_nothing_of_it = || {
+            assert!(!project.path().join(format!(".twining/decisions/{id}.json")).exists(), "{name}");
+            assert!(!board_ids(&project.path()).expect("reads").contains(&announcement), "{name}");
+            assert!(!array_ids(&project.path(), "graph/entities.json").expect("reads").contains(&concept), "{name}");
+            assert!(!array_ids(&project.path(), "decisions/index.json").expect("reads").contains(&id), "{name}");
+        };
+        assert_nothing_of_it();
+        probe.is_on.store(false, Ordering::SeqCst);
+        post(&store, &project, &mut promise).expect("posts");
+        amend(&store, &project, &mut promise).expect("amends");
+        assert_nothing_of_it();
+    }
 }

@@ -8,6 +8,8 @@ use twining_store::disk::{Fault, Op, Probe};
 
 /// No space left on device.
 pub const ENOSPC: i32 = 28;
+/// Permission denied.
+pub const EACCES: i32 = 13;
 /// Input/output error.
 pub const EIO: i32 = 5;
 

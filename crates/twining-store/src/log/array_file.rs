@@ -379,16 +379,18 @@ pub fn mend_torn(layout: &Layout, array: Array, left: &ArrayState) -> Result<(),
 
 impl ArrayUndo {
     /// Makes the file what it was.
-    pub fn roll_back(self, layout: &Layout) -> Result<(), StoreError> {
+    pub fn roll_back(&self, layout: &Layout) -> Result<(), StoreError> {
         match self {
+            // A folder that takes no writes has taken none.
+            Self::Whole(array, old) if array.dir(layout).read(array.name(), ARRAY_BYTES)? == *old => Ok(()),
             Self::Whole(array, None) => array.dir(layout).remove(array.name()).map(drop),
-            Self::Whole(array, Some(bytes)) => layout.replace(array.dir(layout), array.name(), &bytes, false),
+            Self::Whole(array, Some(bytes)) => layout.replace(array.dir(layout), array.name(), bytes, false),
             Self::Bytes(array, old, size) => {
                 let handle = array.dir(layout).make_random(array.name())?;
                 for (at, bytes) in old.iter().rev() {
                     handle.write_at(bytes, *at)?;
                 }
-                handle.set_len(size)
+                handle.set_len(*size)
             }
         }
     }

@@ -191,10 +191,8 @@ impl<'r> Writer<'r> {
             (self.record.arrays, self.record.checkpoint_seq) = (left, checkpoint_seq);
             // If going back fails as well, the journal keeps the line and the
             // next writer completes it: whole, though we reported a failure.
-            if self.roll_back(undo).is_ok() {
-                drop(self.room.journal.cut(size));
-            }
-            return Err(error);
+            let undone = self.roll_back(&undo).and_then(|()| self.room.journal.cut(size));
+            return Err(if undone.is_ok() { error } else { StoreError::Unfinished(Box::new(error)) });
         }
         // A queue file that could not be marked keeps the line open, so that
         // whoever comes next marks it before taking anything from it.
@@ -286,17 +284,17 @@ impl<'r> Writer<'r> {
         Ok(())
     }
 
-    fn roll_back(&self, undo: Vec<Undo>) -> Result<(), StoreError> {
-        for step in undo.into_iter().rev() {
-            match step {
-                Undo::File(before) => before.carry_out(self.room, false)?,
-                Undo::Cut(file, size) => file.set_len(size)?,
-                // Entries that are in the archive stay there: the next writer completes the change.
-                Undo::Archived => return Err(StoreError::Damaged { what: "entries have left the board".to_owned() }),
-                Undo::Arrays(arrays) => arrays.into_iter().rev().try_for_each(|undo| undo.roll_back(&self.room.layout))?,
-            }
-        }
-        Ok(())
+    fn roll_back(&self, undo: &[Undo]) -> Result<(), StoreError> {
+        let back = |step: &Undo| match step {
+            Undo::File(before) => before.restore(self.room),
+            Undo::Cut(file, size) => file.set_len(*size),
+            // Entries that are in the archive stay there: the next writer completes the change.
+            Undo::Archived => Err(StoreError::Damaged { what: "entries have left the board".to_owned() }),
+            Undo::Arrays(arrays) => arrays.iter().rev().try_for_each(|undo| undo.roll_back(&self.room.layout)),
+        };
+        // On a full disk a step may need what a later one frees.
+        let failed = undo.iter().rev().filter(|step| back(step).is_err()).count();
+        if failed == 0 { Ok(()) } else { undo.iter().rev().try_for_each(back) }
     }
 
     /// The decision file from now on, or `None` if it says so already.

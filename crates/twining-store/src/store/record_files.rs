@@ -67,6 +67,12 @@ impl FileWrite {
         }
     }
 
+    /// Comes back to it, where the file is not so already: a folder that takes no writes has taken none.
+    pub fn restore(&self, room: &Room) -> Result<(), StoreError> {
+        let is_so = self.before(room).is_some_and(|now| now.bytes == self.bytes);
+        if is_so { Ok(()) } else { self.carry_out(room, false) }
+    }
+
     fn remove(&self, room: &Room) -> Result<(), StoreError> {
         let mut dirs = vec![room.project.clone()];
         for folder in &self.folders {
