@@ -124,13 +124,12 @@ impl GitRange {
     pub fn files(&self, commit: &str, folder: &str) -> Vec<TreeEntry> {
         let place = format!("{}{folder}", self.folder);
         let args = ["ls-tree", "-r", "-z", "--full-tree", commit, "--", &place];
-        // `mode type object`, a tab, the path. A link or a submodule is no file of ours.
+        // `mode type object`, a tab, the path.
         let file = |line: &str| {
             let (about, path) = line.split_once('\t')?;
             let mut about = about.split(' ');
             let (mode, object) = (about.next()?, about.nth(1)?);
-            mode.starts_with("100").then_some(())?;
-            Some(TreeEntry { path: path.strip_prefix(&self.folder)?.to_owned(), object: object.to_owned() })
+            tree_entry(mode, object, path, &self.folder)
         };
         self.git.names(&args).unwrap_or_default().iter().filter_map(|line| file(line)).collect()
     }
@@ -168,6 +167,12 @@ impl GitRange {
     }
 }
 
+/// A file in a folder. A link or a submodule is none of ours.
+fn tree_entry(mode: &str, object: &str, path: &str, folder: &str) -> Option<TreeEntry> {
+    let path = path.strip_prefix(folder).filter(|_| mode.starts_with("100"))?;
+    Some(TreeEntry { path: path.to_owned(), object: object.to_owned() })
+}
+
 /// Reads `:mode mode object object status`, a path, and a second one for a rename.
 fn raw_changes(raw: &[u8], folder: &str) -> Vec<TreeChange> {
     let raw = String::from_utf8_lossy(raw);
@@ -178,11 +183,8 @@ fn raw_changes(raw: &[u8], folder: &str) -> Vec<TreeChange> {
         let [old_mode, new_mode, old, new, status] = fields[..] else { break };
         let Some(path) = parts.next() else { break };
         let moved = if status.starts_with(['R', 'C']) { parts.next() } else { None };
-        let entry = |mode: &str, object: &str, path: &str| {
-            mode.starts_with("100").then_some(())?;
-            Some(TreeEntry { path: path.strip_prefix(folder)?.to_owned(), object: object.to_owned() })
-        };
-        let (before, after) = (entry(old_mode, old, path), entry(new_mode, new, moved.unwrap_or(path)));
+        let before = tree_entry(old_mode, old, path, folder);
+        let after = tree_entry(new_mode, new, moved.unwrap_or(path), folder);
         if before.is_some() || after.is_some() {
             changes.push(TreeChange { before, after });
         }

@@ -130,7 +130,7 @@ impl<'v> Entries<'v> {
 
     /// How many lines repeat the id of a later one.
     pub fn duplicate_ids(&self) -> Result<u64, StoreError> {
-        Ok(tally::count(self.conn, Count::Shadowed)?)
+        Ok(tally::sum(self.conn, &[Count::Shadowed])?)
     }
 
     fn sieve<'f>(&'f self, filter: &'f EntryFilter) -> Sieve<'f> {

@@ -202,7 +202,7 @@ impl<'v> Graph<'v> {
 
     /// Every entity, ordered by id.
     pub fn page(&self, limit: usize) -> Result<Page<Entity>, StoreError> {
-        Ok(Page { items: records(self.conn, ALL, [row_limit(limit)])?, total: tally::count(self.conn, Count::Entities)? })
+        Ok(Page { items: records(self.conn, ALL, [row_limit(limit)])?, total: tally::sum(self.conn, &[Count::Entities])? })
     }
 
     /// Entities without any relation, ordered by id.

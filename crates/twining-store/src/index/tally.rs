@@ -150,12 +150,7 @@ pub(super) fn horizon(now: Time) -> i64 {
     now.as_ms().saturating_add(limits::CLOCK_SKEW_MS)
 }
 
-/// One count.
-pub(super) fn count(conn: &Connection, wanted: Count) -> Result<u64, rusqlite::Error> {
-    Ok(all(conn)?[wanted as usize])
-}
-
-/// Several counts together.
+/// Some counts together.
 pub(super) fn sum(conn: &Connection, wanted: &[Count]) -> Result<u64, rusqlite::Error> {
     all(conn).map(|counts| wanted.iter().map(|count| counts[*count as usize]).sum())
 }
