@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 
 use memchr::{memchr_iter, memmem};
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use twining_model::text::excerpt;
 
@@ -193,6 +194,8 @@ impl<'a> Comparison<'a> {
                 (RecordKind::Graph | RecordKind::List, _, Some(after)) if !path.ends_with(".jsonl") => {
                     if let Some((line, why)) = array::scan(after).unreadable.into_iter().next() {
                         self.report((path, kind), usize::try_from(line).ok(), Change::Unparsable(why), None);
+                    } else if let Err(error) = serde_json::from_slice::<IgnoredAny>(without_mark(after)) {
+                        self.report((path, kind), Some(error.line()), Change::Unparsable(error.to_string()), None);
                     }
                 }
                 (RecordKind::Decision | RecordKind::Handoff | RecordKind::Turn, before, after) => self.file(path, kind, before, after),

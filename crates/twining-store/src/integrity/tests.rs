@@ -158,6 +158,15 @@ fn a_decision_deleted_or_left_unreadable_is_told() {
 }
 
 #[test]
+fn an_array_that_was_cut_off_is_told() {
+    let graph = "graph/entities.json";
+    let whole = "[\n{\"id\":\"a\"}\n,{\"id\":\"b\"}\n]\n";
+    assert_eq!(told(&[], &[(graph, whole)]), Vec::<String>::new());
+    assert_eq!(told(&[(graph, whole)], &[(graph, &whole[..whole.len() - 2])]), ["graph/entities.json:4 unparsable"]);
+    assert_eq!(told(&[(graph, whole)], &[(graph, "[\n{\"id\":\"a\"}\n,{")]), ["graph/entities.json:3 unparsable"]);
+}
+
+#[test]
 fn a_field_of_a_newer_version_alters_nothing() {
     assert_eq!(told(&[(DECISION, &decision(""))], &[(DECISION, &decision(r#","anchors":["src/a.rs"]"#))]), Vec::<String>::new());
     let person = decision(r#","origin":{"via":"cli","trust":"human"}"#);

@@ -19,8 +19,9 @@ use crate::error::StoreError;
 use crate::format::array;
 use crate::log::files::{Array, ArrayState};
 
-/// Arrays up to this size are replaced as a whole: some thousand elements.
-const SHORT_BYTES: u64 = 256 * 1024;
+/// Arrays up to this size are replaced as a whole: over 20,000 elements. git fails on a file
+/// that changes while it is read, and so these never do.
+const SHORT_BYTES: u64 = 6 * 1024 * 1024;
 /// Elements that one call looks for.
 const MOST_SOUGHT: usize = 64;
 /// How every array of ours ends.
@@ -90,8 +91,8 @@ pub struct ArrayEdit<'e> {
 }
 
 /// Where elements stand in long arrays, as this process left them.
-#[derive(Default)]
 pub struct ArrayFiles {
+    short_bytes: u64,
     places: Mutex<[Option<Places>; 3]>,
 }
 
@@ -115,6 +116,12 @@ struct Writes {
     is_loose: bool,
 }
 
+impl Default for ArrayFiles {
+    fn default() -> Self {
+        Self { short_bytes: SHORT_BYTES, places: Mutex::default() }
+    }
+}
+
 impl ArrayFiles {
     /// Carries an edit out; none if the file cannot be read, and so is left alone.
     pub fn edit(&self, edit: &ArrayEdit<'_>, undo: &mut Vec<ArrayUndo>) -> Result<Option<Edited>, StoreError> {
@@ -133,7 +140,7 @@ impl ArrayFiles {
             && let Some(left) = &edit.left
             && let Some(handle) = as_left(edit.layout, edit.array, left)?
         {
-            let is_short = left.to.size <= SHORT_BYTES;
+            let is_short = left.to.size <= self.short_bytes;
             let edited = if is_short { replace(edit, &handle, left, undo)? } else { self.edit_in_place(edit, &handle, left, undo)? };
             if edited.is_some() {
                 return Ok(edited);
@@ -217,8 +224,7 @@ fn replace(edit: &ArrayEdit<'_>, handle: &Handle, left: &ArrayState, undo: &mut 
         let end = end + usize::from(is_first && bytes.get(end) == Some(&b','));
         bytes.drain(line.start - usize::from(!is_first)..end);
     }
-    undo.push(ArrayUndo::Whole(edit.array, Some(old)));
-    let to = edit.layout.swap(edit.array.dir(edit.layout), edit.array.name(), &bytes)?;
+    let to = put_anew(edit, Some(left.to), Some(old), &bytes, undo)?;
     Ok(Some(Edited { from: Some(left.to), to, is_loose: false, is_unchecked: left.is_unchecked }))
 }
 
@@ -351,10 +357,25 @@ fn rewrite(edit: &ArrayEdit<'_>, undo: &mut Vec<ArrayUndo>) -> Result<Option<Edi
         return Ok(None);
     }
     let text = array::splice(&scanned, &edit.edits.puts, &edit.edits.gone);
-    undo.push(ArrayUndo::Whole(edit.array, bytes));
-    let to = edit.layout.swap(dir, name, text.as_bytes())?;
+    let to = put_anew(edit, from, bytes, text.as_bytes(), undo)?;
     // The list of decisions is derived: one that somebody else wrote may lack more than this.
     Ok(Some(Edited { from, to, is_loose: false, is_unchecked: edit.array == Array::DecisionIndex }))
+}
+
+/// Puts the new bytes in the place of the old. The same ones are not written again: in the middle
+/// of a rebase git would take the file for changed.
+fn put_anew(
+    edit: &ArrayEdit<'_>,
+    from: Option<Fingerprint>,
+    old: Option<Vec<u8>>,
+    bytes: &[u8],
+    undo: &mut Vec<ArrayUndo>,
+) -> Result<Fingerprint, StoreError> {
+    if let Some(from) = from.filter(|_| old.as_deref() == Some(bytes)) {
+        return Ok(from);
+    }
+    undo.push(ArrayUndo::Whole(edit.array, old));
+    edit.layout.swap(edit.array.dir(edit.layout), edit.array.name(), bytes)
 }
 
 /// Takes back what a killed writer, or a power cut, left of its last elements. The
@@ -417,7 +438,13 @@ mod tests {
         fn of(elements: usize) -> Self {
             let dir = tempfile::tempdir().expect("a temporary directory");
             let layout = Layout::make(dir.path(), None).expect("makes the folder");
-            let mut scene = Self { _dir: dir, layout, files: ArrayFiles::default(), record: Record::default(), model: BTreeMap::new() };
+            let mut scene = Self {
+                _dir: dir,
+                layout,
+                files: ArrayFiles { short_bytes: 256 * 1024, ..ArrayFiles::default() },
+                record: Record::default(),
+                model: BTreeMap::new(),
+            };
             let puts: Vec<(String, usize)> = (0..elements).map(|at| (format!("e{at:05}"), 300)).collect();
             scene.edit(&puts, &[]);
             scene
@@ -463,6 +490,28 @@ mod tests {
     }
 
     #[test]
+    fn a_short_array_does_not_change_under_who_reads_it() {
+        let mut scene = Scene::of(500);
+        let before = scene.bytes();
+        let reader = scene.layout.graph.open("entities.json").expect("opens").expect("is there");
+        scene.edit(&[("f1".to_owned(), 10), ("e00007".to_owned(), 20)], &["e00009".to_owned()]);
+        assert!(reader.read_all(ARRAY_BYTES).expect("reads") == before);
+        scene.assert_right();
+    }
+
+    #[test]
+    fn what_says_so_already_is_not_written_again() {
+        let mut scene = Scene::of(500);
+        let before = scene.record.arrays[0].expect("was left").to;
+        scene.edit(&[("e00007".to_owned(), 300)], &[]);
+        assert_eq!(scene.record.arrays[0].expect("was left").to, before);
+        // Also where others wrote it, and nobody knows how it was left.
+        scene.record.arrays[0] = None;
+        scene.edit(&[("e00007".to_owned(), 300)], &[]);
+        assert_eq!(scene.record.arrays[0].expect("was left").to, before);
+    }
+
+    #[test]
     fn what_a_killed_writer_left_of_an_element_is_taken_back() {
         let scene = Scene::of(2_000);
         let (left, whole) = (scene.record.arrays[0].expect("was left"), scene.bytes());
@@ -493,7 +542,7 @@ mod tests {
                 let puts: Vec<(String, usize)> = puts.into_iter().map(|(at, length)| (name(at), length)).collect();
                 let gone: Vec<String> = gone.into_iter().map(name).collect();
                 if is_other_process {
-                    scene.files = ArrayFiles::default();
+                    scene.files = ArrayFiles { short_bytes: 256 * 1024, ..ArrayFiles::default() };
                 }
                 scene.edit(&puts, &gone);
                 scene.assert_right();
