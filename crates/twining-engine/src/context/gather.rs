@@ -109,12 +109,11 @@ pub(super) fn gather(
     candidates.sort_by(Candidate::order);
     // Not of all that were found: of more than these the budget can tell nothing.
     let told = if draft.rules_only { most } else { TOLD.max(most / 4) };
-    let contests = view.contests()?;
     for binds in [true, false] {
         let in_force = candidates.iter_mut().filter(|candidate| candidate.binds == binds && candidate.is_in_force());
         for candidate in in_force.take(told) {
             if let Record::Decision(decision) = &candidate.record {
-                candidate.contested_by = contests.contesters(decision, contesting(decision.status), CONTESTERS)?;
+                candidate.contested_by = view.decisions().contesters(decision, contesting(decision.status), CONTESTERS)?;
             }
         }
     }

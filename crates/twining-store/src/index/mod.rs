@@ -43,7 +43,6 @@ use crate::error::StoreError;
 use crate::log::files::{Array, DecisionsChanged, Files};
 
 pub use bearing::{Affecting, Bearing, Standing, Via};
-pub use contests::Contests;
 pub use decision_sieve::DecisionFilter;
 pub use decisions::Decisions;
 pub use entries::Entries;
@@ -190,7 +189,7 @@ impl Index {
     }
 
     fn connect(files: &Files, folding: Folding) -> Result<Self, StoreError> {
-        let conn = schema::open_shared(&files.local_path().join(side::DB))?;
+        let conn = schema::open_shared(&files.layout.local.path().join(side::DB))?;
         Ok(Self { conn, folding, database: DatabaseFile::new(side::inode(files)?) })
     }
 
@@ -239,7 +238,7 @@ impl Index {
 }
 
 fn build_new(files: &Files, folding: Folding) -> Result<u64, StoreError> {
-    let conn = schema::open_bulk(&files.local_path().join(side::NEW))?;
+    let conn = schema::open_bulk(&files.layout.local.path().join(side::NEW))?;
     let records = fill(&conn, folding, Pace::Bulk, files)?;
     schema::close_bulk(conn)?;
     Ok(records)
@@ -252,8 +251,8 @@ fn fill(conn: &Connection, folding: Folding, pace: Pace, files: &Files) -> Resul
 
 fn matches_files(known: &Known, files: &Files) -> Result<bool, StoreError> {
     Ok(known.board.print == files.board_fingerprint()?
-        && known.board.epoch == files.board_epoch()
-        && known.seq == files.journal_seq()
+        && known.board.epoch == files.record().epoch
+        && known.seq == files.record().applied_seq
         && known.arrays == array_prints(files)?)
 }
 
@@ -262,7 +261,7 @@ fn array_prints(files: &Files) -> Result<[Option<Fingerprint>; 2], StoreError> {
 }
 
 fn tracked_bytes(files: &Files) -> Result<u64, StoreError> {
-    Ok(array_prints(files)?.into_iter().chain([files.board_fingerprint()?]).flatten().map(|print| print.size).sum())
+    Ok(files.graph_bytes()? + files.board_fingerprint()?.map_or(0, |print| print.size))
 }
 
 fn both(one: DecisionsChanged, other: DecisionsChanged) -> DecisionsChanged {

@@ -134,10 +134,10 @@ PRAGMA locking_mode = EXCLUSIVE;
 /// merged in few levels and then once more. The levels matter: the result lies
 /// above them, and merges of small pieces in later catch-ups do not reach it.
 const GROW_IN_BULK: &str = "
-INSERT INTO entry_text(entry_text, rank) VALUES('hashsize', 2097152), ('automerge', 0), ('crisismerge', 8);
-INSERT INTO decision_text(decision_text, rank) VALUES('hashsize', 2097152), ('automerge', 0), ('crisismerge', 8);
-INSERT INTO entity_text(entity_text, rank) VALUES('hashsize', 2097152), ('automerge', 0), ('crisismerge', 8);
-INSERT INTO entity_note(entity_note, rank) VALUES('hashsize', 2097152), ('automerge', 0), ('crisismerge', 8);
+INSERT INTO entry_text(entry_text, rank) VALUES('hashsize', 16777216), ('automerge', 0), ('crisismerge', 8);
+INSERT INTO decision_text(decision_text, rank) VALUES('hashsize', 16777216), ('automerge', 0), ('crisismerge', 8);
+INSERT INTO entity_text(entity_text, rank) VALUES('hashsize', 16777216), ('automerge', 0), ('crisismerge', 8);
+INSERT INTO entity_note(entity_note, rank) VALUES('hashsize', 16777216), ('automerge', 0), ('crisismerge', 8);
 ";
 // Left in pieces, each small catch-up would be charged for merging some of them.
 const MERGE: &str = "

@@ -64,7 +64,7 @@ pub(super) enum Trust {
 /// How far to believe what stands there. While somebody writes, only the holder of the
 /// index lock can tell.
 pub(super) fn trust(files: &Files, folding: Folding) -> Result<Trust, StoreError> {
-    let Some(prints) = prints(files.local())? else { return Ok(Trust::None) };
+    let Some(prints) = prints(&files.layout.local)? else { return Ok(Trust::None) };
     Ok(match read_stamp(files, folding)? {
         Some(State::Clean(left)) if left == prints && prints.db.ino != 0 => Trust::Full,
         Some(State::Writing { ino }) if ino == prints.db.ino && ino != 0 => Trust::Checked,
@@ -79,25 +79,25 @@ pub(super) fn mark_writing(files: &Files, folding: Folding, ino: u64) -> Result<
 
 /// Says how the database was left.
 pub(super) fn mark_clean(files: &Files, folding: Folding) -> Result<(), StoreError> {
-    let prints = prints(files.local())?.unwrap_or_default();
+    let prints = prints(&files.layout.local)?.unwrap_or_default();
     write_stamp(files, folding, State::Clean(prints))
 }
 
 /// The inode of the database, zero if there is none.
 pub(super) fn inode(files: &Files) -> Result<u64, StoreError> {
-    Ok(files.local().stat(DB)?.map_or(0, |(_, print)| print.ino))
+    Ok(files.layout.local.stat(DB)?.map_or(0, |(_, print)| print.ino))
 }
 
 /// How long SQLite's log is.
 pub(super) fn log_bytes(files: &Files) -> Result<u64, StoreError> {
-    Ok(files.local().stat(WAL)?.map_or(0, |(_, print)| print.size))
+    Ok(files.layout.local.stat(WAL)?.map_or(0, |(_, print)| print.size))
 }
 
 /// Removes the database and what belongs to it.
 pub(super) fn clear(files: &Files) -> Result<(), StoreError> {
     // The stamp first: what is left after a crash in here must not be believed.
     for name in [STAMP, DB, WAL, SHM] {
-        remove(files.local(), name)?;
+        remove(&files.layout.local, name)?;
     }
     clear_new(files)
 }
@@ -105,14 +105,14 @@ pub(super) fn clear(files: &Files) -> Result<(), StoreError> {
 /// Removes what an unfinished rebuild left.
 pub(super) fn clear_new(files: &Files) -> Result<(), StoreError> {
     for name in [NEW, "index.new-journal", "index.new-wal", "index.new-shm"] {
-        remove(files.local(), name)?;
+        remove(&files.layout.local, name)?;
     }
     Ok(())
 }
 
 /// Puts a finished rebuild in the database's place.
 pub(super) fn put_new(files: &Files) -> Result<(), StoreError> {
-    let local = files.local();
+    let local = &files.layout.local;
     // Under another name nobody has it open, so this drops no lock of SQLite's.
     if let Some(handle) = local.open(NEW)? {
         handle.sync()?;
@@ -125,7 +125,7 @@ pub(super) fn put_new(files: &Files) -> Result<(), StoreError> {
 
 /// Whether the volume takes `A` and `a` for one name; asked as the layout asks it.
 pub(super) fn folding(files: &Files) -> Folding {
-    match files.local().stat(".GITIGNORE") {
+    match files.layout.local.stat(".GITIGNORE") {
         Ok(Some((Kind::File, _))) => Folding::IgnoreCase,
         _ => Folding::Exact,
     }
@@ -172,13 +172,13 @@ fn sealed(files: &Files, folding: Folding, line: &str) -> Result<String, StoreEr
         Folding::Exact => "exact",
         Folding::IgnoreCase => "ignore-case",
     };
-    let text = format!("twining index {}\nlocal {}\nnames {names}\n{line}\n", schema::VERSION, files.local_stamp()?);
+    let text = format!("twining index {}\nlocal {}\nnames {names}\n{line}\n", schema::VERSION, files.layout.local.identity()?);
     Ok(format!("{text}sum {:016x}\n", xxh3_64(text.as_bytes())))
 }
 
 /// A small file beside the database, and when it was written.
 fn read_note(files: &Files, name: &str) -> Result<Option<(i64, String)>, StoreError> {
-    let handle = match files.local().open(name) {
+    let handle = match files.layout.local.open(name) {
         Ok(Some(handle)) => handle,
         Ok(None) | Err(StoreError::Unsafe { .. }) => return Ok(None),
         Err(error) => return Err(error),
@@ -191,7 +191,7 @@ fn read_note(files: &Files, name: &str) -> Result<Option<(i64, String)>, StoreEr
 /// Writes it in place, not by renaming: ext4 flushes on a rename over a file, which would
 /// cost more than the catch-up. A torn one does not match; the worst it costs is a rebuild.
 fn write_note(files: &Files, name: &str, text: &str) -> Result<(), StoreError> {
-    let local = files.local();
+    let local = &files.layout.local;
     if local.stat(name)?.is_some_and(|(kind, _)| kind != Kind::File) {
         remove(local, name)?;
     }

@@ -1,7 +1,5 @@
 //! The read side: a snapshot of everything, taken at one moment.
 
-use std::cell::OnceCell;
-
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, Transaction};
 use serde::de::DeserializeOwned;
@@ -9,7 +7,6 @@ use twining_model::scope::{Folding, covering_keys};
 use twining_model::{Time, limits};
 
 use super::catch_up::sum_of;
-use super::contests::FewInForce;
 use super::decisions::Decisions;
 use super::entries::Entries;
 use super::graph::Graph;
@@ -21,8 +18,6 @@ pub struct View<'a> {
     snapshot: Transaction<'a>,
     now: Time,
     folding: Folding,
-    /// Read when it is first asked for.
-    pub(super) few_in_force: OnceCell<FewInForce>,
 }
 
 /// The first of many, and how many.
@@ -50,7 +45,7 @@ const UNREADABLE: &str = "SELECT file, line, why FROM unreadable ORDER BY file, 
 impl<'a> View<'a> {
     /// Takes the snapshot.
     pub(super) fn begin(conn: &'a Connection, now: Time, folding: Folding) -> Result<Self, StoreError> {
-        Ok(Self { snapshot: conn.unchecked_transaction()?, now, folding, few_in_force: OnceCell::new() })
+        Ok(Self { snapshot: conn.unchecked_transaction()?, now, folding })
     }
 
     /// The time it is.

@@ -1,7 +1,6 @@
 //! The files as the index reads them: each with a fingerprint that tells
 //! whether it changed.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -73,26 +72,15 @@ impl Array {
 
 /// The blackboard, open for reading.
 pub struct DataFile {
-    handle: Handle,
-    print: Fingerprint,
-}
-
-impl DataFile {
+    /// The file.
+    pub handle: Handle,
     /// Its state when it was opened.
-    #[must_use]
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.print
-    }
-
-    /// Reads at a place; fewer bytes only at the end.
-    pub fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize, StoreError> {
-        self.handle.read_at(buf, offset)
-    }
+    pub print: Fingerprint,
 }
 
 /// The read side of the folder.
 pub struct Files {
-    layout: Layout,
+    pub(crate) layout: Layout,
     journal: Journal,
     watch: Watch,
 }
@@ -112,23 +100,6 @@ impl Files {
         Self { layout: layout.clone(), journal: Journal::new(&layout.local), watch: Watch::new(Arc::clone(stays)) }
     }
 
-    /// `local/`, for the index's own files.
-    #[must_use]
-    pub fn local(&self) -> &Dir {
-        &self.layout.local
-    }
-
-    /// Where `local/` is, with links resolved.
-    #[must_use]
-    pub fn local_path(&self) -> &Path {
-        self.layout.local.path()
-    }
-
-    /// What tells this `local/` from one that came with a clone.
-    pub fn local_stamp(&self) -> Result<String, StoreError> {
-        self.layout.local.identity()
-    }
-
     /// The blackboard, if there is one.
     pub fn board(&self) -> Result<Option<DataFile>, StoreError> {
         self.layout.top.open(BOARD)?.map(|handle| Ok(DataFile { print: handle.fingerprint()?, handle })).transpose()
@@ -137,12 +108,6 @@ impl Files {
     /// The blackboard's state, without opening it.
     pub fn board_fingerprint(&self) -> Result<Option<Fingerprint>, StoreError> {
         self.layout.top.print(BOARD)
-    }
-
-    /// Grows whenever a writer found the board changed by someone else.
-    #[must_use]
-    pub fn board_epoch(&self) -> u64 {
-        self.record().epoch
     }
 
     /// What stands in `decisions/`.
@@ -189,31 +154,15 @@ impl Files {
         array.dir(&self.layout).print(array.name())
     }
 
-    /// How much the arrays hold together.
-    pub fn arrays_bytes(&self) -> Result<u64, StoreError> {
-        let mut bytes = 0;
-        for array in [Array::Entities, Array::Relations, Array::DecisionIndex] {
-            bytes += self.array_fingerprint(array)?.map_or(0, |print| print.size);
-        }
-        Ok(bytes)
+    /// How much the arrays of the graph hold together.
+    pub fn graph_bytes(&self) -> Result<u64, StoreError> {
+        let prints = [self.array_fingerprint(Array::Entities)?, self.array_fingerprint(Array::Relations)?];
+        Ok(prints.iter().flatten().map(|print| print.size).sum())
     }
 
     /// An array's bytes.
     pub fn array(&self, array: Array) -> Result<Option<(Fingerprint, Vec<u8>)>, StoreError> {
         array.dir(&self.layout).read_printed(array.name(), ARRAY_BYTES)
-    }
-
-    /// How we left each array, and the last line that was dropped from the journal.
-    #[must_use]
-    pub fn arrays_left(&self) -> ([Option<ArrayState>; 3], u64) {
-        let record = self.record();
-        (record.arrays, record.dropped_seq)
-    }
-
-    /// The last journal line that is carried out.
-    #[must_use]
-    pub fn journal_seq(&self) -> u64 {
-        self.record().applied_seq
     }
 
     /// Journal lines after `seq`, in order.
@@ -227,7 +176,8 @@ impl Files {
         self.journal.since(record.checkpoint_seq, record.applied_seq)
     }
 
-    fn record(&self) -> Record {
+    /// What the last writer left.
+    pub(crate) fn record(&self) -> Record {
         match self.layout.local.open(crate::disk::layout::WRITE_LOCK) {
             Ok(Some(lock)) => Record::read(&lock).unwrap_or_default(),
             _ => Record::default(),

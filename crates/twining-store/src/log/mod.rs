@@ -4,6 +4,7 @@ pub mod array_file;
 pub mod board;
 pub mod files;
 pub mod journal;
+pub mod lines;
 pub mod lock;
 pub mod queue;
 pub mod recent;

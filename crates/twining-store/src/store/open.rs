@@ -327,7 +327,7 @@ impl Store {
         self.work.take();
         room.board.sync()?;
         let record = room.record()?;
-        let (large, journal) = (room.files.arrays_bytes()? > QUICK_BYTES, room.journal.bytes()?);
+        let (large, journal) = (room.files.graph_bytes()? > QUICK_BYTES, room.journal.bytes()?);
         if (large && journal < LONG_JOURNAL_BYTES) || (!checkpoint::is_due(&record) && journal == 0) {
             return Ok(());
         }

@@ -19,11 +19,11 @@ impl Documents<'_> {
     pub fn read_on(&self, tail: &mut Tail) -> Result<(Vec<u8>, bool), StoreError> {
         let Some(room) = self.0.reading_room()? else { return Ok((Vec::new(), true)) };
         let Some(board) = room.files.board()? else { return Ok((Vec::new(), true)) };
-        let print = board.fingerprint();
+        let print = board.print;
         let afresh = print.ino != tail.ino || print.size < tail.end;
         let start = if afresh { print.size.saturating_sub(FIRST) } else { tail.end.max(print.size.saturating_sub(FIRST)) };
         let mut bytes = vec![0; usize::try_from(print.size - start).unwrap_or(0)];
-        let read = board.read_at(&mut bytes, start)?;
+        let read = board.handle.read_at(&mut bytes, start)?;
         bytes.truncate(read);
         // A line that is not finished is read when it is.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);

@@ -23,6 +23,7 @@ use crate::disk::layout::{Layout, TRACES, random_bits};
 use crate::disk::{Dir, Handle};
 use crate::error::StoreError;
 use crate::format::{array, tail};
+use crate::log::lines::Lines;
 use crate::log::recent;
 
 const SPOOL: &str = "spool";
@@ -32,7 +33,6 @@ const TAKEN: &str = "taken-";
 const KNOWN: &str = "known";
 /// One hash a line.
 const OWN: &str = "own";
-const CHUNK: usize = 1024 * 1024;
 /// Bytes of the list of hashes that are read: a million of them.
 const OWN_BYTES: u64 = 17 * 1024 * 1024;
 /// A file of traces that has a second name is copied up to this size.
@@ -266,33 +266,15 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Every line of a file, in bounded memory: one longer than a record is passed over.
 fn each_line(handle: &Handle, see: &mut dyn FnMut(&[u8], u64) -> bool) -> Result<(), StoreError> {
-    let mut buffer: Vec<u8> = Vec::new();
-    let mut chunk = vec![0; CHUNK];
-    let (mut start, mut is_too_long) = (0_u64, false);
-    loop {
-        let read = handle.read_at(&mut chunk, start + buffer.len() as u64)?;
-        buffer.extend_from_slice(&chunk[..read]);
-        if read == 0 && !buffer.is_empty() {
-            // A last line that only lacks its newline counts; a torn one is no JSON and is left out by whoever reads it.
-            buffer.push(b'\n');
-        }
-        let mut from = 0;
-        while let Some(end) = memchr::memchr(b'\n', &buffer[from..]) {
-            let line = buffer[from..from + end].trim_ascii_end();
-            if !std::mem::take(&mut is_too_long) && !line.is_empty() && !see(line, start + from as u64) {
-                return Ok(());
-            }
-            from += end + 1;
-        }
-        if buffer.len() - from > limits::RECORD_BYTES {
-            (is_too_long, from) = (true, buffer.len());
-        }
-        buffer.drain(..from);
-        start += from as u64;
-        if read == 0 {
-            return Ok(());
+    let mut lines = Lines::from(handle, 0, handle.fingerprint()?.size);
+    while let Some(line) = lines.next()? {
+        // A last line that only lacks its newline counts; a torn one is no JSON and is left out by whoever reads it.
+        let text = line.text.map_or(&[][..], |text| lines.bytes(text).trim_ascii_end());
+        if !text.is_empty() && !see(text, line.pos) {
+            break;
         }
     }
+    Ok(())
 }
 
 /// Whether the file is the one we left, or longer.

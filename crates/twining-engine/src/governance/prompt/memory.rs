@@ -82,11 +82,10 @@ fn whole(view: &View<'_>, context: AssembledContext, draft: &PromptDraft, room: 
     let newest = |told: usize| Ok(view.entries().rows_about(&draft.scope, &open, most + told)?);
     let warning = |row: Row, _: &HashSet<String>| Ok(Some(warning_listed(view.entries().at_row(row)?)));
     let nearest = |told: usize| Ok(view.decisions().nearest(&draft.scope, Standing::InForce, most + told)?);
-    let contests = view.contests()?;
     let decision = |row: Affecting, told: &HashSet<String>| {
         let unknown = !told.contains(row.id.as_str());
         let Some(decision) = unknown.then(|| view.decisions().get(&row.id)).transpose()?.flatten() else { return Ok(None) };
-        let is_contested = !contests.contesters(&decision, contesting(decision.status), 1)?.is_empty();
+        let is_contested = !view.decisions().contesters(&decision, contesting(decision.status), 1)?.is_empty();
         Ok(Some(decision_listed(decision, is_contested)))
     };
     // Only what may be told is read: the warnings that have their share in any case,

@@ -6,12 +6,12 @@ use rusqlite::{Connection, params};
 use twining_model::Entry;
 
 use super::Session;
-use super::lines::{Line, Lines};
 use crate::disk::Fingerprint;
 use crate::disk::layout::BOARD;
 use crate::error::StoreError;
 use crate::index::known::{BoardMark, Known, Segment};
 use crate::log::files::{DataFile, Files};
+use crate::log::lines::{Line, Lines};
 use crate::merge::{LEFT_BY_GIT, is_marker};
 
 /// A segment of this size is closed by the next line.
@@ -57,7 +57,7 @@ enum Step {
 
 /// Looks what there is to do. The caller holds the index lock.
 pub(in crate::index) fn plan(conn: &Connection, known: &Known, files: &Files) -> Result<BoardPlan, StoreError> {
-    let epoch = files.board_epoch();
+    let epoch = files.record().epoch;
     Ok(BoardPlan { epoch, step: step(conn, &known.board, epoch, files)? })
 }
 
@@ -70,7 +70,7 @@ fn step(conn: &Connection, mark: &BoardMark, epoch: u64, files: &Files) -> Resul
         other => other?,
     };
     let Some(file) = file else { return Ok(Step::Nothing { print: None, why: None }) };
-    let print = file.fingerprint();
+    let print = file.print;
     if mark.epoch == epoch && mark.print == Some(print) {
         return Ok(Step::Rest);
     }
@@ -91,7 +91,7 @@ impl BoardPlan {
             Step::Rest => false,
             Step::Nothing { .. } => mark.offset > REWRITE_BYTES,
             Step::Read { file, from, .. } => {
-                let rewritten = mark.offset.saturating_sub(*from).max(file.fingerprint().size.saturating_sub(*from));
+                let rewritten = mark.offset.saturating_sub(*from).max(file.print.size.saturating_sub(*from));
                 rewritten > REWRITE_BYTES && rewritten > from / 2
             }
         }
@@ -114,7 +114,7 @@ impl Session<'_> {
                 self.cut_back(from, line)?;
                 self.known.board.epoch = epoch;
                 self.read_on(&file)?;
-                self.known.board.print = Some(file.fingerprint());
+                self.known.board.print = Some(file.print);
             }
         }
         Ok(())
@@ -135,8 +135,8 @@ impl Session<'_> {
     }
 
     fn read_on(&mut self, file: &DataFile) -> Result<(), StoreError> {
-        let print = file.fingerprint();
-        let mut lines = Lines::from(file, self.known.board.offset);
+        let print = file.print;
+        let mut lines = Lines::from(&file.handle, self.known.board.offset, file.print.size);
         while let Some(line) = lines.next()? {
             let bytes = line.text.clone().map(|text| lines.bytes(text));
             self.take_line(&line, bytes)?;
@@ -204,7 +204,7 @@ fn segments(conn: &Connection, mark: &BoardMark) -> Result<Vec<Segment>, StoreEr
 /// among them; and how many lines that is.
 fn agreement(segments: &[Segment], mark: &BoardMark, file: &DataFile) -> Result<(u64, u64), StoreError> {
     let ends = segments.iter().skip(1).map(|segment| segment.start).chain([mark.offset]);
-    let mut lines = Lines::from(file, segments[0].start);
+    let mut lines = Lines::from(&file.handle, segments[0].start, file.print.size);
     for (segment, end) in segments.iter().zip(ends) {
         let mut read = Segment { hash: 0, ..*segment };
         let mut at = segment.start;

@@ -19,6 +19,7 @@ use crate::index::array_prints;
 use crate::index::tally::Count;
 use crate::log::files::{Array, Files};
 use crate::log::journal::JournalLine;
+use crate::log::record::Record;
 use crate::merge::{LEFT_BY_GIT, has_markers};
 
 /// How often to try again if an array is replaced while we read.
@@ -105,15 +106,15 @@ impl Session<'_> {
     /// says so: whoever looks in between waits for it instead of reading everything.
     fn settled(&self, files: &Files) -> Result<([Option<Fingerprint>; 2], u64), StoreError> {
         for _ in 0..LOOKS {
-            let (ours, _) = files.arrays_left();
-            let (now, seq) = (array_prints(files)?, files.journal_seq());
+            let ours = files.record().arrays;
+            let (now, seq) = (array_prints(files)?, files.record().applied_seq);
             let is_known = |i: usize| now[i] == self.known.arrays[i] || ours[i].is_none_or(|left| Some(left.to) == now[i]);
             if is_known(0) && is_known(1) {
                 return Ok((now, seq));
             }
             std::thread::sleep(BETWEEN_LOOKS);
         }
-        Ok((array_prints(files)?, files.journal_seq()))
+        Ok((array_prints(files)?, files.record().applied_seq))
     }
 
     /// Whether each array must be read whole, and the journal lines that are new. One that is
@@ -124,9 +125,9 @@ impl Session<'_> {
             return Ok(([true; 2], Vec::new()));
         }
         // Before the journal is read: it may be shortened meanwhile.
-        let (ours, dropped) = files.arrays_left();
+        let Record { arrays: ours, dropped_seq, .. } = files.record();
         let lines = files.journal_since(known)?;
-        if known < dropped.max(files.arrays_left().1) {
+        if known < dropped_seq.max(files.record().dropped_seq) {
             return Ok(([true; 2], Vec::new()));
         }
         let mut reloads = [true; 2];

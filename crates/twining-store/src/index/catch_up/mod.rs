@@ -7,7 +7,6 @@ mod board;
 mod decisions;
 mod entries;
 mod graph;
-mod lines;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use twining_model::scope::Folding;

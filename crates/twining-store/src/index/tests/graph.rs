@@ -47,7 +47,7 @@ fn record_after(desk: &Desk, dropped_seq: u64, applied_seq: u64, rewrite: Option
         arrays: [rewrite, None, None],
         ..Record::default()
     };
-    record.write(&desk.files.local().make_random("lock").expect("opens")).expect("writes");
+    record.write(&desk.files.layout.local.make_random("lock").expect("opens")).expect("writes");
 }
 
 fn entities_print(desk: &Desk) -> Option<Fingerprint> {
@@ -260,7 +260,7 @@ fn many_writes_of_ours_are_followed_and_one_of_others_between_them_is_read() {
         desk.catch_up(&mut index);
         assert_eq!(name(&index).as_deref(), Some(name_now), "since {since}");
         // Back to where the index began.
-        std::fs::remove_file(desk.files.local_path().join("index.db")).expect("removes");
+        std::fs::remove_file(desk.files.layout.local.path().join("index.db")).expect("removes");
         journal(&desk, &[(5, "five")]);
         record(&desk, 5, None);
         index = desk.index();

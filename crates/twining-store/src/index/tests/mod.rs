@@ -2,7 +2,6 @@
 
 mod answers;
 mod board;
-mod contests;
 mod decisions;
 mod graph;
 mod same_as_rebuilt;

@@ -6,14 +6,14 @@ use memchr::memchr;
 use twining_model::limits;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use crate::disk::Handle;
 use crate::error::StoreError;
-use crate::log::files::DataFile;
 
 const CHUNK: usize = 1024 * 1024;
 
 /// One line of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub struct Line {
     /// Where it starts.
     pub pos: u64,
     /// Where the next one starts.
@@ -27,8 +27,8 @@ pub(super) struct Line {
 }
 
 /// The lines of a file from one place to the end it had when it was opened.
-pub(super) struct Lines<'f> {
-    file: &'f DataFile,
+pub struct Lines<'f> {
+    file: &'f Handle,
     end: u64,
     /// Where `buffer[start..]` stands in the file.
     at: u64,
@@ -39,9 +39,9 @@ pub(super) struct Lines<'f> {
 }
 
 impl<'f> Lines<'f> {
-    /// Reads on from `offset`.
-    pub fn from(file: &'f DataFile, offset: u64) -> Self {
-        Self { file, end: file.fingerprint().size, at: offset, buffer: Vec::new(), start: 0, searched: 0 }
+    /// Reads on from `offset`, up to the size the file had.
+    pub fn from(file: &'f Handle, offset: u64, end: u64) -> Self {
+        Self { file, end, at: offset, buffer: Vec::new(), start: 0, searched: 0 }
     }
 
     /// The bytes of the line read last.
