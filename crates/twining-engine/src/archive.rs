@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Change, Entry, EntryType, Refused, Time, scope};
 use twining_store::{Durability, EntryFilter, View, archive_file};
 
@@ -20,14 +20,17 @@ const SUMMARY_CHARS: usize = 2000;
 const QUOTED: usize = 5;
 
 /// What to archive, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ArchiveInput {
-    /// Entries before this time; now by default.
+    /// ISO 8601 time; default now
     pub before: Option<String>,
-    /// Decisions stay on the board whatever is said here.
+    /// Accepted for old clients: decisions always stay
     pub keep_decisions: Option<bool>,
-    /// Whether to leave a summary; yes by default.
+    /// Post a summary; default true
     pub summarize: Option<bool>,
+    /// Your name
+    pub agent_id: Option<String>,
 }
 
 /// What was archived.
@@ -130,7 +133,7 @@ fn summary(entries: &[Entry]) -> String {
 impl Engine {
     /// Moves what is settled off the board.
     pub fn archive(&self, caller: &Caller, input: &ArchiveInput) -> Result<ArchiveOutcome, Failure> {
-        self.archive_drafted(caller, &ArchiveDraft::parse(input)?)
+        self.archive_drafted(&caller.called(input.agent_id.as_deref())?, &ArchiveDraft::parse(input)?)
     }
 
     /// The same, every rule checked.

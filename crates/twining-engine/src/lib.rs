@@ -18,6 +18,7 @@ pub mod governance;
 pub mod graph;
 pub mod hygiene;
 pub mod import;
+mod input;
 pub mod knowledge;
 pub mod learning;
 mod open;
@@ -55,26 +56,28 @@ pub use engine::Engine;
 pub use export::{ExportFile, ExportInput, ExportOutcome, Extent};
 pub use failure::{Candidate, Failure};
 pub use governance::{
-    CheckGatesInput, Evidence, GateProfile, GateResult, GatesChecked, GatesInput, GatesOutcome, Mistake, ModeAdvice, ModeSuggested, Policy,
-    Prompt, PromptInput, RecordTurnInput, Role, RoleInput, Standing, SuggestModeInput, TurnRecorded, TurnsInput, TurnsOutcome, UserPolicy,
+    CheckGatesInput, Evidence, GateProfile, GateResult, GateResultsInput, GatesChecked, GatesInput, GatesOutcome, Mistake, ModeAdvice,
+    ModeSuggested, Policy, Prompt, PromptInput, RecordTurnInput, Role, RoleInput, Standing, SuggestModeInput, TurnRecorded, TurnsInput,
+    TurnsOutcome, UserPolicy,
 };
 pub use graph::{
     AddEntityInput, AddRelationInput, Direction, EntityAdded, GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput,
     NeighborsOutcome, PathInput, PathOutcome, PruneInput, PruneOutcome, PrunedEntity, RelationAdded, Step,
 };
 pub use hygiene::Redaction;
+pub use input::TestCountsInput;
 pub use knowledge::{
     Changes, Finding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgeCreated, KnowledgeMetrics, KnowledgePack, KnowledgePackInput,
     KnowledgeRetrieveInput, KnowledgeUpdateInput, KnowledgeUpdated, Operation, Retrieved, ReviewContext, ReviewContextInput,
 };
 pub use learning::{
-    Backtest, CreateGuardInput, GuardCreated, GuardPromoted, GuardShown, GuardsOutcome, Pattern, PatternsInput, PatternsOutcome, Proposal,
-    ProposalKind, QueryTracesInput, QueryTracesOutcome, StoreTraceInput, TraceHit, TraceStored,
+    Backtest, CreateGuardInput, GuardCreated, GuardPromoted, GuardShown, GuardsInput, GuardsOutcome, Pattern, PatternsInput,
+    PatternsOutcome, Proposal, ProposalKind, QueryTracesInput, QueryTracesOutcome, StoreTraceInput, TraceHit, TraceStored,
 };
 pub use queues::Drained;
 pub use search::{Embedder, Embedding, LoadModel, ModelState, SearchMode, Study, Why};
 pub use secret_scan::{SecretFound, SecretsScan};
-pub use status::{StatusReport, StatusWarning, UnreadableFile};
+pub use status::{StatusInput, StatusReport, StatusWarning, UnreadableFile};
 pub use verify::{Check, CheckItem, CheckStatus, History, VerifyInput, VerifyOutcome};
 pub use workflow::{
     Action, EvidenceInput, Feature, FeaturesInput, FeaturesOutcome, NextBrief, NextInput, NextOutcome, Proofs, ReportContext, ReportInput,

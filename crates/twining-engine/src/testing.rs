@@ -134,17 +134,24 @@ impl Project {
             reason: "the client said no".into(),
             new_decision: new_decision.map(str::to_owned),
             overridden_by: None,
+            agent_id: None,
         };
         self.engine.override_decision(&caller("ada"), authority, &input).expect("overrides")
     }
 
     pub(crate) fn add_entity(&self, name: &str, kind: &str) -> String {
-        let input = AddEntityInput { name: name.into(), kind: kind.into(), properties: BTreeMap::new() };
+        let input = AddEntityInput { name: name.into(), kind: kind.into(), properties: BTreeMap::new(), agent_id: None };
         self.engine.add_entity(&caller("ada"), &input).expect("adds").id
     }
 
     pub(crate) fn relate(&self, source: &str, kind: &str, target: &str) -> String {
-        let input = AddRelationInput { source: source.into(), target: target.into(), kind: kind.into(), properties: BTreeMap::new() };
+        let input = AddRelationInput {
+            source: source.into(),
+            target: target.into(),
+            kind: kind.into(),
+            properties: BTreeMap::new(),
+            agent_id: None,
+        };
         self.engine.add_relation(&caller("ada"), &input).expect("adds").id
     }
 

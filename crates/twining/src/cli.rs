@@ -12,13 +12,13 @@ use twining_engine::import::Intent;
 use twining_model::{Refused, limits};
 
 use crate::commands::VERBS;
-use crate::desk::{Project, caller_at_cli, checked_agent};
+use crate::desk::{Desk, Project, caller_at_cli, checked_agent};
 use crate::drivers::{self, DRIVERS};
 use crate::import::Aim;
 use crate::mcp::{self, Selection};
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
-use crate::verbs::{Effect, FAMILIES, Given, VerbEntry};
+use crate::verbs::{Effect, FAMILIES, VerbEntry};
 use crate::{
     completions, dashes, doctor, dot, guard, help, hook, import, init, lift, merge_driver, misread, misuse, reindex, seed, show, tour,
     verify_ci,
@@ -76,45 +76,30 @@ fn style_of(words: &[OsString]) -> Style {
     if words.iter().skip(1).take_while(|word| *word != "--").any(|word| word == "--json") { Style::Json } else { Style::Words }
 }
 
-/// How the flags of a verb are given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
-    Flags,
-    Json,
-}
-
-/// Known before the flags are read, because `--json-input` takes their place,
-/// the required ones too.
-fn shape_of(words: &[OsString]) -> Shape {
-    let is_json = |word: &OsString| word.to_str().is_some_and(|word| word == "--json-input" || word.starts_with("--json-input="));
-    if words.iter().skip(1).take_while(|word| *word != "--").any(is_json) { Shape::Json } else { Shape::Flags }
-}
-
 /// What is needed to read these words. A hook waits for every start, and the
 /// flags of forty commands take longer to put together than most of them take to
 /// run: where the first word is a verb, there is only that one.
 fn command_for(words: &[OsString]) -> Command {
-    let shape = shape_of(words);
     let called = VERBS
         .iter()
         .filter(|verb| verb.family().is_none())
         .find(|verb| words.get(1).is_some_and(|word| word.to_str() == Some(&verb.command_name())));
     let family = FAMILIES.iter().find(|(family, _)| words.get(1).is_some_and(|word| word == family));
     match (called, family) {
-        (Some(verb), _) => root().subcommand(verb_command(verb, verb.name, shape)),
-        (None, Some((family, about))) => root().subcommand(family_command(family, about, shape)),
+        (Some(verb), _) => root().subcommand(verb_command(verb, verb.name)),
+        (None, Some((family, about))) => root().subcommand(family_command(family, about)),
         // A host waits for this one before every tool call.
         (None, None) if words.get(1).is_some_and(|word| word == "hook") => root().subcommand(only_cli("hook", ONLY_CLI[1].1)),
-        (None, None) => command(shape),
+        (None, None) => command(),
     }
 }
 
-fn command(shape: Shape) -> Command {
+fn command() -> Command {
     let alone = VERBS.iter().filter(|verb| verb.family().is_none());
     root()
         .help_template(help::template(&ONLY_CLI))
-        .subcommands(alone.map(|verb| verb_command(verb, verb.name, shape)))
-        .subcommands(FAMILIES.map(|(family, about)| family_command(family, about, shape)))
+        .subcommands(alone.map(|verb| verb_command(verb, verb.name)))
+        .subcommands(FAMILIES.map(|(family, about)| family_command(family, about)))
         .subcommands(ONLY_CLI.map(|(name, about)| only_cli(name, about)))
 }
 
@@ -146,13 +131,13 @@ fn global_flags() -> [Arg; 3] {
 }
 
 /// The verbs of a family, each a command of its own below it.
-fn family_command(family: &'static str, about: &'static str, shape: Shape) -> Command {
+fn family_command(family: &'static str, about: &'static str) -> Command {
     let members = VERBS.iter().filter_map(|verb| verb.family().filter(|(named, _)| *named == family).map(|(_, name)| (verb, name)));
     let command = Command::new(family).about(about).subcommand_required(true).arg_required_else_help(true);
-    command.subcommands(members.map(|(verb, name)| verb_command(verb, name, shape))).subcommand(show::command())
+    command.subcommands(members.map(|(verb, name)| verb_command(verb, name))).subcommand(show::command())
 }
 
-fn verb_command(verb: &VerbEntry, spelled: &'static str, shape: Shape) -> Command {
+fn verb_command(verb: &VerbEntry, spelled: &'static str) -> Command {
     let name = spelled.replace('_', "-");
     let json_input = Arg::new(JSON_INPUT)
         .long(JSON_INPUT)
@@ -161,10 +146,7 @@ fn verb_command(verb: &VerbEntry, spelled: &'static str, shape: Shape) -> Comman
         .value_hint(ValueHint::FilePath)
         .help("Take the tool's JSON from a file, or `-` for stdin, instead of flags")
         .help_heading(EVERYWHERE);
-    let mut command = Command::new(name.clone());
-    if shape == Shape::Flags {
-        command = (verb.with_flags)(command);
-    }
+    let mut command = (verb.with_flags)(Command::new(name.clone()));
     if spelled != name {
         command = command.alias(spelled);
     }
@@ -332,9 +314,9 @@ fn run(matches: &ArgMatches) -> Ending {
         "uninstall" => init::flags::wish(given, project, agent, style).and_then(|wish| init::uninstall(&wish)),
         "completions" => {
             let shell = given.get_one::<clap_complete::Shell>("shell").copied().unwrap_or(clap_complete::Shell::Bash);
-            completions::shell(command(Shape::Flags), shell)
+            completions::shell(command(), shell)
         }
-        "man" => completions::manual(command(Shape::Flags), given.get_one::<PathBuf>("dir").map(PathBuf::as_path)),
+        "man" => completions::manual(command(), given.get_one::<PathBuf>("dir").map(PathBuf::as_path)),
         name => match VERBS.iter().find(|verb| verb.command_name() == name) {
             Some(verb) => run_verb(verb, given, project, agent, style),
             None => return Ending::Misused,
@@ -350,16 +332,21 @@ fn run_verb(
     agent: Option<String>,
     style: Style,
 ) -> Result<Ending, Problem> {
-    let given = match matches.get_one::<PathBuf>(JSON_INPUT) {
-        Some(source) => Given::Fields(read_json(source)?),
-        None => Given::Words(matches),
+    let refused = |refused: Refused| {
+        Problem::refused(&refused).with_hint(format!("twining {} --help shows its flags and an example", verb.command_name()))
+    };
+    let given = (verb.read_flags)(matches).map_err(refused)?;
+    let fields = match matches.get_one::<PathBuf>(JSON_INPUT) {
+        Some(_) if !given.is_empty() => return Err(refused(Refused::new(JSON_INPUT, "cannot be given beside other flags"))),
+        Some(source) => read_json(source)?,
+        None => given,
     };
     let project = Project::open(project)?;
     let (caller, authority) = caller_at_cli(agent);
     let caller = caller.fit().map_err(|refused| Problem::refused(&refused))?;
     let drained = project.engine.drain_queues_with(&caller, &project.history);
     // If this fails too, it is for the same reason, and that is told once.
-    let answer = (verb.run)(&project.desk(caller, authority), given)?;
+    let answer = (verb.run)(&Desk { flags: Some(matches), ..project.desk(caller, authority) }, fields)?;
     if let Err(failure) = drained {
         // What hooks queued can wait; what the person asked for cannot.
         out::aside(&Problem::from(failure));
@@ -402,17 +389,15 @@ mod tests {
 
     #[test]
     fn the_commands_are_put_together_without_contradiction() {
-        command(Shape::Flags).debug_assert();
-        command(Shape::Json).debug_assert();
+        command().debug_assert();
     }
 
     #[test]
-    fn json_input_takes_the_place_of_required_flags() {
-        let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
-        assert_eq!(shape_of(&words(&["twining", "decide", "--json-input", "-"])), Shape::Json);
-        assert_eq!(shape_of(&words(&["twining", "post", "finding", "--", "--json-input"])), Shape::Flags);
-        assert!(command(Shape::Json).try_get_matches_from(["twining", "decide", "--json-input", "-"]).is_ok());
-        assert!(command(Shape::Flags).try_get_matches_from(["twining", "decide"]).is_err());
+    fn nothing_is_required_of_the_parser() {
+        for verb in &VERBS {
+            let words: Vec<String> = ["twining".to_owned()].into_iter().chain(verb.command_name().split(' ').map(str::to_owned)).collect();
+            assert!(command().try_get_matches_from(&words).is_ok(), "{}", verb.name);
+        }
     }
 
     #[test]
@@ -423,7 +408,7 @@ mod tests {
                 let words: Vec<OsString> =
                     ["twining"].into_iter().chain(name.split(' ')).chain(flags.iter().copied()).map(OsString::from).collect();
                 let told = |command: Command| command.try_get_matches_from(&words).map_err(|error| error.render().to_string());
-                assert_eq!(told(command_for(&words)).err(), told(command(Shape::Flags)).err(), "{words:?}");
+                assert_eq!(told(command_for(&words)).err(), told(command()).err(), "{words:?}");
             }
         }
         let with_flags_first: Vec<OsString> = ["twining", "--project", "role", "recent"].map(OsString::from).to_vec();
@@ -433,7 +418,7 @@ mod tests {
 
     #[test]
     fn an_underscore_works_where_the_hyphen_does() {
-        let matches = command(Shape::Flags).try_get_matches_from(["twining", "search_decisions", "jwt"]).expect("parses");
+        let matches = command().try_get_matches_from(["twining", "search_decisions", "jwt"]).expect("parses");
         assert_eq!(matches.subcommand_name(), Some("search-decisions"));
     }
 }

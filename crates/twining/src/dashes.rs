@@ -49,7 +49,8 @@ fn begins_with_dash(word: &OsString) -> bool {
 
 fn wants_value(flags: &[&Arg], word: &OsString) -> bool {
     let Some(name) = word.to_str().and_then(|word| word.strip_prefix("--")).filter(|name| !name.contains('=')) else { return false };
-    let exact = flags.iter().find(|flag| flag.get_long() == Some(name));
+    let is_named = |flag: &&&Arg| flag.get_long() == Some(name) || flag.get_all_aliases().is_some_and(|names| names.contains(&name));
+    let exact = flags.iter().find(is_named);
     let mut alike = flags.iter().filter(|flag| flag.get_long().is_some_and(|long| long.starts_with(name)));
     let one = exact.or_else(|| alike.next().filter(|_| alike.next().is_none()));
     one.is_some_and(|flag| flag.get_action().takes_values() && flag.get_num_args().is_none_or(|many| many.min_values() > 0))

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::ArgMatches;
 use twining_engine::{Caller, Engine, UserPolicy};
 use twining_model::{Authority, Channel, IdSource, Origin, Refused, Trust};
 use twining_store::git::Git;
@@ -28,14 +29,11 @@ pub struct Desk<'a> {
     pub history: &'a Git,
     /// The working tree the caller stands in, where its reports lie.
     pub checkout: &'a Path,
+    /// The command line, where the call came over one.
+    pub flags: Option<&'a ArgMatches>,
 }
 
 impl Desk<'_> {
-    /// Who asks, under the name this call gives.
-    pub fn signing(&self, agent_id: Option<&str>) -> Result<Caller, Refused> {
-        self.caller.called(agent_id)
-    }
-
     /// The user's own policy, as it is now.
     pub fn user_policy(&self) -> UserPolicy {
         user_policy::read()
@@ -99,7 +97,7 @@ impl Project {
 
     /// A desk in it for `caller`.
     pub fn desk(&self, caller: Caller, authority: Authority) -> Desk<'_> {
-        Desk { engine: &self.engine, caller, authority, history: &self.history, checkout: &self.located.checkout }
+        Desk { engine: &self.engine, caller, authority, history: &self.history, checkout: &self.located.checkout, flags: None }
     }
 }
 

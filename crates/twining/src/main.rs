@@ -12,6 +12,7 @@ mod desk;
 mod doctor;
 mod dot;
 mod drivers;
+mod flags;
 mod guard;
 mod help;
 mod hook;

@@ -8,26 +8,54 @@ use schemars::JsonSchema;
 use schemars::generate::{Contract, SchemaSettings};
 use serde_json::{Map, Value, json};
 
-/// The schema of what a verb takes.
-pub fn of_input<T: JsonSchema>() -> Map<String, Value> {
+/// Words that a field is offered at a command line; models learn them from the refusal.
+pub const OFFERED: &str = "x-offered";
+
+/// The schema of what a verb takes. Models are shown the first paragraph of what is
+/// said of the fields in `described`.
+pub fn of_input<T: JsonSchema>(described: &[&str]) -> Map<String, Value> {
     let mut schema = derived::<T>(Contract::Deserialize);
-    slim(&mut schema, Describe::Fields);
+    slim(&mut schema);
+    describe(&mut schema, described, "");
     schema.entry("properties").or_insert_with(|| json!({}));
     schema
+}
+
+/// The schema of what a verb takes, with all that is said of its fields.
+pub fn whole<T: JsonSchema>() -> Map<String, Value> {
+    derived::<T>(Contract::Deserialize)
 }
 
 /// The schema of what a verb answers: the shape alone, since the names speak
 /// and no model is shown it.
 pub fn of_output<T: JsonSchema>() -> Map<String, Value> {
     let mut schema = derived::<T>(Contract::Serialize);
-    slim(&mut schema, Describe::Nothing);
+    slim(&mut schema);
+    describe(&mut schema, &[], "");
     schema
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Describe {
-    Fields,
-    Nothing,
+/// Leaves a description where one is asked for.
+fn describe(schema: &mut Map<String, Value>, described: &[&str], path: &str) {
+    match schema.get_mut("description") {
+        Some(Value::String(text)) if described.contains(&path) => text.truncate(text.find("\n\n").unwrap_or(text.len())),
+        _ => drop(schema.remove("description")),
+    }
+    for (key, value) in schema.iter_mut() {
+        match (key.as_str(), value) {
+            ("properties" | "$defs", Value::Object(fields)) => {
+                for (name, field) in fields.iter_mut().filter_map(|(name, field)| Some((name, field.as_object_mut()?))) {
+                    let dot = if path.is_empty() { "" } else { "." };
+                    describe(field, described, &format!("{path}{dot}{name}"));
+                }
+            }
+            ("items" | "additionalProperties", Value::Object(inner)) => describe(inner, &[], path),
+            ("anyOf" | "oneOf" | "allOf", Value::Array(options)) => {
+                options.iter_mut().filter_map(Value::as_object_mut).for_each(|option| describe(option, &[], path));
+            }
+            _ => {}
+        }
+    }
 }
 
 fn derived<T: JsonSchema>(contract: Contract) -> Map<String, Value> {
@@ -45,13 +73,9 @@ fn derived<T: JsonSchema>(contract: Contract) -> Map<String, Value> {
     }
 }
 
-/// Below the top level the names speak.
-fn slim(schema: &mut Map<String, Value>, describe: Describe) {
-    for key in ["$schema", "title", "format", "minimum"] {
+fn slim(schema: &mut Map<String, Value>) {
+    for key in ["$schema", "title", "format", "minimum", OFFERED] {
         schema.remove(key);
-    }
-    if describe == Describe::Nothing {
-        schema.remove("description");
     }
     if schema.get("default").is_some_and(is_nothing) {
         schema.remove("default");
@@ -60,19 +84,17 @@ fn slim(schema: &mut Map<String, Value>, describe: Describe) {
     words_of(schema);
     for (key, value) in schema.iter_mut() {
         match (key.as_str(), value) {
-            ("properties" | "$defs", Value::Object(fields)) => fields.values_mut().for_each(|field| slim_value(field, describe)),
-            ("items" | "additionalProperties", value) => slim_value(value, Describe::Nothing),
-            ("anyOf" | "oneOf" | "allOf", Value::Array(options)) => {
-                options.iter_mut().for_each(|option| slim_value(option, Describe::Nothing));
-            }
+            ("properties" | "$defs", Value::Object(fields)) => fields.values_mut().for_each(slim_value),
+            ("items" | "additionalProperties", value) => slim_value(value),
+            ("anyOf" | "oneOf" | "allOf", Value::Array(options)) => options.iter_mut().for_each(slim_value),
             _ => {}
         }
     }
 }
 
-fn slim_value(schema: &mut Value, describe: Describe) {
+fn slim_value(schema: &mut Value) {
     if let Value::Object(schema) = schema {
-        slim(schema, describe);
+        slim(schema);
     }
 }
 
@@ -83,6 +105,7 @@ fn is_nothing(default: &Value) -> bool {
         Value::Array(items) => items.is_empty(),
         Value::Object(fields) => fields.is_empty(),
         Value::String(text) => text.is_empty(),
+        Value::Bool(truth) => !truth,
         _ => false,
     }
 }
@@ -149,7 +172,7 @@ mod tests {
     #[test]
     fn a_schema_says_only_what_a_caller_needs() {
         assert_eq!(
-            Value::Object(of_input::<Thing>()),
+            Value::Object(of_input::<Thing>(&["name"])),
             json!({
                 "type": "object",
                 "properties": {

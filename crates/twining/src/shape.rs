@@ -7,15 +7,17 @@ use twining_model::{Refused, text};
 
 use crate::schema;
 
-/// Refuses a list, a number or a truth where `T` wants an object.
-pub fn check<T: JsonSchema>(fields: &Value) -> Result<(), Refused> {
+/// Leaves out what is `null`, which is the same as not given, and refuses a list, a
+/// number or a truth where `T` wants an object.
+pub fn settle<T: JsonSchema>(fields: &mut Value) -> Result<(), Refused> {
     let Value::Object(fields) = fields else { return Ok(()) };
+    fields.retain(|_, value| !value.is_null());
     // Most calls hold no list of anything but text and no object, and need no schema:
     // a number in place of an object, serde refuses by itself.
     if fields.values().all(is_plain) {
         return Ok(());
     }
-    let schema = schema::of_input::<T>();
+    let schema = schema::of_input::<T>(&[]);
     let Some(Value::Object(known)) = schema.get("properties") else { return Ok(()) };
     each(fields, known, "")
 }
@@ -28,14 +30,15 @@ fn is_plain(value: &Value) -> bool {
     }
 }
 
-fn each(fields: &Map<String, Value>, known: &Map<String, Value>, above: &str) -> Result<(), Refused> {
-    fields.iter().try_for_each(|(name, value)| match known.get(name) {
+fn each(fields: &mut Map<String, Value>, known: &Map<String, Value>, above: &str) -> Result<(), Refused> {
+    fields.retain(|_, value| !value.is_null());
+    fields.iter_mut().try_for_each(|(name, value)| match known.get(name) {
         Some(schema) => fits(value, schema, &format!("{above}{name}")),
         None => Ok(()),
     })
 }
 
-fn fits(value: &Value, schema: &Value, path: &str) -> Result<(), Refused> {
+fn fits(value: &mut Value, schema: &Value, path: &str) -> Result<(), Refused> {
     let wants_object = schema.get("type").is_some_and(|name| name == "object");
     match value {
         Value::Object(fields) => match schema.get("properties") {
@@ -46,7 +49,7 @@ fn fits(value: &Value, schema: &Value, path: &str) -> Result<(), Refused> {
         Value::Number(_) if wants_object => Err(refused(path, "a number")),
         Value::Bool(_) if wants_object => Err(refused(path, "true or false")),
         Value::Array(items) => match schema.get("items") {
-            Some(schema) => items.iter().enumerate().try_for_each(|(at, item)| fits(item, schema, &format!("{path}[{at}]"))),
+            Some(schema) => items.iter_mut().enumerate().try_for_each(|(at, item)| fits(item, schema, &format!("{path}[{at}]"))),
             None => Ok(()),
         },
         // Text is left to serde, which refuses it wherever it cannot mean an object.

@@ -1,7 +1,7 @@
 //! What a verb is. One definition serves every door: the command line and MCP
 //! are both made from the table of [`VerbEntry`]s in [`crate::commands`].
 
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgMatches, Command};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,7 +12,7 @@ use twining_model::{Refused, limits, text};
 use crate::desk::Desk;
 use crate::page::{Page, dim, plain, warn};
 use crate::problem::{Ending, Problem};
-use crate::{json, misread, schema, shape};
+use crate::{flags, json, misread, schema, shape};
 
 /// Verbs that share the first part of their name share a command, and what it is about.
 pub const FAMILIES: [(&str, &str); 1] = [("knowledge", "The reviewed graph: check, search, pack, edit, draw")];
@@ -105,8 +105,9 @@ pub enum Effect {
     Removes,
 }
 
-/// A verb: words into types, one engine call, types into words.
-pub trait Verb: 'static {
+/// A verb, told of the engine's input: one engine call, and how a person sees the answer.
+/// Schema, flags and help come from the input's fields.
+pub trait Verb: DeserializeOwned + JsonSchema + 'static {
     /// Its name, in snake case.
     const NAME: &'static str;
     /// What it belongs to.
@@ -124,13 +125,17 @@ pub trait Verb: 'static {
     /// Whether [`Verb::question`] may ask something.
     const ASKS: bool = false;
 
-    /// What it takes.
-    type Input: DeserializeOwned + JsonSchema + Args;
+    /// Fields that a command line may give without their flag, in this order.
+    const WORDS: &'static [&'static str] = &[];
+    /// Fields whose names do not speak for themselves: a model is shown the first
+    /// paragraph of their doc comment.
+    const DESCRIBED: &'static [&'static str] = &[];
+
     /// What it answers; its fields are the tool's JSON.
     type Output: Serialize + JsonSchema + 'static;
 
     /// Does it.
-    fn run(desk: &Desk<'_>, input: Self::Input) -> Result<Self::Output, Failure>;
+    fn run(&self, desk: &Desk<'_>) -> Result<Self::Output, Failure>;
 
     /// Shows the answer to a person.
     fn show(output: &Self::Output, page: &mut Page);
@@ -142,17 +147,14 @@ pub trait Verb: 'static {
 
     /// What the person behind the caller is asked before it is done, where that
     /// is possible: their word makes it weigh more.
-    fn question(_desk: &Desk<'_>, _input: &Self::Input) -> Option<String> {
+    fn question(&self, _desk: &Desk<'_>) -> Option<String> {
         None
     }
-}
 
-/// What a verb was given, through one door or another.
-pub enum Given<'a> {
-    /// A command line.
-    Words(&'a ArgMatches),
-    /// A JSON object.
-    Fields(Map<String, Value>),
+    /// Adds flags that only a command line has; [`Desk::flags`] holds what was given.
+    fn flags(command: Command) -> Command {
+        command
+    }
 }
 
 /// What a verb answered.
@@ -169,7 +171,7 @@ pub trait Answer {
 pub type Question = fn(&Desk<'_>, &Map<String, Value>) -> Option<String>;
 
 /// A verb's work, its types erased.
-pub type Run = fn(&Desk<'_>, Given<'_>) -> Result<Box<dyn Answer>, Problem>;
+pub type Run = fn(&Desk<'_>, Map<String, Value>) -> Result<Box<dyn Answer>, Problem>;
 
 /// A verb in the table, its types erased.
 pub struct VerbEntry {
@@ -187,12 +189,14 @@ pub struct VerbEntry {
     pub effect: Effect,
     /// [`Verb::ALWAYS_LOADED`].
     pub always_loaded: bool,
-    /// The schema of [`Verb::Input`].
+    /// The schema of what it takes.
     pub input_schema: fn() -> Map<String, Value>,
     /// The schema of [`Verb::Output`].
     pub output_schema: fn() -> Map<String, Value>,
-    /// Adds the flags of [`Verb::Input`] to a command.
+    /// [`flags::with_flags`].
     pub with_flags: fn(Command) -> Command,
+    /// [`flags::read`].
+    pub read_flags: fn(&ArgMatches) -> Result<Map<String, Value>, Refused>,
     /// [`Verb::run`].
     pub run: Run,
     /// [`Verb::question`], of one that asks.
@@ -210,9 +214,10 @@ impl VerbEntry {
             example: V::EXAMPLE,
             effect: V::EFFECT,
             always_loaded: V::ALWAYS_LOADED,
-            input_schema: schema::of_input::<V::Input>,
+            input_schema: || schema::of_input::<V>(V::DESCRIBED),
             output_schema: schema::of_output::<V::Output>,
-            with_flags: <V::Input as Args>::augment_args,
+            with_flags: |command| V::flags(flags::with_flags::<V>(command, &command_name(V::NAME), V::WORDS)),
+            read_flags: |matches| flags::read::<V>(matches, V::WORDS),
             run: run::<V>,
             question: if V::ASKS { Some(question::<V>) } else { None },
         }
@@ -225,16 +230,25 @@ impl VerbEntry {
 
     /// What calls it on the command line: one word, or two for a verb of a family.
     pub fn command_name(&self) -> String {
-        match self.family() {
-            Some((family, name)) => format!("{family} {}", name.replace('_', "-")),
-            None => self.name.replace('_', "-"),
-        }
+        command_name(self.name)
     }
 
     /// The family it belongs to on the command line, and its name in it.
     pub fn family(&self) -> Option<(&'static str, &'static str)> {
-        FAMILIES.iter().find_map(|(family, _)| Some((*family, self.name.strip_prefix(family)?.strip_prefix('_')?)))
+        family(self.name)
     }
+}
+
+/// What calls a verb on the command line.
+pub fn command_name(name: &'static str) -> String {
+    match family(name) {
+        Some((family, name)) => format!("{family} {}", name.replace('_', "-")),
+        None => name.replace('_', "-"),
+    }
+}
+
+fn family(name: &'static str) -> Option<(&'static str, &'static str)> {
+    FAMILIES.iter().find_map(|(family, _)| Some((*family, name.strip_prefix(family)?.strip_prefix('_')?)))
 }
 
 struct Answered<V: Verb>(V::Output);
@@ -257,31 +271,26 @@ impl<V: Verb> Answer for Answered<V> {
     }
 }
 
-fn run<V: Verb>(desk: &Desk<'_>, given: Given<'_>) -> Result<Box<dyn Answer>, Problem> {
-    let input = match given {
-        Given::Words(matches) => V::Input::from_arg_matches(matches)
-            .map_err(|error| Problem::refused(&Refused::new("arguments", "cannot be read").because(error)))?,
-        Given::Fields(fields) => read_fields::<V::Input>(&Value::Object(fields)).map_err(|refused| Problem::refused(&refused))?,
-    };
-    Ok(Box::new(Answered::<V>(V::run(desk, input)?)))
+fn run<V: Verb>(desk: &Desk<'_>, fields: Map<String, Value>) -> Result<Box<dyn Answer>, Problem> {
+    let input: V = read_fields(Value::Object(fields)).map_err(|refused| Problem::refused(&refused))?;
+    Ok(Box::new(Answered::<V>(input.run(desk)?)))
 }
 
 /// What cannot be read is not asked about: running it says why.
 fn question<V: Verb>(desk: &Desk<'_>, fields: &Map<String, Value>) -> Option<String> {
-    let input = read_fields::<V::Input>(&Value::Object(fields.clone())).ok()?;
-    V::question(desk, &input)
+    read_fields::<V>(Value::Object(fields.clone())).ok()?.question(desk)
 }
 
 /// Reads a tool's arguments, and on failure names the field that is to blame:
 /// serde knows only what it expected.
-fn read_fields<T: DeserializeOwned + JsonSchema>(fields: &Value) -> Result<T, Refused> {
-    within_limits(fields)?;
-    shape::check::<T>(fields)?;
-    let error = match T::deserialize(fields) {
+fn read_fields<T: DeserializeOwned + JsonSchema>(mut fields: Value) -> Result<T, Refused> {
+    within_limits(&fields)?;
+    shape::settle::<T>(&mut fields)?;
+    let error = match T::deserialize(&fields) {
         Ok(input) => return Ok(input),
         Err(error) => error.to_string(),
     };
-    let known = schema::of_input::<T>();
+    let known = schema::of_input::<T>(&[]);
     let is_field = |name: &str| known.get("properties").is_some_and(|fields| fields.get(name).is_some());
     if let Some((name, rest)) = quoted_after(&error, "unknown field `").filter(|(name, _)| fields.get(name).is_some()) {
         let rest = rest.strip_prefix(", ").unwrap_or(rest);
@@ -346,7 +355,7 @@ mod tests {
     }
 
     fn refusal(fields: &Value) -> String {
-        read_fields::<Sample>(fields).expect_err("is refused").to_string()
+        read_fields::<Sample>(fields.clone()).expect_err("is refused").to_string()
     }
 
     #[test]
@@ -358,6 +367,12 @@ mod tests {
             refusal(&json!({"summary": "a", "sumary": "b"})),
             "`sumary` is not a field of this verb; it takes `summary`, `tags`, `alternatives`"
         );
+    }
+
+    #[test]
+    fn null_is_the_same_as_nothing() {
+        assert!(read_fields::<Sample>(json!({"summary": "a", "tags": null, "alternatives": null})).is_ok());
+        assert_eq!(refusal(&json!({"summary": null})), "`summary` is required");
     }
 
     #[test]

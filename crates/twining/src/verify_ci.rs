@@ -49,7 +49,7 @@ pub fn flags(command: Command) -> Command {
 pub fn run(project: Option<PathBuf>, given: &ArgMatches, style: Style) -> Result<Ending, Problem> {
     let word = |name: &str| given.get_one::<String>(name).map(String::as_str);
     let words = |name: &str| given.get_many::<String>(name).unwrap_or_default().cloned().collect::<Vec<_>>();
-    if given.try_get_one::<String>("scope").ok().flatten().is_some() {
+    if ["word scope", "field scope"].iter().any(|id| given.get_one::<String>(id).is_some()) {
         return Err(Problem::misuse("`--ci` verifies the whole pull request, not a scope").with_hint("leave the scope out"));
     }
     let options = CiOptions {

@@ -163,8 +163,7 @@ fn a_command_line_that_makes_no_sense_is_told_in_words_and_in_json() {
     };
     assert_eq!(
         told(&["why", "--json"]),
-        json!({"error": true, "code": "INVALID_INPUT", "message": "the following required arguments were not provided: <SCOPE>",
-            "hint": "Usage: twining why --json <SCOPE>"})
+        json!({"error": true, "code": "INVALID_INPUT", "message": "`scope` is required, or a commit in its place"})
     );
     assert_eq!(told(&["--json", "statu"])["message"], "unrecognized subcommand 'statu'");
     assert_eq!(told(&["--json"])["message"], "`command` is required");

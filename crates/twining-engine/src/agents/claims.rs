@@ -5,7 +5,7 @@
 //! up the others; it is of this machine, and never goes through git.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Change, Claim, Claims, Entry, EntryType, Folding, Refused, Root, Scope, Time, Trust, agent, limits, scope, text};
 use twining_store::{AgentShelf, Config};
 
@@ -14,22 +14,29 @@ use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
 use crate::failure::Failure;
 use crate::hygiene::{Redaction, redact_fields};
+use crate::input::{CLAIM_ACTIONS, number_or_text};
 use crate::words;
 
 /// What to hold or let go, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ClaimInput {
-    /// `claim`, `release` or `list`.
-    pub action: Option<String>,
-    /// Files and directories.
+    /// Files and directories
+    #[serde(default)]
     pub paths: Vec<String>,
-    /// A feature; its files if no paths are given.
+    /// A feature, with its files if no path is given
     pub feature: Option<String>,
-    /// For how long: `30m`, `2h`, seconds.
+    /// What to do; default claim
+    #[schemars(extend("enum" = CLAIM_ACTIONS))]
+    pub action: Option<String>,
+    /// 90s, 30m (default), 2h
+    ///
+    /// At most 24h
+    #[serde(default, deserialize_with = "number_or_text")]
     pub ttl: Option<String>,
-    /// What for.
+    /// What for
     pub reason: Option<String>,
-    /// Who; the caller by default.
+    /// Your name
     pub agent_id: Option<String>,
 }
 

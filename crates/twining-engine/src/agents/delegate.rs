@@ -1,7 +1,7 @@
 //! Delegating: a need that says what it takes, shown to those who can.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use twining_model::{Entry, EntryType, Refused, Root, Scope, Time, limits, text};
 use twining_store::{AgentShelf, Config, EntryFilter, View};
@@ -11,6 +11,7 @@ use crate::blackboard::note;
 use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::hygiene::{Redaction, redact_fields};
+use crate::input::URGENCIES;
 use crate::words;
 
 /// Offers that are looked at, the newest; and how many are told.
@@ -20,21 +21,26 @@ const TOLD: usize = 10;
 const TAG: &str = "delegation";
 
 /// What is to be done, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct DelegateInput {
-    /// One line.
+    /// What is to be done
     pub summary: String,
-    /// What it takes.
+    /// What it takes, with commas between
     pub required_capabilities: Vec<String>,
-    /// `high`, `normal` or `low`.
+    /// How soon; default normal
+    #[schemars(extend("enum" = URGENCIES))]
     pub urgency: Option<String>,
-    /// How long it waits; by its urgency by default.
+    /// How long it waits; by its urgency by default
     pub timeout_ms: Option<u64>,
-    /// Part of the project; all of it by default.
+    /// File, directory, module or `project` (default)
+    ///
+    /// A path is relative to the project
     pub scope: Option<String>,
-    /// Domain tags.
+    /// Domain tags
+    #[serde(default)]
     pub tags: Vec<String>,
-    /// Who; the caller by default.
+    /// Your name
     pub agent_id: Option<String>,
 }
 
@@ -136,7 +142,7 @@ pub(crate) fn delegate(
         tags: draft.tags.clone(),
         ..note(stamp, EntryType::Need, draft.scope.as_str(), &draft.summary)
     };
-    let asked = DiscoverInput { required_capabilities: draft.wanted.clone(), include_gone: Some(true), min_score: None };
+    let asked = DiscoverInput { required_capabilities: draft.wanted.clone(), include_gone: true, min_score: None };
     let mut suggested = discover(shelf, &asked, config, stamp.at)?.agents;
     suggested.retain(|agent| agent.agent_id != stamp.caller.agent);
     suggested.truncate(TOLD);

@@ -1,7 +1,7 @@
 //! Handing over: what was done, what held then, and who takes it on.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use twining_model::{
     Change, Document, Entry, EntryType, Handoff, HandoffFile, HandoffResult, Id, Refused, Root, Scope, Snapshot, limits, text,
@@ -12,6 +12,7 @@ use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
 use crate::failure::Failure;
 use crate::hygiene::{Redaction, redact_fields};
+use crate::input::result_schema;
 use crate::words;
 
 /// The tag of entries about handoffs.
@@ -19,22 +20,28 @@ const TAG: &str = "handoff";
 const STATUSES: [(&str, &str); 4] = [("completed", "completed"), ("partial", "partial"), ("blocked", "blocked"), ("failed", "failed")];
 
 /// What is handed over, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct HandoffInput {
-    /// Who hands over; the caller by default.
-    pub source_agent: Option<String>,
-    /// Who takes over; anyone if it names nobody.
-    pub target_agent: Option<String>,
-    /// One line.
+    /// One line: where it stands
     pub summary: String,
-    /// What came of it.
+    /// What came of a part, as JSON: {"description":…,"status":…}; repeat the flag for more
+    #[schemars(extend("items" = result_schema()))]
     pub results: Vec<HandoffResult>,
-    /// Part of the project; all of it by default.
+    /// Leave out for anyone
+    ///
+    /// Who takes over
+    pub target_agent: Option<String>,
+    /// File, directory, module or `project` (default)
+    ///
+    /// A path is relative to the project
     pub scope: Option<String>,
-    /// Whether to add what holds there; true by default.
+    /// Whether to add what holds there; default true
     pub auto_snapshot: Option<bool>,
-    /// Tokens of that.
+    /// Token budget of that
     pub max_tokens: Option<usize>,
+    /// Your name
+    pub source_agent: Option<String>,
 }
 
 redact_fields!(HandoffInput { summary, results, scope, source_agent, target_agent });
@@ -58,11 +65,12 @@ pub struct HandedOver {
 }
 
 /// Which handoff is taken, and by whom.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct AcknowledgeInput {
-    /// Which.
+    /// The handoff's id
     pub handoff_id: String,
-    /// Who; the caller by default.
+    /// Your name
     pub agent_id: Option<String>,
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use twining_model::{Agent, Change, Claim, Document, Refused, Time, document, limits, text};
 use twining_store::{AgentShelf, Config, StoreError};
@@ -16,15 +16,17 @@ use crate::hygiene::{Redaction, redact_fields};
 use crate::words;
 
 /// What an agent says of itself.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct RegisterInput {
-    /// Who; the caller by default.
+    /// Your name
     pub agent_id: Option<String>,
-    /// What it can do; added to what is known.
+    /// What you can do, with commas between; added to what is known
+    #[serde(default)]
     pub capabilities: Vec<String>,
-    /// Its part in the team.
+    /// Your part in the team
     pub role: Option<String>,
-    /// What else there is to say.
+    /// What else there is to say
     pub description: Option<String>,
 }
 
@@ -50,10 +52,12 @@ pub struct Registered {
 }
 
 /// Which agents to list.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct AgentsInput {
-    /// Also those that have not been heard of for long.
-    pub include_gone: Option<bool>,
+    /// Also those who are gone
+    #[serde(default)]
+    pub include_gone: bool,
 }
 
 /// One agent.
@@ -97,13 +101,15 @@ pub struct AgentsOutcome {
 }
 
 /// Whom to look for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct DiscoverInput {
-    /// What it must be able to do.
+    /// What they must be able to do, with commas between
     pub required_capabilities: Vec<String>,
-    /// Also those that are gone.
-    pub include_gone: Option<bool>,
-    /// From 0 to 1; worse ones are left out.
+    /// Also those who are gone
+    #[serde(default)]
+    pub include_gone: bool,
+    /// Leave out worse fits; from 0 to 1
     pub min_score: Option<f64>,
 }
 
@@ -214,7 +220,7 @@ fn amended(element: &str, fields: &[(&str, Value)]) -> Result<String, Failure> {
 pub(crate) fn agents(shelf: &AgentShelf, input: &AgentsInput, config: &Config, now: Time) -> Result<AgentsOutcome, Failure> {
     let mut agents = everyone(shelf, config, now);
     let all = agents.len();
-    if !input.include_gone.unwrap_or(false) {
+    if !input.include_gone {
         agents.retain(|agent| agent.liveness != Liveness::Gone);
     }
     agents.sort_by(|a, b| b.last_active.cmp(&a.last_active).then_with(|| a.agent_id.cmp(&b.agent_id)));
@@ -263,7 +269,7 @@ pub(crate) fn discover(shelf: &AgentShelf, input: &DiscoverInput, config: &Confi
     let everyone = everyone(shelf, config, now);
     let registered = everyone.iter().filter(|agent| agent.registered_at.is_some()).count() as u64;
     let mut found: Vec<AgentFound> = everyone.into_iter().filter_map(|agent| fit(agent, &wanted)).collect();
-    found.retain(|agent| agent.score >= least && (input.include_gone.unwrap_or(false) || agent.liveness != Liveness::Gone));
+    found.retain(|agent| agent.score >= least && (input.include_gone || agent.liveness != Liveness::Gone));
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.agent_id.cmp(&b.agent_id)));
     found.truncate(limits::PAGE);
     Ok(DiscoverOutcome { agents: found, registered })

@@ -79,7 +79,7 @@ fn only_what_is_older_than_asked_leaves_and_no_summary_means_none() {
     project.clock.advance_ms(1000);
     let before = Some(project.clock.now().to_string());
     project.post("finding", "new");
-    let input = ArchiveInput { before, summarize: Some(false), keep_decisions: None };
+    let input = ArchiveInput { before, summarize: Some(false), ..ArchiveInput::default() };
     let outcome = project.engine.archive(&caller("ada"), &input).expect("archives");
     assert_eq!((outcome.archived_count, outcome.summary, summaries(&project)), (1, None, vec!["new".to_owned()]));
     let wrong = ArchiveInput { before: Some("last week".into()), ..ArchiveInput::default() };

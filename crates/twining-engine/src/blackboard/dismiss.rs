@@ -1,7 +1,7 @@
 //! Dismissing: closing what needs no answer, with the reason kept.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Change, Entry, EntryType, Refused, limits, text};
 use twining_store::View;
 
@@ -15,13 +15,14 @@ use crate::words;
 const DISMISSED: &str = "dismissed";
 
 /// What to dismiss, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct DismissInput {
-    /// Ids of entries.
+    /// The entries to close
     pub ids: Vec<String>,
-    /// Why.
+    /// Why they are settled
     pub reason: Option<String>,
-    /// Who dismisses; the caller by default.
+    /// Your name
     pub agent_id: Option<String>,
 }
 

@@ -1,33 +1,41 @@
 //! Posting: words into an entry, without looking at what is on the board.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Entry, EntryType, Refused, Root, Scope, limits, text};
 
 use crate::blackboard::note;
 use crate::blackboard::repeats::Saying;
 use crate::caller::Stamp;
 use crate::hygiene::{Redaction, redact_fields};
+use crate::input::POSTABLE;
 use crate::words;
 
 /// What to post, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct PostInput {
-    /// One of the entry types, but not `decision`.
+    /// What kind of entry
+    #[schemars(extend("enum" = POSTABLE))]
     pub entry_type: String,
-    /// One line.
+    /// One line, at most 200 characters
     pub summary: String,
-    /// Full context.
+    /// Full context
     pub detail: Option<String>,
-    /// Domain tags.
+    /// Domain tags
+    #[serde(default)]
     pub tags: Vec<String>,
-    /// Part of the project; all of it by default.
+    /// File, directory, module or `project` (default)
+    ///
+    /// A path is relative to the project
     pub scope: Option<String>,
-    /// Ids of related records.
+    /// Entries or decisions this is about; an answer or status closes them
+    #[serde(default)]
     pub relates_to: Vec<String>,
-    /// Who posts; the caller by default.
+    /// Your name
     pub agent_id: Option<String>,
-    /// Whether to post what somebody said a moment ago.
+    /// Post it even if somebody said the same a moment ago
+    #[serde(default)]
     pub force: bool,
 }
 

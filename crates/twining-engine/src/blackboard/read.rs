@@ -3,29 +3,37 @@
 use std::collections::HashSet;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Decision, Entry, EntryType, Id, Origin, Refused, Root, Scope, Time, limits, text};
 use twining_store::{DecisionFilter, EntryFilter, Row, StoreError, View, meaning_of};
 
 use crate::answer::{is_false, is_zero, within_answer};
 use crate::failure::Failure;
+use crate::input::{ENTRY_STANDINGS, ENTRY_TYPES};
 use crate::search::{self, DecisionShelf, EntryShelf, Question, Ranked, Ranking, SearchMode, Why};
 use crate::words;
 
 /// Which entries to read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ReadInput {
-    /// Any of these types; all by default.
+    /// Only these types
+    #[serde(default)]
+    #[schemars(extend("x-offered" = ENTRY_TYPES))]
     pub entry_types: Vec<String>,
-    /// Any of these tags.
+    /// Any of these
+    #[serde(default)]
     pub tags: Vec<String>,
-    /// Entries inside this scope.
+    /// Only what lies in it
+    ///
+    /// A file or directory, relative to the project
     pub scope: Option<String>,
-    /// Entries from this time on.
+    /// ISO 8601 time
     pub since: Option<String>,
-    /// At most so many; 50 by default.
+    /// Default 50
     pub limit: Option<usize>,
-    /// These records, whatever else is asked for: entries, or decisions.
+    /// These entries or decisions, such as assemble omitted
+    #[serde(default)]
     pub ids: Vec<String>,
 }
 
@@ -48,11 +56,14 @@ pub struct ReadOutcome {
 }
 
 /// Which of the newest entries to read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct RecentInput {
-    /// So many; 20 by default.
+    /// How many; default 20
     pub n: Option<usize>,
-    /// Any of these types; all by default.
+    /// Only these types
+    #[serde(default)]
+    #[schemars(extend("x-offered" = ENTRY_TYPES))]
     pub entry_types: Vec<String>,
 }
 
@@ -67,21 +78,28 @@ pub struct RecentOutcome {
 }
 
 /// What to search the board for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct QueryInput {
-    /// Words.
+    /// What to look for
     pub query: String,
-    /// Any of these types; all by default.
+    /// Only these types
+    #[serde(default)]
+    #[schemars(extend("x-offered" = ENTRY_TYPES))]
     pub entry_types: Vec<String>,
-    /// Any of these tags.
+    /// Only with one of these tags
+    #[serde(default)]
     pub tags: Vec<String>,
-    /// Entries inside this scope.
+    /// Only inside this scope
     pub scope: Option<String>,
-    /// `open`: only those that wait for an answer. All by default.
+    /// `open`: only what waits for an answer
+    #[schemars(extend("enum" = ENTRY_STANDINGS))]
     pub status: Option<String>,
-    /// Entries from this time on.
+    /// ISO 8601
+    ///
+    /// Only from this time on
     pub since: Option<String>,
-    /// At most so many; 10 by default.
+    /// Default 10
     pub limit: Option<usize>,
 }
 

@@ -1,7 +1,7 @@
 //! Assembling: gather, score, budget.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Refused, Root, Scope, Status, limits, text};
 use twining_store::{Config, View};
 
@@ -26,17 +26,21 @@ const HOSTS: [(&str, usize); 3] = [("claude", 2500), ("codex", 2500), ("mcp", 25
 const MOST_TOKENS: usize = limits::ANSWER_BYTES / 8;
 
 /// What an agent is about to do, in its words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct AssembleInput {
-    /// What it is about to do.
+    /// What you are about to do
     pub task: String,
-    /// Where.
+    /// File, directory, module or `project`
+    ///
+    /// A path is relative to the project
     pub scope: String,
-    /// The budget in tokens; from the settings by default.
+    /// Token budget
     pub max_tokens: Option<usize>,
-    /// What it is fitted to: `claude`, `codex` or `mcp`.
+    /// Fit the reply to a host's cap
+    #[schemars(extend("enum" = HOSTS.map(|(word, _)| word)))]
     pub host: Option<String>,
-    /// Who asks; the caller by default.
+    /// Your name
     pub agent_id: Option<String>,
 }
 

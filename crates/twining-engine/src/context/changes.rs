@@ -2,7 +2,7 @@
 //! was made.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Decision, EntryType, Id, Refused, Root, Scope, Status, StatusChange, Time};
 use twining_store::{EntryFilter, StoreError, View};
 
@@ -11,13 +11,18 @@ use crate::failure::Failure;
 use crate::words;
 
 /// Since when, and where.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct WhatChangedInput {
-    /// ISO 8601.
+    /// ISO 8601
+    ///
+    /// Such as 2026-11-14 or 2026-11-14T09:30:00Z
     pub since: String,
-    /// The whole project by default.
+    /// Default `project`
+    ///
+    /// File, directory or module; a path is relative to the project
     pub scope: Option<String>,
-    /// Of each list at most so many; 50 by default.
+    /// Of each list; default 50
     pub limit: Option<usize>,
 }
 

@@ -2,7 +2,7 @@
 //! beware of, what is disputed, what was decided, what waits, what was found.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Decision, Entry, EntryType, Refused, Root, Scope, Status, Time};
 use twining_store::{EntryFilter, Page, Standing, StoreError, View};
 
@@ -22,9 +22,12 @@ const LOOKED_AT: usize = 50;
 const LINE: usize = 120;
 
 /// Which part of the project.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct SummarizeInput {
-    /// The whole project by default.
+    /// Default `project`
+    ///
+    /// File, directory or module; a path is relative to the project
     pub scope: Option<String>,
 }
 

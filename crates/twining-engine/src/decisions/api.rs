@@ -54,6 +54,7 @@ impl Engine {
     /// Rejects a decision, with the authority that the rim established.
     pub fn override_decision(&self, caller: &Caller, authority: Authority, input: &OverrideInput) -> Result<Overridden, Failure> {
         let (input, redacted) = clean(input);
+        let caller = &caller.called(input.agent_id.as_deref())?;
         let draft = OverrideDraft::parse(&input, authority)?;
         let outcome = self.store().transact(Durability::Strict, |view| plan_override(view, &draft, &self.stamp(caller)))?;
         Ok(Overridden { redacted, ..outcome })
@@ -68,6 +69,7 @@ impl Engine {
     /// Puts provisional decisions in force.
     pub fn promote(&self, caller: &Caller, input: &PromoteInput) -> Result<PromoteOutcome, Failure> {
         let (input, redacted) = clean(input);
+        let caller = &caller.called(input.agent_id.as_deref())?;
         let draft = PromoteDraft::parse(&input)?;
         let outcome = self.store().transact(Durability::Strict, |view| plan_promote(view, &draft, &self.stamp(caller)))?;
         Ok(PromoteOutcome { redacted, ..outcome })
@@ -83,6 +85,7 @@ impl Engine {
     /// Links a commit with the decision it carries out.
     pub fn link_commit(&self, caller: &Caller, input: &LinkCommitInput) -> Result<LinkCommitOutcome, Failure> {
         let (input, redacted) = clean(input);
+        let caller = &caller.called(input.agent_id.as_deref())?;
         let draft = LinkCommitDraft::parse(&input)?;
         let outcome = self.store().transact(Durability::Strict, |view| plan_link_commit(view, &draft, &self.stamp(caller)))?;
         Ok(LinkCommitOutcome { redacted, ..outcome })

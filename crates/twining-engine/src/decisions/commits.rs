@@ -1,7 +1,7 @@
 //! Commits: which of them carry a decision out, in both directions.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Change, CommitLink, Confidence, Decision, Id, Refused, Status, text};
 use twining_store::View;
 
@@ -19,14 +19,17 @@ const SURELY_ONE: usize = 7;
 const CANDIDATES: usize = 20;
 
 /// Which commit to link, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct LinkCommitInput {
-    /// Which decision.
+    /// Which decision
     pub decision_id: String,
-    /// The commit that carries it out.
+    /// The commit
     pub commit_hash: String,
-    /// What the commit did.
+    /// What the commit did
     pub summary: Option<String>,
+    /// Your name
+    pub agent_id: Option<String>,
 }
 
 redact_fields!(LinkCommitInput { summary, commit_hash });
@@ -75,9 +78,10 @@ impl LinkCommitDraft {
 }
 
 /// Which commit to look up.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CommitsInput {
-    /// A hash, or the beginning of one.
+    /// Hash, or its first 4 digits or more
     pub commit_hash: String,
 }
 

@@ -1,42 +1,55 @@
 //! A decision in the making: words in, every rule checked, nothing written.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use twining_model::{Alternative, Confidence, Id, Refused, Root, Scope, limits, text};
 
 use crate::hygiene::redact_fields;
+use crate::input::{CONFIDENCES, alternative_schema};
 use crate::words;
 
 /// What to decide, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct DecideInput {
-    /// The kind of question: architecture, testing, api, …
-    pub domain: String,
-    /// The part of the project it governs.
-    pub scope: String,
-    /// The choice, in one line.
+    /// The choice in one line, at most 200 characters
     pub summary: String,
-    /// What prompted it.
+    /// architecture, implementation, testing, dependency, api, data, …
+    pub domain: String,
+    /// File, directory, module or `project`
+    ///
+    /// A path is relative to the project
+    pub scope: String,
+    /// What prompted it
     pub context: String,
-    /// Why this choice.
+    /// Why this choice
     pub rationale: String,
-    /// What limited the options.
+    /// What limited the options; repeat the flag for more
+    #[serde(default)]
     pub constraints: Vec<String>,
-    /// What was not taken.
+    /// An option not taken, as JSON: {"option":…,"reason_rejected":…}
+    #[serde(default)]
+    #[schemars(extend("items" = alternative_schema()))]
     pub alternatives: Vec<Alternative>,
-    /// Ids of decisions it rests on.
+    /// Decisions it rests on
+    #[serde(default)]
     pub depends_on: Vec<String>,
-    /// Id of the decision it replaces.
+    /// Decision it replaces
     pub supersedes: Option<String>,
-    /// `high`, `medium` or `low`; medium by default.
+    /// How sure you are; default medium
+    #[schemars(extend("enum" = CONFIDENCES))]
     pub confidence: Option<String>,
-    /// Whether it can be undone; yes by default.
+    /// Whether it can be undone; default true
     pub reversible: Option<bool>,
-    /// Files it affects.
+    /// Files it affects, with commas between; relative to the project
+    #[serde(default)]
     pub affected_files: Vec<String>,
-    /// Functions and types it affects.
+    /// A function or type it affects; repeat the flag for more
+    #[serde(default)]
     pub affected_symbols: Vec<String>,
-    /// A commit that carries it out.
+    /// A commit that carries it out
     pub commit_hash: Option<String>,
-    /// Who decides; the caller by default.
+    /// Your name
     pub agent_id: Option<String>,
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Decision, Entity, Id, Status, limits};
 use twining_store::View;
 
@@ -18,9 +18,10 @@ const ENTITIES: usize = 100;
 const ENTRIES: usize = 50;
 
 /// Which decision to weigh.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ImpactInput {
-    /// Which decision.
+    /// Which decision
     pub decision_id: String,
 }
 

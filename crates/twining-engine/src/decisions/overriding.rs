@@ -4,7 +4,7 @@
 //! how sure we are that a person stands behind it.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Authority, Change, Confidence, Decision, Id, Refused, Scope, Status, text};
 use twining_store::View;
 
@@ -16,16 +16,19 @@ use crate::failure::Failure;
 use crate::hygiene::{Redaction, redact_fields};
 
 /// What to override, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct OverrideInput {
-    /// Which decision.
+    /// Which decision
     pub decision_id: String,
-    /// Why.
+    /// Why it is rejected
     pub reason: String,
-    /// What to do instead, in one line.
+    /// What to do instead, in one line
     pub new_decision: Option<String>,
-    /// Who overrides; `human` by default.
+    /// Who; default `human`
     pub overridden_by: Option<String>,
+    /// Your name
+    pub agent_id: Option<String>,
 }
 
 redact_fields!(OverrideInput { reason, new_decision, overridden_by });

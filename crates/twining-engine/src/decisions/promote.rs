@@ -1,7 +1,7 @@
 //! Promoting: a provisional decision is in force after all.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use twining_model::{Change, Decision, Id, Refused, Status, text};
 use twining_store::merge::CLASHES;
@@ -18,12 +18,15 @@ use crate::words;
 const RIVALS_NAMED: usize = 20;
 
 /// What to promote, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct PromoteInput {
-    /// Which decisions.
+    /// Which decisions
     pub decision_ids: Vec<String>,
-    /// Who promotes; the caller by default.
+    /// Who
     pub promoted_by: Option<String>,
+    /// Your name
+    pub agent_id: Option<String>,
 }
 
 redact_fields!(PromoteInput { promoted_by });

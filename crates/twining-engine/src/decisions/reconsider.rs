@@ -1,7 +1,7 @@
 //! Reconsidering: a decision goes back on the table; nothing else moves.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Change, Id, Refused, Status, limits, text};
 use twining_store::View;
 
@@ -12,13 +12,14 @@ use crate::failure::Failure;
 use crate::hygiene::{Redaction, redact_fields};
 
 /// What to reconsider, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ReconsiderInput {
-    /// Which decision.
+    /// Which decision
     pub decision_id: String,
-    /// What has changed.
+    /// What changed
     pub new_context: String,
-    /// Who asks; the caller by default.
+    /// Your name
     pub agent_id: Option<String>,
 }
 

@@ -1,32 +1,38 @@
 //! Searching decisions.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Decision, Refused, Root, Scope, Status, Time, text};
 use twining_store::{DecisionFilter, View};
 
 use crate::answer::{is_false, is_zero, within_answer};
 use crate::decisions::draft::confidence;
 use crate::failure::Failure;
+use crate::input::{CONFIDENCES, STATUSES};
 use crate::search::{self, DecisionShelf, Question, SearchMode, Why};
 use crate::words;
 
 /// What to search decisions for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct SearchDecisionsInput {
-    /// Words.
+    /// What to look for
     pub query: String,
-    /// Only this domain.
+    /// Only this domain
     pub domain: Option<String>,
-    /// Only this status.
+    /// Only those that stand so
+    #[schemars(extend("enum" = STATUSES))]
     pub status: Option<String>,
-    /// Only this confidence.
+    /// Only those so sure
+    #[schemars(extend("enum" = CONFIDENCES))]
     pub confidence: Option<String>,
-    /// Only those whose scope overlaps this one.
+    /// Only where the scope overlaps this one
     pub scope: Option<String>,
-    /// Only those made from this time on.
+    /// ISO 8601
+    ///
+    /// Only from this time on
     pub since: Option<String>,
-    /// At most so many; 20 by default.
+    /// Default 20
     pub limit: Option<usize>,
 }
 

@@ -3,21 +3,24 @@
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Id, Refused, Status, limits};
 use twining_store::View;
 
 use crate::answer::within_answer;
 use crate::decisions::find;
 use crate::failure::Failure;
+use crate::input::DIRECTIONS;
 use crate::words;
 
 /// Which decision to trace.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct TraceInput {
-    /// Where to start.
+    /// Where to start
     pub decision_id: String,
-    /// `upstream`, `downstream` or `both`; both by default.
+    /// Default both
+    #[schemars(extend("enum" = DIRECTIONS))]
     pub direction: Option<String>,
 }
 

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use twining_model::{Confidence, Decision, Id, Origin, Root, Scope, Status};
+use twining_model::{Confidence, Decision, Id, Origin, Refused, Root, Scope, Status};
 use twining_store::merge::CLASHES;
 use twining_store::{Affecting, Bearing, Standing, StoreError, Via, View};
 
@@ -27,13 +27,18 @@ const CLASH_SHOWN: usize = 500;
 const UNREADABLE_LISTED: usize = 20;
 
 /// Which scope to explain.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct WhyInput {
-    /// A file, a directory, a module or a symbol.
-    pub scope: String,
-    /// At most so many; 20 by default.
+    /// File, directory, module or symbol; or give commit
+    ///
+    /// A path is relative to the project
+    pub scope: Option<String>,
+    /// The decisions behind this commit instead
+    pub commit: Option<String>,
+    /// Default 20
     pub limit: Option<usize>,
-    /// Whether superseded and overridden ones are listed, last; yes by default.
+    /// Superseded and overridden ones too; default true
     pub include_retired: Option<bool>,
 }
 
@@ -121,7 +126,8 @@ pub struct WhyOutcome {
 /// The decisions that bear on a scope: a ranked page, with what it left out.
 /// Under its former names a file is looked up too, as far as these moves tell.
 pub fn why(view: &View<'_>, input: &WhyInput, root: &Root, moves: &Moves) -> Result<WhyOutcome, Failure> {
-    let scope = Scope::parse("scope", &input.scope, root)?;
+    let scope = input.scope.as_deref().ok_or_else(|| Refused::new("scope", "is required, or a commit in its place"))?;
+    let scope = Scope::parse("scope", scope, root)?;
     let limit = words::page("limit", input.limit, 20)?;
     let Ranked { in_force: mut rows, mut retired, bearing } = Ranked::of(view, &scope, moves, limit + LOOKED_AT_BEYOND)?;
     if !input.include_retired.unwrap_or(true) {

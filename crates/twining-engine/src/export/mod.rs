@@ -12,7 +12,7 @@ pub(crate) use madr::decision_in;
 use std::collections::HashSet;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use twining_model::{Decision, Entity, Entry, Relation, Root, Scope, limits};
 use twining_store::{DecisionFilter, EntryFilter, StoreError, View};
@@ -28,13 +28,16 @@ const WHOLE_ROWS: usize = 100_000;
 const WHOLE_BYTES: usize = 64 * 1024 * 1024;
 
 /// What to export, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ExportInput {
-    /// `markdown`, `json`, `madr`, `html`, `mermaid` or `dot`; markdown by default.
+    /// Default markdown
+    #[schemars(extend("enum" = FORMATS.map(|(word, _)| word)))]
     pub format: Option<String>,
-    /// Part of the project; all of it by default.
+    /// Only what lies in this file or directory, relative to the project
     pub scope: Option<String>,
     /// How much may come out.
+    #[serde(skip)]
     pub extent: Extent,
 }
 

@@ -17,7 +17,8 @@ mod seed;
 pub mod turns;
 
 pub use gates::{
-    CheckGatesInput, Evidence, GateProfile, GateResult, GatesChecked, GatesInput, GatesOutcome, Percent, Standing, TestCounts,
+    CheckGatesInput, Evidence, GateProfile, GateResult, GateResultsInput, GatesChecked, GatesInput, GatesOutcome, Percent, Standing,
+    TestCounts,
 };
 pub use guardkit::{GATES as GUARDKIT_GATES, ImportedPolicy, OVERRIDES as GUARDKIT_OVERRIDES, import_guardkit};
 pub use modes::{Ceremony, ModeAdvice, ModeSuggested, SuggestModeInput};

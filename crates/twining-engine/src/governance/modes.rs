@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::governance::gates::task;
@@ -43,11 +43,12 @@ impl Ceremony {
 }
 
 /// What is to be done, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct SuggestModeInput {
-    /// What kind of task.
-    pub task_type: Option<String>,
-    /// How hard, from 1 to 10.
+    /// feature, testing, documentation, scaffolding, or the project's own
+    pub task_type: String,
+    /// 1 to 10
     pub complexity: i64,
 }
 
@@ -102,7 +103,7 @@ pub struct ModeSuggested {
 
 /// Answers which mode fits a task.
 pub(crate) fn suggest(policy: &Policy, input: &SuggestModeInput) -> Result<ModeSuggested, Failure> {
-    let task = task(policy, input.task_type.as_deref(), input.complexity)?;
+    let task = task(policy, &input.task_type, input.complexity)?;
     Ok(ModeSuggested {
         suggestion: fitting(policy, task.complexity),
         advisory: true,
@@ -165,7 +166,7 @@ mod tests {
 
     fn mode_at(complexity: i64) -> String {
         let policy = Policy::resolve(&UserPolicy::default(), &TextFile::Missing);
-        let input = SuggestModeInput { task_type: Some("feature".into()), complexity };
+        let input = SuggestModeInput { task_type: "feature".into(), complexity };
         suggest(&policy, &input).expect("suggests").suggestion.expect("one fits").mode
     }
 

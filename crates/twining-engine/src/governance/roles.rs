@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::text;
 
 use crate::failure::Failure;
@@ -12,11 +12,12 @@ use crate::governance::policy::{ListPatch, Mistake, Policy, Source, list};
 use crate::words;
 
 /// Which role, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct RoleInput {
-    /// Its name.
+    /// coach, player, or one the project defines
     pub role: String,
-    /// The project the caller believes it asks about.
+    /// The project you believe you ask about
     pub project: Option<String>,
 }
 

@@ -12,6 +12,7 @@ impl Engine {
     /// Adds an entity, or what is newly known of one.
     pub fn add_entity(&self, caller: &Caller, input: &AddEntityInput) -> Result<EntityAdded, Failure> {
         let (input, redacted) = clean(input);
+        let caller = &caller.called(input.agent_id.as_deref())?;
         let draft = EntityDraft::parse(&input, self.store().root())?;
         let added = self.store().transact(Durability::Normal, |view| plan_add_entity(view, &draft, &self.stamp(caller)))?;
         Ok(EntityAdded { redacted, ..added })
@@ -20,6 +21,7 @@ impl Engine {
     /// Adds a relation.
     pub fn add_relation(&self, caller: &Caller, input: &AddRelationInput) -> Result<RelationAdded, Failure> {
         let (input, redacted) = clean(input);
+        let caller = &caller.called(input.agent_id.as_deref())?;
         let draft = RelationDraft::parse(&input)?;
         let added =
             self.store().transact(Durability::Normal, |view| plan_add_relation(view, &draft, self.store().root(), &self.stamp(caller)))?;
@@ -42,7 +44,9 @@ impl Engine {
     }
 
     /// Removes entities without relations and relations without ends.
-    pub fn prune_graph(&self, input: &PruneInput) -> Result<PruneOutcome, Failure> {
+    pub fn prune_graph(&self, caller: &Caller, input: &PruneInput) -> Result<PruneOutcome, Failure> {
+        // What is removed carries no name; one that is none is refused all the same.
+        caller.called(input.agent_id.as_deref())?;
         if input.dry_run.unwrap_or(true) {
             return self.store().view(graph::prunable);
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Map;
 use twining_model::{Change, Entity, EntityType, Refused, Root, Scope, text};
 use twining_store::View;
@@ -12,16 +12,23 @@ use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::graph::resolve::{merged, properties};
 use crate::hygiene::{Redaction, redact_fields};
+use crate::input::ENTITY_TYPES;
 
 /// Which entity to add, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct AddEntityInput {
-    /// What people call it.
+    /// What people call it
     pub name: String,
-    /// One of the entity types.
+    /// What it is
+    #[serde(rename = "type")]
+    #[schemars(extend("enum" = ENTITY_TYPES))]
     pub kind: String,
-    /// What is known of it.
+    /// What is known of it
+    #[serde(default)]
     pub properties: BTreeMap<String, String>,
+    /// Your name
+    pub agent_id: Option<String>,
 }
 
 redact_fields!(AddEntityInput { name, properties });

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Entity, Root, limits};
 use twining_store::{StoreError, View};
 
@@ -11,18 +11,22 @@ use crate::answer::is_false;
 use crate::failure::Failure;
 use crate::graph::resolve::{relation_types, resolve};
 use crate::graph::{Direction, kin};
+use crate::input::RELATION_TYPES;
 use crate::words;
 
 /// Which two entities to connect.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct PathInput {
-    /// The start, by id or name.
+    /// Entity id or name
     pub from: String,
-    /// The end, by id or name.
+    /// Entity id or name
     pub to: String,
-    /// At most so many steps; 6 by default.
+    /// Default 6
     pub max_depth: Option<usize>,
-    /// Only along these relations; all by default.
+    /// Only over these relations
+    #[serde(default)]
+    #[schemars(extend("x-offered" = RELATION_TYPES))]
     pub relation_types: Vec<String>,
 }
 

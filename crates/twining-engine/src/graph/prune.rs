@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::Change;
 use twining_store::View;
 
@@ -15,10 +15,13 @@ const LISTED: usize = 100;
 const AT_A_TIME: usize = 10_000;
 
 /// How to prune.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct PruneInput {
-    /// Whether only to tell; yes by default.
+    /// Only say what would go; default true
     pub dry_run: Option<bool>,
+    /// Your name
+    pub agent_id: Option<String>,
 }
 
 /// An entity that goes.

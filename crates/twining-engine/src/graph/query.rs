@@ -1,23 +1,27 @@
 //! Finding entities by a part of their name or of what is known of them.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Entity, EntityType, Refused, limits};
 use twining_store::View;
 
 use crate::answer::within_answer;
 use crate::failure::Failure;
 use crate::graph::kin;
+use crate::input::ENTITY_TYPES;
 use crate::words;
 
 /// Which entities to find.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct GraphQueryInput {
-    /// A part of a name or of a property's value.
+    /// Part of a name or property
     pub query: String,
-    /// Any of these types; all by default.
+    /// Only these types
+    #[serde(default)]
+    #[schemars(extend("x-offered" = ENTITY_TYPES))]
     pub entity_types: Vec<String>,
-    /// At most so many; 10 by default.
+    /// Default 10
     pub limit: Option<usize>,
 }
 

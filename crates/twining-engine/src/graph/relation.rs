@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Map;
 use twining_model::{Change, Refused, Relation, RelationType, Root};
 use twining_store::View;
@@ -12,18 +12,25 @@ use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::graph::resolve::{merged, properties, resolve};
 use crate::hygiene::{Redaction, redact_fields};
+use crate::input::RELATION_TYPES;
 
 /// Which relation to add, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct AddRelationInput {
-    /// The entity it starts from, by id or name.
+    /// Entity id or name
     pub source: String,
-    /// The entity it points to, by id or name.
+    /// Entity id or name
     pub target: String,
-    /// One of the relation types.
+    /// How they hang together
+    #[serde(rename = "type")]
+    #[schemars(extend("enum" = RELATION_TYPES))]
     pub kind: String,
-    /// What is known of it.
+    /// What is known of it
+    #[serde(default)]
     pub properties: BTreeMap<String, String>,
+    /// Your name
+    pub agent_id: Option<String>,
 }
 
 redact_fields!(AddRelationInput { source, target, properties });

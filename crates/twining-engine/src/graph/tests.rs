@@ -10,11 +10,11 @@ use crate::{
 
 fn entity(name: &str, kind: &str, properties: &[(&str, &str)]) -> AddEntityInput {
     let properties = properties.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
-    AddEntityInput { name: name.into(), kind: kind.into(), properties }
+    AddEntityInput { name: name.into(), kind: kind.into(), properties, agent_id: None }
 }
 
 fn relation(source: &str, kind: &str, target: &str) -> AddRelationInput {
-    AddRelationInput { source: source.into(), target: target.into(), kind: kind.into(), properties: BTreeMap::new() }
+    AddRelationInput { source: source.into(), target: target.into(), kind: kind.into(), properties: BTreeMap::new(), agent_id: None }
 }
 
 fn neighbors(project: &Project, name: &str, depth: usize) -> NeighborsOutcome {
@@ -292,10 +292,10 @@ fn pruning_tells_first_and_removes_only_when_asked_to() {
     let project = Project::new();
     chain(&project, &["a", "b"]);
     project.add_entity("lonely", "module");
-    let told = project.engine.prune_graph(&PruneInput::default()).expect("tells");
+    let told = project.engine.prune_graph(&caller("ada"), &PruneInput::default()).expect("tells");
     assert_eq!((told.dry_run, told.removed_entity_count, told.removed_entities[0].name.as_str()), (true, 1, "lonely"));
     assert_eq!(project.entities().len(), 3);
-    let done = project.engine.prune_graph(&PruneInput { dry_run: Some(false) }).expect("prunes");
+    let done = project.engine.prune_graph(&caller("ada"), &PruneInput { dry_run: Some(false), agent_id: None }).expect("prunes");
     assert_eq!((done.dry_run, done.removed_entity_count), (false, 1));
     assert_eq!(project.entities().len(), 2);
 }
@@ -320,7 +320,7 @@ fn a_relation_to_nowhere_is_walked_past_reported_and_pruned() {
     assert!(!path(&project, "a", "b", None).found, "no way leads through what is not there");
     let report = project.engine.status().expect("reports");
     assert!(report.warnings.iter().any(|warning| warning.code == "dangling_relations"), "{:?}", report.warnings);
-    let done = project.engine.prune_graph(&PruneInput { dry_run: Some(false) }).expect("prunes");
+    let done = project.engine.prune_graph(&caller("ada"), &PruneInput { dry_run: Some(false), agent_id: None }).expect("prunes");
     assert_eq!(done.removed_relation_count, 2);
     assert_eq!(project.relations().len(), 1);
 }

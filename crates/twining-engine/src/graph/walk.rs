@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Entity, Root, limits};
 use twining_store::View;
 
@@ -11,19 +11,23 @@ use crate::answer::within_answer;
 use crate::failure::Failure;
 use crate::graph::resolve::{relation_types, resolve};
 use crate::graph::{Direction, kin};
+use crate::input::RELATION_TYPES;
 use crate::words;
 
 /// Relations one walk may look at; many more than nodes, since most lead back.
 const EDGES: usize = 10 * limits::WALK_NODES;
 
 /// Whose neighbours to find.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct NeighborsInput {
-    /// The entity, by id or name.
+    /// Entity id or name
     pub entity: String,
-    /// Steps, 1 to 3; 1 by default.
+    /// Steps, 1 (default) to 3
     pub depth: Option<usize>,
-    /// Only along these relations; all by default.
+    /// Only over these relations
+    #[serde(default)]
+    #[schemars(extend("x-offered" = RELATION_TYPES))]
     pub relation_types: Vec<String>,
 }
 

@@ -139,6 +139,7 @@ fn a_secret_reaches_no_file_whichever_verb_it_comes_with() {
         name: "db".into(),
         kind: "concept".into(),
         properties: [("password".to_owned(), "hunter2hunter2!".to_owned())].into(),
+        agent_id: None,
     };
     assert_eq!(project.engine.add_entity(&caller("ada"), &entity).expect("adds").redacted.len(), 1);
     let handoff = HandoffInput {

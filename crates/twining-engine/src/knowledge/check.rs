@@ -52,9 +52,10 @@ impl Finding {
 }
 
 /// What to check.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct KnowledgeCheckInput {
-    /// A DOT file of the project; the knowledge file if none is given.
+    /// Another DOT file of the project
     pub path: Option<String>,
 }
 

@@ -10,22 +10,26 @@ use twining_model::{Refused, limits, text};
 
 use super::retrieve::{KnowledgeRetrieveInput, Retrieved, Search};
 use super::terms::key_terms;
+use crate::input::LEVELS;
 
 /// Days a pack is kept that nobody uses.
 pub(super) const UNUSED_DAYS: i64 = 7;
 
 /// A story.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct KnowledgePackInput {
-    /// What the story is called elsewhere.
-    pub story_id: Option<String>,
-    /// What is to be done.
+    /// What is to be done
     pub description: String,
-    /// When it is done.
+    /// Names the story for its review
+    pub story_id: Option<String>,
+    /// When it is done; repeat the flag for more
+    #[serde(default)]
     pub acceptance_criteria: Vec<String>,
-    /// How many hits; neighbours come on top.
+    /// Default 20
     pub max_results: Option<usize>,
-    /// `architecture`, `implementation` or `all`.
+    /// Only nodes of this level
+    #[schemars(extend("enum" = LEVELS))]
     pub level: Option<String>,
 }
 

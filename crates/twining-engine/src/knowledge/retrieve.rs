@@ -11,6 +11,7 @@ use twining_store::{NodeIndex, StoreError, terms};
 use super::file::{Bond, Knowledge};
 use super::print;
 use crate::answer::is_zero;
+use crate::input::LEVELS;
 use crate::words;
 
 /// Hits when none are asked for.
@@ -24,15 +25,17 @@ const SUBGRAPH_BYTES: usize = limits::ANSWER_BYTES / 4;
 const EDGES: usize = limits::WALK_NODES * 4;
 
 /// What to look for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct KnowledgeRetrieveInput {
-    /// Words; none for every node of a level.
+    /// What to look for; none for all of a level
     pub terms: Option<String>,
-    /// How many hits; neighbours come on top.
+    /// Default 20
     pub max_results: Option<usize>,
-    /// `architecture`, `implementation` or `all`.
+    /// Only nodes of this level
+    #[schemars(extend("enum" = LEVELS))]
     pub level: Option<String>,
-    /// Steps around a hit.
+    /// Steps around each hit; default 1
     pub depth: Option<usize>,
 }
 

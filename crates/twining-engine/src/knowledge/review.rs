@@ -5,9 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_dot::Graph;
 use twining_model::{Refused, limits, text};
+
+use crate::input::REVIEW_KINDS;
+
 pub use twining_store::git::Changes;
 use twining_store::{Config, knowledge_elsewhere, knowledge_place};
 
@@ -25,15 +28,17 @@ const CONFIG: &str = ".twining/config.yml";
 const ERRORS: usize = 100;
 
 /// What is to be reviewed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ReviewContextInput {
-    /// `plan`, `code` or `budget`.
+    /// What is reviewed
+    #[schemars(extend("enum" = REVIEW_KINDS))]
     pub kind: String,
-    /// The story, as its pack was asked for.
+    /// As given to knowledge_pack
     pub story_id: Option<String>,
-    /// Where the change begins; where the branch left the main one if not given.
+    /// Commit the change begins at; default: where the branch began
     pub base: Option<String>,
-    /// Where it ends; the working tree if not given.
+    /// Commit it ends at; default: the working tree
     pub head: Option<String>,
 }
 

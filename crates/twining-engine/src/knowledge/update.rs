@@ -15,6 +15,7 @@ use super::merge::{contested, mended};
 use super::strict;
 use crate::answer::is_false;
 use crate::hygiene::{Redact, Redaction, redact_fields};
+use crate::input::operation_schema;
 
 /// The file before its first node.
 const EMPTY: &str = "digraph ProjectKnowledge {\n}\n";
@@ -22,13 +23,18 @@ const EMPTY: &str = "digraph ProjectKnowledge {\n}\n";
 const NAMED: usize = 10;
 
 /// What is to be done to the graph.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct KnowledgeUpdateInput {
-    /// In this order, all or none.
+    /// All are carried out, or none. A node takes id and fields (an empty one is removed), an edge from, to, relation, note
+    ///
+    /// Each as JSON; repeat the flag for more
+    #[schemars(extend("items" = operation_schema()))]
     pub operations: Vec<Operation>,
-    /// The story it is done for.
+    /// The story it is done for
     pub story_id: Option<String>,
-    /// Whether to only say what would be done.
+    /// Only say what would be done
+    #[serde(default)]
     pub dry_run: bool,
 }
 

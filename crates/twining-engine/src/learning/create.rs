@@ -4,8 +4,11 @@
 use std::collections::HashSet;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
+use twining_guard::policy::edit::{self, NewGuard, quoted};
+use twining_guard::policy::{Examples, Standing};
+use twining_guard::{Guards, Level};
 use twining_model::{Refused, limits, text};
 use twining_store::TextFile;
 
@@ -14,30 +17,34 @@ use crate::governance::UserPolicy;
 use crate::hygiene::{Redaction, redact_fields};
 use crate::learning::backtest::Backtest;
 use crate::learning::patterns::{Pattern, ProposalKind};
-use twining_guard::policy::edit::{self, NewGuard, quoted};
-use twining_guard::policy::{Examples, Standing};
-use twining_guard::{Guards, Level};
 
 /// What to make a guard of.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CreateGuardInput {
-    /// The pattern.
+    /// The pattern's id
     pub pattern: String,
-    /// The guard's name; made from the pattern by default.
+    /// The guard's name
     pub id: Option<String>,
-    /// What it says; the pattern's reason by default.
+    /// What it tells an agent; default: the pattern's reason
     pub say: Option<String>,
-    /// What to do instead.
+    /// What to do instead
     pub next_step: Option<String>,
-    /// Commands it is about.
+    /// Conditions; default: the pattern's action
+    ///
+    /// Commands it stops, such as `git push`
+    #[serde(default)]
     pub commands: Vec<String>,
-    /// Paths it is about.
+    /// Globs of files it keeps
+    #[serde(default)]
     pub paths: Vec<String>,
-    /// Texts that must not come in.
+    /// Text that must not come in
+    #[serde(default)]
     pub adds: Vec<String>,
-    /// Tools it is about.
+    /// Tools it is asked about; default: all
+    #[serde(default)]
     pub tools: Vec<String>,
-    /// Who asks.
+    /// Your name
     pub agent_id: Option<String>,
 }
 

@@ -1,12 +1,13 @@
 //! A trace that somebody reports, or that a hook saw.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Map;
 use twining_model::{Origin, Refused, Trace, TraceContext, TraceEvent, TraceType, Trust, limits, text};
 
 use crate::caller::Stamp;
 use crate::hygiene::{Redaction, redact_fields};
+use crate::input::TRACE_TYPES;
 use crate::learning::masked;
 use crate::words;
 
@@ -14,27 +15,30 @@ use crate::words;
 const TEXT_BYTES: usize = limits::TRACE_BYTES / 5;
 
 /// What to store.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct StoreTraceInput {
-    /// `correction`, `violation`, `decision` or `approval`.
+    /// correction, violation, decision or approval
+    #[serde(rename = "type")]
+    #[schemars(extend("enum" = TRACE_TYPES))]
     pub kind: String,
-    /// What was done, or tried.
+    /// What was done, or tried
     pub what_happened: String,
-    /// What would have been right.
+    /// What would have been right
     pub what_was_correct: Option<String>,
-    /// Why.
+    /// Why
     pub why: Option<String>,
-    /// What was tried, in a few words.
+    /// Tool and command or path: `Bash: git push`
     pub action: Option<String>,
-    /// The guard it is about.
+    /// The guard it is about
     pub guard: Option<String>,
-    /// Whether it was kept from happening.
+    /// It was kept from happening
     pub blocked: Option<bool>,
-    /// The feature.
+    /// The feature
     pub feature: Option<String>,
-    /// The task.
+    /// The task
     pub task: Option<String>,
-    /// Who reports it.
+    /// Your name
     pub agent_id: Option<String>,
 }
 

@@ -1,12 +1,12 @@
 //! The guards that hold, and how each stands.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use twining_guard::policy::Standing;
+use twining_guard::{Guards, Level};
 
 use crate::answer::is_false;
 use crate::governance::Mistake;
-use twining_guard::policy::Standing;
-use twining_guard::{Guards, Level};
 
 /// A guard as it stands.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -35,6 +35,11 @@ pub struct GuardShown {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub next_step: String,
 }
+
+/// Guards are listed whole.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GuardsInput {}
 
 /// The guards of a project.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

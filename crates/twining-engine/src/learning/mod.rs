@@ -24,7 +24,7 @@ pub use call::{Call, gist};
 pub use correction::negates;
 pub use create::{CreateGuardInput, GuardCreated, GuardPromoted};
 pub use draft::{Seen, StoreTraceInput, TraceStored};
-pub use listing::{GuardShown, GuardsOutcome};
+pub use listing::{GuardShown, GuardsInput, GuardsOutcome};
 pub use masked::masked;
 pub use patterns::{Pattern, PatternsInput, PatternsOutcome, Proposal, ProposalKind};
 pub use query::{QueryTracesInput, QueryTracesOutcome, TraceHit};

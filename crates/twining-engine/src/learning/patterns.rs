@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use twining_guard::{Guard, Level};
 use twining_model::{Channel, Refused, Time, Trace, TraceType, Trust, limits};
 use twining_store::{TraceSeen, disk};
 
 use crate::answer::{is_false, within_answer};
 use crate::words;
-use twining_guard::{Guard, Level};
 
 /// How often something happens before it is worth a rule.
 const THRESHOLD: usize = 3;
@@ -18,13 +18,16 @@ const THRESHOLD: usize = 3;
 const NAMED: usize = 5;
 
 /// What to look for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct PatternsInput {
-    /// How often before it proposes; 3 by default, at least 2.
+    /// Default 3
+    ///
+    /// How often before it proposes
     pub threshold: Option<usize>,
-    /// Only traces from this time on.
+    /// Only traces from this time on
     pub since: Option<String>,
-    /// At most so many patterns; 20 by default.
+    /// Default 20
     pub limit: Option<usize>,
 }
 

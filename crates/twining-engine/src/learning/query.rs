@@ -11,11 +11,12 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memchr2_iter, memmem};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Glimpse, Refused, Time, Trace, TraceType, Trust, text};
 use twining_store::{Term, TraceSeen, terms};
 
 use crate::answer::{is_false, within_answer};
+use crate::input::TRACE_TYPES;
 use crate::search::SearchMode;
 use crate::words;
 
@@ -30,25 +31,30 @@ const SEMANTIC: f64 = 0.6;
 const BESIDE_THE_POINT: f64 = 0.25;
 
 /// What to look for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct QueryTracesInput {
-    /// Words; none gives the newest.
+    /// Words; none gives the newest
     pub query: Option<String>,
-    /// Only this type.
+    /// Only this type
+    #[serde(rename = "type")]
+    #[schemars(extend("enum" = TRACE_TYPES))]
     pub kind: Option<String>,
-    /// Only about this guard.
+    /// Only about this guard
     pub guard: Option<String>,
-    /// Only of this agent.
+    /// Only of this agent
     pub agent: Option<String>,
-    /// Only what was blocked, or was not.
+    /// Only what was blocked, or `false` for the rest
     pub blocked: Option<bool>,
-    /// Only from this time on.
+    /// ISO 8601
+    ///
+    /// Only from this time on
     pub since: Option<String>,
-    /// Only before this time.
+    /// Only before this time
     pub until: Option<String>,
-    /// At most so many; 20 by default.
+    /// Default 20
     pub limit: Option<usize>,
-    /// How many to pass over.
+    /// Where the page begins
     pub offset: Option<usize>,
 }
 

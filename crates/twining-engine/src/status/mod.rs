@@ -6,4 +6,4 @@ mod report;
 mod tests;
 mod unread;
 
-pub use report::{StatusReport, StatusWarning, UnreadableFile, status};
+pub use report::{StatusInput, StatusReport, StatusWarning, UnreadableFile, status};

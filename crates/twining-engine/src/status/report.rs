@@ -1,7 +1,7 @@
 //! The report: what is there, what needs attention, and what to do about it.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Claim, Time, limits};
 use twining_store::config::VERSION;
 use twining_store::{AgentShelf, Config, EntryFilter, Tally, View};
@@ -40,6 +40,15 @@ pub struct UnreadableFile {
     pub line: Option<u64>,
     /// What is wrong with it.
     pub why: String,
+}
+
+/// What to add to the counts.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StatusInput {
+    /// Also what knowledge is used for and costs, as counted on this machine
+    #[serde(default)]
+    pub metrics: bool,
 }
 
 /// The state of the memory.

@@ -6,9 +6,12 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Entry, EntryType, Refused, Root, Scope, Time, limits};
 use twining_store::View;
+
+use crate::input::{CHECKS, each_of};
+
 pub use twining_store::git::History;
 
 use super::checks;
@@ -29,12 +32,19 @@ impl History for NoHistory {
 }
 
 /// What to verify, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct VerifyInput {
-    /// Part of the project; all of it by default.
+    /// File, directory, module or `project` (default)
+    ///
+    /// A path is relative to the project
     pub scope: Option<String>,
-    /// Any of test_coverage, warnings, assembly, drift, constraints; all by default.
+    /// Only these checks
+    #[serde(default)]
+    #[schemars(extend("items" = each_of(CHECKS)))]
     pub checks: Vec<String>,
+    /// Your name
+    pub agent_id: Option<String>,
 }
 
 redact_fields!(VerifyInput { scope });
@@ -183,6 +193,7 @@ fn word(status: CheckStatus) -> &'static str {
 impl Engine {
     /// Verifies a scope, and posts what it found.
     pub fn verify(&self, caller: &Caller, input: &VerifyInput, history: &dyn History) -> Result<VerifyOutcome, Failure> {
+        let caller = &caller.called(input.agent_id.as_deref())?;
         let (input, redacted) = clean(input);
         let draft = VerifyDraft::parse(&input, self.store().root())?;
         let (finding, outcome) = self.store().view(|view| verify(view, &draft, history, &self.stamp(caller)))?;

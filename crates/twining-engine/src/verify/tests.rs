@@ -23,7 +23,7 @@ impl History for NoGit {
 }
 
 fn verify(project: &Project, check: &str, history: &dyn History) -> Check {
-    let input = VerifyInput { scope: Some("src/".into()), checks: vec![check.into()] };
+    let input = VerifyInput { scope: Some("src/".into()), checks: vec![check.into()], agent_id: None };
     project.engine.verify(&caller("ada"), &input, history).expect("verifies").checks.remove(check).expect("the check ran")
 }
 
@@ -41,7 +41,7 @@ fn a_verification_runs_every_check_and_posts_one_finding() {
     let posted = project.entries_tagged("verification");
     assert_eq!((posted.len(), posted[0].entry_type.as_str(), &posted[0].summary), (1, "finding", &outcome.summary));
     assert!(posted[0].relates_to.is_empty(), "it must not acknowledge what it reports");
-    let wrong = VerifyInput { scope: None, checks: vec!["vibes".into()] };
+    let wrong = VerifyInput { scope: None, checks: vec!["vibes".into()], agent_id: None };
     assert!(project.engine.verify(&caller("ada"), &wrong, &NoHistory).expect_err("refused").to_string().starts_with("`checks` "));
 }
 
@@ -82,7 +82,7 @@ fn drift_is_a_file_that_changed_after_the_last_word_on_it() {
     let check = verify(&project, "drift", &commits);
     assert_eq!((check.status, check.items[0].file.as_deref()), (CheckStatus::Warn, Some("src/a.rs")));
     project.clock.advance_ms(1000);
-    let link = LinkCommitInput { decision_id: decided.id.to_string(), commit_hash: "abcdef1".into(), summary: None };
+    let link = LinkCommitInput { decision_id: decided.id.to_string(), commit_hash: "abcdef1".into(), summary: None, agent_id: None };
     project.engine.link_commit(&caller("ada"), &link).expect("links");
     assert_eq!(verify(&project, "drift", &commits).status, CheckStatus::Pass, "the commit carries the decision out");
 }

@@ -152,8 +152,8 @@ impl Engine {
             role: role.to_owned(),
             feature: Some(feature.id.clone()),
             task: feature.id.clone(),
-            task_type: feature.task_type.clone().or_else(|| Some("feature".to_owned())),
-            complexity: feature.complexity.unwrap_or(5),
+            task_type: feature.task_type.clone(),
+            complexity: feature.complexity,
             turn: Some(u64::from(next.attempt.max(1))),
             scope: feature.files.first().filter(|file| Scope::parse("scope", file, root).is_ok()).cloned(),
         };

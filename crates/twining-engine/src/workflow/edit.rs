@@ -2,7 +2,7 @@
 //! at will, how far it is only step by step.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use twining_model::{Change, DocumentText, Refused, Root, Scope, limits, text};
 use twining_store::FeatureShelf;
@@ -10,6 +10,7 @@ use twining_store::FeatureShelf;
 use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::hygiene::{Redaction, redact_fields};
+use crate::input::{FEATURE_ACTIONS, FEATURE_STATUSES, number_or_text};
 use crate::words;
 use crate::workflow::evidence::VerifiedBy;
 use crate::workflow::feature::{Feature, Status, priority};
@@ -19,33 +20,42 @@ use crate::workflow::report::{Moved, attempt, move_feature};
 use crate::workflow::{list_on, order};
 
 /// What to do with the list, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct FeaturesInput {
-    /// `list` (default), `add` or `update`.
+    /// list (default), add or update
+    #[schemars(extend("enum" = FEATURE_ACTIONS))]
     pub action: Option<String>,
-    /// Which feature; required but for `list`.
+    /// The feature's id
     pub id: Option<String>,
-    /// What is to be built.
+    /// What is to be built
     pub description: Option<String>,
-    /// How far it is; for `list`, which to show.
+    /// One step from where it is; with list, which to show
+    #[schemars(extend("enum" = FEATURE_STATUSES))]
     pub status: Option<String>,
-    /// Whether it was shown to work.
+    /// Whether it was shown to work; needs a recorded run
     pub tested: Option<bool>,
-    /// Its files and folders.
+    /// Its files and folders, with commas between
+    #[serde(default)]
     pub files: Vec<String>,
-    /// Its tests: paths or test ids.
+    /// Its tests, paths or ids, with commas between
+    #[serde(default)]
     pub tests: Vec<String>,
-    /// What must hold for it to work.
+    /// What must hold for it to work; repeat the flag for more
+    #[serde(default)]
     pub acceptance_criteria: Vec<String>,
-    /// A number, lower first, or `critical`, `high`, `medium`, `low`.
+    /// A number, lower first, or high, medium, low
+    #[serde(default, deserialize_with = "number_or_text")]
+    #[schemars(with = "Option<String>")]
     pub priority: Option<String>,
-    /// Features that must be tested before.
+    /// Features to be tested before it, with commas between
+    #[serde(default)]
     pub depends_on: Vec<String>,
-    /// Why it is blocked or reopened.
+    /// Why it is blocked or reopened
     pub reason: Option<String>,
-    /// How many to show.
+    /// How many to show; default 50
     pub limit: Option<usize>,
-    /// Who says so; the caller by default.
+    /// Your name
     pub agent_id: Option<String>,
 }
 

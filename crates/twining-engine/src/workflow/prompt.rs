@@ -2,7 +2,7 @@
 //! it. What its role demands stands in the governance prompt beneath.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::text;
 
 use crate::words;
@@ -17,9 +17,10 @@ const LINE: usize = 300;
 const LINES: usize = 20;
 
 /// What to tell of the next step.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct NextInput {
-    /// Whether the role's prompt is wanted; it is by default.
+    /// false: without the role's prompt
     pub prompt: Option<bool>,
 }
 

@@ -2,7 +2,7 @@
 //! A report moves the feature one step, or is refused with the step that is due.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use twining_model::{Change, DocumentText, Entry, EntryType, EvidenceSource, Refused, Root, Scope, Time, limits, text};
 use twining_store::FeatureShelf;
@@ -12,6 +12,7 @@ use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::governance::TestCounts;
 use crate::hygiene::{Redact, Redaction, redact_fields};
+use crate::input::TestCountsInput;
 use crate::words;
 use crate::workflow::edit::no_feature;
 use crate::workflow::evidence::{AttemptReport, Case, EvidenceVerdict, FileStates, RunLog, TestRun, VerifiedBy, judge};
@@ -24,27 +25,24 @@ use crate::workflow::order;
 use crate::workflow::prompt::NextBrief;
 
 /// A run, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct EvidenceInput {
-    /// What was run.
+    /// What was run
     pub command: Option<String>,
-    /// How it ended.
+    /// How it ended
     pub exit_code: Option<i64>,
-    /// Tests that were run.
-    pub tests_run: Option<u64>,
-    /// Tests that passed.
-    pub tests_passed: Option<u64>,
-    /// Tests that failed.
-    pub tests_failed: Option<u64>,
-    /// What it printed, or the end of it.
+    /// How its tests went
+    pub tests: TestCountsInput,
+    /// What it printed, or the end of it
     pub output: Option<String>,
-    /// Reports of test tools, inside the working tree.
+    /// Paths of its test reports, with commas between; they count over the counts given
     pub reports: Vec<String>,
-    /// Data it produced, inside the working tree.
+    /// Paths of data it produced, with commas between
     pub data: Vec<String>,
-    /// When it ended; now by default.
+    /// When it ended; default now
     pub finished_at: Option<String>,
-    /// The JSON of `twining verify --ci --json`, inside the working tree.
+    /// The JSON of twining verify --ci, of a commit HEAD builds on
     pub ci_report: Option<String>,
 }
 
@@ -59,21 +57,25 @@ impl Redact for EvidenceInput {
 }
 
 /// What was done, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ReportInput {
-    /// Which feature.
+    /// The feature's id
     pub feature: String,
-    /// `coder` or `tester`, or another word for one of them.
+    /// coder or tester
     pub role: String,
-    /// `started`, `completed`, `passed`, `failed`, `blocked` or `reopened`.
+    /// started, completed, passed, failed, blocked or reopened
+    #[schemars(extend("enum" = OUTCOMES.map(|(word, _)| word)))]
     pub outcome: String,
-    /// What was done, what broke, or why.
+    /// What was done, what broke, or why
     pub summary: Option<String>,
-    /// Files that were changed; they become the feature's.
+    /// Files that were changed, with commas between
+    #[serde(default)]
     pub files: Vec<String>,
-    /// What shows it.
+    /// The run that shows it; passed needs one
+    #[serde(default)]
     pub evidence: EvidenceInput,
-    /// Who reports; the caller by default.
+    /// Your name
     pub agent_id: Option<String>,
 }
 
@@ -224,7 +226,7 @@ fn outcome(word: &str) -> Result<Event, Refused> {
 }
 
 fn claimed(evidence: &EvidenceInput) -> Result<Option<TestCounts>, Refused> {
-    let (run, passed, failed) = match (evidence.tests_run, evidence.tests_passed, evidence.tests_failed) {
+    let (run, passed, failed) = match (evidence.tests.run, evidence.tests.passed, evidence.tests.failed) {
         (None, None, None) => return Ok(None),
         (run, Some(passed), failed) => (run.unwrap_or(passed.saturating_add(failed.unwrap_or(0))), passed, failed.unwrap_or(0)),
         (Some(run), None, Some(failed)) => (run, run.saturating_sub(failed), failed),

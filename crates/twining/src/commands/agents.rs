@@ -1,9 +1,9 @@
-//! `agents`: who is there, who holds what, and what waits to be taken over.
+//! Agents: who works here, and on what.
 
-use clap::Args;
-use schemars::JsonSchema;
-use serde::Deserialize;
-use twining_engine::{AgentsInput, AgentsOutcome, Failure, HandoffShown, Liveness};
+use twining_engine::{
+    AcknowledgeInput, AgentFound, AgentsInput, AgentsOutcome, ClaimInput, ClaimOutcome, DelegateInput, Delegated, DiscoverInput,
+    DiscoverOutcome, Failure, HandedOver, HandoffInput, HandoffShown, Liveness, RegisterInput, Registered,
+};
 use twining_model::Claim;
 
 use super::shown;
@@ -11,18 +11,28 @@ use crate::desk::Desk;
 use crate::page::{Cell, Page, count, dim, good, place, plain, strong, warn, when};
 use crate::verbs::{Effect, Group, Verb};
 
-/// The verb.
-pub struct Agents;
+impl Verb for RegisterInput {
+    const NAME: &'static str = "register";
+    const GROUP: Group = Group::Agents;
+    const TITLE: &'static str = "Register";
+    const ABOUT: &'static str = "Say what you can do, so that others find you; again as a sign of life.";
+    const EXAMPLE: &'static str = "twining register --can rust,testing --role tester";
+    const EFFECT: Effect = Effect::AddsOnce;
 
-/// What it takes.
-#[derive(Debug, Deserialize, JsonSchema, Args)]
-#[serde(deny_unknown_fields)]
-pub struct Input {
-    #[arg(help = "Also those who are gone", long, num_args = 0, default_missing_value = "true")]
-    include_gone: Option<bool>,
+    type Output = Registered;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<Registered, Failure> {
+        desk.engine.register(&desk.caller, self)
+    }
+
+    fn show(registered: &Registered, page: &mut Page) {
+        let done = if registered.updated { "updated" } else { "registered" };
+        page.line([good(done), strong(&registered.agent_id), plain(registered.capabilities.join(", "))]);
+        registered.notes.iter().for_each(|note| page.line([warn("note"), dim(note)]));
+    }
 }
 
-impl Verb for Agents {
+impl Verb for AgentsInput {
     const NAME: &'static str = "agents";
     const GROUP: Group = Group::Agents;
     const TITLE: &'static str = "Agents";
@@ -30,11 +40,10 @@ impl Verb for Agents {
     const EXAMPLE: &'static str = "twining agents";
     const EFFECT: Effect = Effect::Reads;
 
-    type Input = Input;
     type Output = AgentsOutcome;
 
-    fn run(desk: &Desk<'_>, Input { include_gone }: Input) -> Result<AgentsOutcome, Failure> {
-        desk.engine.agents(&AgentsInput { include_gone })
+    fn run(&self, desk: &Desk<'_>) -> Result<AgentsOutcome, Failure> {
+        desk.engine.agents(self)
     }
 
     fn show(outcome: &AgentsOutcome, page: &mut Page) {
@@ -62,7 +71,7 @@ impl Verb for Agents {
 }
 
 /// Whether an agent is at work.
-pub fn liveness(liveness: Liveness) -> Cell {
+fn liveness(liveness: Liveness) -> Cell {
     match liveness {
         Liveness::Active => good(liveness.as_str()),
         Liveness::Idle => plain(liveness.as_str()),
@@ -77,7 +86,7 @@ pub fn claim_row(claim: &Claim) -> Vec<Cell> {
 }
 
 /// A handoff on one line.
-pub fn handoff_row(handoff: &HandoffShown) -> Vec<Cell> {
+fn handoff_row(handoff: &HandoffShown) -> Vec<Cell> {
     vec![
         dim(&handoff.id),
         when(&handoff.created_at),
@@ -87,4 +96,155 @@ pub fn handoff_row(handoff: &HandoffShown) -> Vec<Cell> {
         place(&handoff.scope),
         strong(&handoff.summary),
     ]
+}
+
+impl Verb for DiscoverInput {
+    const NAME: &'static str = "discover";
+    const GROUP: Group = Group::Agents;
+    const TITLE: &'static str = "Discover agents";
+    const ABOUT: &'static str = "Who can do this, best fit first.";
+    const EXAMPLE: &'static str = "twining discover rust,sql";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["required_capabilities"];
+
+    type Output = DiscoverOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<DiscoverOutcome, Failure> {
+        desk.engine.discover(self)
+    }
+
+    fn show(outcome: &DiscoverOutcome, page: &mut Page) {
+        found(&outcome.agents, page);
+    }
+}
+
+/// Those who fit, one a line.
+fn found(agents: &[AgentFound], page: &mut Page) {
+    if agents.is_empty() {
+        page.line([dim("nobody who can is known")]);
+    }
+    let rows = agents.iter().map(|agent| {
+        let missing = if agent.missing.is_empty() { String::new() } else { format!("without {}", agent.missing.join(", ")) };
+        vec![
+            dim(format!("{:.2}", agent.score)),
+            strong(&agent.agent_id),
+            liveness(agent.liveness),
+            plain(agent.matched.join(", ")),
+            dim(missing),
+        ]
+    });
+    page.table(0, &rows.collect::<Vec<_>>());
+}
+
+impl Verb for DelegateInput {
+    const NAME: &'static str = "delegate";
+    const GROUP: Group = Group::Agents;
+    const TITLE: &'static str = "Delegate";
+    const ABOUT: &'static str = "Post a need that says which capabilities it takes; the reply names who can, and offers on the board.";
+    const EXAMPLE: &'static str = "twining delegate \"make the report query fast\" --needs sql --urgency high --scope src/report/";
+    const EFFECT: Effect = Effect::Adds;
+    const WORDS: &'static [&'static str] = &["summary"];
+    const DESCRIBED: &'static [&'static str] = &["summary"];
+
+    type Output = Delegated;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<Delegated, Failure> {
+        desk.engine.delegate(&desk.caller, self)
+    }
+
+    fn show(delegated: &Delegated, page: &mut Page) {
+        page.line([good("asked"), plain(&delegated.id), dim("until"), when(&delegated.expires_at)]);
+        found(&delegated.suggested_agents, page);
+        let offers = delegated.offers.iter().map(|offer| vec![dim(&offer.id), strong(&offer.agent_id), plain(&offer.summary)]);
+        shown::section(page, "Offers", offers);
+    }
+}
+
+impl Verb for HandoffInput {
+    const NAME: &'static str = "handoff";
+    const GROUP: Group = Group::Agents;
+    const TITLE: &'static str = "Hand over";
+    const ABOUT: &'static str = "Hand work over with its results; decisions, warnings and open needs of the scope go with it.";
+    const EXAMPLE: &'static str = "twining handoff \"tokens are issued\" --to bob --scope src/auth/ \\
+      --result '{\"description\":\"issue tokens\",\"status\":\"completed\"}'";
+    const EFFECT: Effect = Effect::Adds;
+    const WORDS: &'static [&'static str] = &["summary"];
+    const DESCRIBED: &'static [&'static str] = &["target_agent"];
+
+    type Output = HandedOver;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<HandedOver, Failure> {
+        desk.engine.handoff(&desk.caller, self)
+    }
+
+    fn show(handed: &HandedOver, page: &mut Page) {
+        page.line([good("handed over"), plain(&handed.id), dim(&handed.path)]);
+        let context = &handed.context_snapshot;
+        let told =
+            [(context.decision_ids.len(), "decision"), (context.warning_ids.len(), "warning"), (context.finding_ids.len(), "finding")];
+        let told = told.map(|(number, noun)| count(number as u64, noun)).join(", ");
+        page.line([dim(format!("with {told}"))]);
+    }
+}
+
+impl Verb for AcknowledgeInput {
+    const NAME: &'static str = "acknowledge";
+    const GROUP: Group = Group::Agents;
+    const TITLE: &'static str = "Take over";
+    const ABOUT: &'static str = "Take over a handoff; the reply has its results and context.";
+    const EXAMPLE: &'static str = "twining acknowledge 01M7EB3QWY4C5CPJF6982ZJQ18";
+    const EFFECT: Effect = Effect::Changes;
+    const WORDS: &'static [&'static str] = &["handoff_id"];
+
+    type Output = HandoffShown;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<HandoffShown, Failure> {
+        desk.engine.acknowledge(&desk.caller, self)
+    }
+
+    fn show(handoff: &HandoffShown, page: &mut Page) {
+        page.line([good("taken over"), dim("from"), plain(&handoff.source_agent), strong(&handoff.summary)]);
+        let results = handoff.results.iter().map(|result| {
+            vec![
+                plain(&result.status),
+                strong(&result.description),
+                dim(result.artifacts.join(" ")),
+                dim(result.notes.as_deref().unwrap_or_default()),
+            ]
+        });
+        shown::section(page, "Results", results);
+        let lines = handoff.context_snapshot.iter().flat_map(|context| &context.summaries);
+        shown::section(page, "What held then", lines.map(|line| vec![plain(line)]));
+    }
+}
+
+impl Verb for ClaimInput {
+    const NAME: &'static str = "claim";
+    const GROUP: Group = Group::Agents;
+    const TITLE: &'static str = "Claim";
+    const ABOUT: &'static str =
+        "Hold paths or a feature for yourself before you edit; it ends by itself. CLAIMED says who has it. Release when done.";
+    const EXAMPLE: &'static str = "twining claim src/auth --ttl 2h --reason \"rewriting tokens\"";
+    const EFFECT: Effect = Effect::Changes;
+    const WORDS: &'static [&'static str] = &["paths"];
+    const DESCRIBED: &'static [&'static str] = &["ttl"];
+
+    type Output = ClaimOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<ClaimOutcome, Failure> {
+        desk.engine.claim(&desk.caller, self)
+    }
+
+    fn show(outcome: &ClaimOutcome, page: &mut Page) {
+        if let Some(claim) = &outcome.claim {
+            page.line([good("held"), place(claim.paths.join(" ")), dim("until"), when(&claim.until)]);
+        }
+        if !outcome.released.is_empty() {
+            page.line([good(format!("let go of {}", count(outcome.released.len() as u64, "claim")))]);
+        }
+        if outcome.claims.is_empty() {
+            page.line([dim("nobody holds anything")]);
+        }
+        shown::section(page, "Held", outcome.claims.iter().map(claim_row));
+    }
 }

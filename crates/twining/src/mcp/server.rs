@@ -22,7 +22,7 @@ use super::tools::{self, Selection};
 use crate::desk::{self, Project};
 use crate::parent_processes;
 use crate::problem::Problem;
-use crate::verbs::{Effect, Given, VerbEntry};
+use crate::verbs::{Effect, VerbEntry};
 use crate::world::Machine;
 
 /// What a client tells its model about us.
@@ -162,7 +162,7 @@ impl State {
         let project = self.project()?;
         self.drain(&project, client.clone());
         let desk = project.desk(self.caller(client), authority);
-        let answer = (verb.run)(&desk, Given::Fields(fields))?.to_json();
+        let answer = (verb.run)(&desk, fields)?.to_json();
         // Any call is a sign of life; what it costs comes once a minute.
         project.engine.beat(&desk.caller);
         Ok(answer)

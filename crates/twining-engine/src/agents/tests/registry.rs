@@ -35,7 +35,7 @@ fn a_registry_of_the_typescript_server_keeps_what_we_do_not_know() {
     let project = Project::new();
     let theirs = "[\n  {\n    \"agent_id\": \"alice\",\n    \"capabilities\": [\n      \"testing\"\n    ],\n    \"big\": 12345678901234567890123,\n    \"registered_at\": \"2025-11-13T08:00:00.000Z\",\n    \"last_active\": \"2025-11-13T10:00:00.000Z\"\n  },\n  {\"agent_id\": \"carol\", \"mood\": {\"x\": [1.10]}}\n]";
     project.write("agents/registry.json", theirs);
-    let found = project.engine.agents(&AgentsInput { include_gone: Some(true) }).expect("lists");
+    let found = project.engine.agents(&AgentsInput { include_gone: true }).expect("lists");
     assert_eq!(found.agents.len(), 2);
     let registered = project.engine.register(&caller("alice"), &able(&["rust"])).expect("registers");
     assert_eq!((registered.registered_at.as_str(), registered.updated), ("2025-11-13T08:00:00.000Z", true));
@@ -51,7 +51,7 @@ fn what_a_merge_left_twice_is_one_agent_who_can_both() {
         "agents/registry.json",
         "[\n{\"agent_id\":\"ada\",\"capabilities\":[\"rust\"],\"registered_at\":\"2026-01-02T00:00:00.000Z\"}\n,{\"agent_id\":\"ada\",\"capabilities\":[\"sql\"],\"registered_at\":\"2026-01-01T00:00:00.000Z\"}\n]\n",
     );
-    let found = project.engine.agents(&AgentsInput { include_gone: Some(true) }).expect("lists");
+    let found = project.engine.agents(&AgentsInput { include_gone: true }).expect("lists");
     assert_eq!(found.agents.len(), 1);
     assert_eq!(found.agents[0].capabilities, ["rust", "sql"]);
     let registered = project.engine.register(&caller("ada"), &able(&[])).expect("registers");
@@ -73,7 +73,7 @@ fn an_agent_that_calls_is_at_work_then_idle_then_gone() {
     let project = Project::new();
     project.engine.register(&caller("ada"), &able(&["rust"])).expect("registers");
     let liveness = || {
-        let found = project.engine.agents(&AgentsInput { include_gone: Some(true) }).expect("lists");
+        let found = project.engine.agents(&AgentsInput { include_gone: true }).expect("lists");
         found.agents.iter().find(|agent| agent.agent_id == "ada").map(|agent| agent.liveness)
     };
     assert_eq!(liveness(), Some(Liveness::Active));
@@ -99,9 +99,9 @@ fn the_best_fit_comes_first() {
     let found = project.engine.discover(&wanting(&["RUST", "sql"])).expect("finds");
     assert_eq!((found.agents.len(), found.registered), (1, 3));
     assert_eq!((found.agents[0].score, found.agents[0].missing.as_slice()), (0.65, &["sql".to_owned()][..]));
-    let all = project.engine.discover(&DiscoverInput { include_gone: Some(true), ..wanting(&["rust", "sql"]) }).expect("finds");
+    let all = project.engine.discover(&DiscoverInput { include_gone: true, ..wanting(&["rust", "sql"]) }).expect("finds");
     assert_eq!(all.agents.iter().map(|agent| (agent.agent_id.as_str(), agent.score)).collect::<Vec<_>>(), [("gone", 0.73), ("half", 0.65)]);
-    let best = DiscoverInput { include_gone: Some(true), min_score: Some(0.7), ..wanting(&["rust", "sql"]) };
+    let best = DiscoverInput { include_gone: true, min_score: Some(0.7), ..wanting(&["rust", "sql"]) };
     assert_eq!(project.engine.discover(&best).expect("finds").agents.len(), 1);
 }
 

@@ -6,7 +6,7 @@ use crate::{CommitsInput, CommitsOutcome, DecideInput, Failure, LinkCommitInput,
 const HASH: &str = "abcdef1234567890abcdef1234567890abcdef12";
 
 fn link(project: &Project, id: &str, hash: &str) -> Result<LinkCommitOutcome, Failure> {
-    let input = LinkCommitInput { decision_id: id.into(), commit_hash: hash.into(), summary: Some("add the cache".into()) };
+    let input = LinkCommitInput { decision_id: id.into(), commit_hash: hash.into(), summary: Some("add the cache".into()), agent_id: None };
     project.engine.link_commit(&caller("ada"), &input)
 }
 

@@ -11,7 +11,7 @@ fn doubt(project: &Project, id: &twining_model::Id) -> crate::Reconsidered {
 }
 
 fn promote(project: &Project, ids: &[&str]) -> Result<crate::PromoteOutcome, crate::Failure> {
-    let input = PromoteInput { decision_ids: ids.iter().map(|&id| id.to_owned()).collect(), promoted_by: None };
+    let input = PromoteInput { decision_ids: ids.iter().map(|&id| id.to_owned()).collect(), promoted_by: None, agent_id: None };
     project.engine.promote(&caller("ada"), &input)
 }
 
@@ -162,7 +162,7 @@ fn an_override_with_a_replacement_stays_overridden_and_links_both() {
     assert_eq!((old.status, old.superseded_by.as_deref()), (Status::Overridden, Some(replacement.as_str())));
     assert_eq!((new.status, new.supersedes.as_deref()), (Status::Active, Some(decided.id.as_str())));
     assert_eq!((new.domain.as_str(), new.scope.as_str(), new.rationale.as_str()), ("api", "src/", "the client said no"));
-    let why = project.engine.why(&WhyInput { scope: "src/".into(), ..WhyInput::default() }).expect("explains");
+    let why = project.engine.why(&WhyInput { scope: Some("src/".into()), ..WhyInput::default() }).expect("explains");
     assert_eq!((why.active_count, why.contested), (1, false));
 }
 
@@ -216,6 +216,7 @@ fn an_override_of_an_unknown_decision_or_without_a_reason_is_refused() {
         reason: reason.into(),
         new_decision: new.map(str::to_owned),
         overridden_by: Some("alice".into()),
+        agent_id: None,
     };
     let refuse = |input: &OverrideInput| project.engine.override_decision(&caller("ada"), Authority::Claimed, input).expect_err("refused");
     assert_eq!(refuse(&input("01M7EB3QWY4C5CPJF6982ZJQ18", "no", None)).code(), "NOT_FOUND");

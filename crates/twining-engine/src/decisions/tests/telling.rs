@@ -7,11 +7,11 @@ use crate::testing::{Project, caller, choice};
 use crate::{DecideInput, ImpactInput, Risk, SearchDecisionsInput, SearchMode, TraceInput, TraceOutcome, WhyInput, WhyOutcome};
 
 fn why(project: &Project, scope: &str) -> WhyOutcome {
-    project.engine.why(&WhyInput { scope: scope.into(), ..WhyInput::default() }).expect("explains")
+    project.engine.why(&WhyInput { scope: Some(scope.into()), ..WhyInput::default() }).expect("explains")
 }
 
 fn page_of_one(project: &Project, scope: &str) -> WhyOutcome {
-    project.engine.why(&WhyInput { scope: scope.into(), limit: Some(1), include_retired: None }).expect("explains")
+    project.engine.why(&WhyInput { scope: Some(scope.into()), limit: Some(1), ..WhyInput::default() }).expect("explains")
 }
 
 fn summaries(outcome: &WhyOutcome) -> Vec<&str> {
@@ -63,7 +63,7 @@ fn why_is_a_page_that_says_what_it_left_out() {
     for n in 0..5 {
         project.decide(&choice(&format!("d{n}"), "src/", &format!("choice {n}")));
     }
-    let input = WhyInput { scope: "src/".into(), limit: Some(2), include_retired: None };
+    let input = WhyInput { scope: Some("src/".into()), limit: Some(2), ..WhyInput::default() };
     let outcome = project.engine.why(&input).expect("explains");
     assert_eq!((summaries(&outcome), outcome.active_count), (vec!["choice 4", "choice 3"], 5));
     assert_eq!((outcome.total_count, outcome.omitted_count), (5, 3));
@@ -78,7 +78,7 @@ fn binding_decisions_come_before_retired_ones_and_the_sure_before_the_unsure() {
     let outcome = why(&project, "src/");
     assert_eq!(summaries(&outcome), ["sure", "unsure", "old"]);
     assert!(outcome.decisions[2].superseded_by.is_some());
-    let binding = WhyInput { scope: "src/".into(), limit: None, include_retired: Some(false) };
+    let binding = WhyInput { scope: Some("src/".into()), include_retired: Some(false), ..WhyInput::default() };
     let outcome = project.engine.why(&binding).expect("explains");
     assert_eq!((summaries(&outcome), outcome.omitted_count), (vec!["sure", "unsure"], 1));
 }

@@ -12,25 +12,33 @@ use crate::governance::gates::percent::Percent;
 use crate::governance::gates::profile::GateProfile;
 use crate::governance::policy::Mistake;
 use crate::governance::reports::ReportRead;
+use crate::input::TestCountsInput;
+
+/// What was measured, in the caller's words.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GateResultsInput {
+    /// How the tests went
+    pub tests: TestCountsInput,
+    /// As a fraction or in percent
+    pub coverage: Option<f64>,
+    /// The architecture review's score, to 100
+    pub arch_score: Option<f64>,
+}
 
 /// Results in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CheckGatesInput {
-    /// What kind of task.
-    pub task_type: Option<String>,
-    /// How hard, from 1 to 10.
+    /// feature, testing, documentation, scaffolding, or the project's own
+    pub task_type: String,
+    /// 1 to 10
     pub complexity: i64,
-    /// Tests that were executed.
-    pub tests_run: Option<u64>,
-    /// Tests that passed.
-    pub tests_passed: Option<u64>,
-    /// Tests that failed.
-    pub tests_failed: Option<u64>,
-    /// Coverage, as a fraction or in percent.
-    pub coverage: Option<f64>,
-    /// The architecture review's score, to 100.
-    pub arch_score: Option<f64>,
-    /// Reports of test and coverage tools, inside the project.
+    /// What you measured
+    #[serde(default)]
+    pub results: GateResultsInput,
+    /// Paths of JUnit, Cobertura, lcov, nextest, pytest or go test reports; they count over results
+    #[serde(default)]
     pub reports: Vec<String>,
 }
 
@@ -134,17 +142,17 @@ pub(crate) struct Measured {
 impl Measured {
     /// What the caller says, checked; over it what the reports say.
     pub(crate) fn of(input: &CheckGatesInput, reports: &[ReportRead]) -> Result<Self, Refused> {
-        let claimed = claimed_tests(input)?;
-        let coverage = input.coverage.map(|given| {
+        let claimed = claimed_tests(input.results.tests)?;
+        let coverage = input.results.coverage.map(|given| {
             Percent::read(given).ok_or_else(|| {
                 Refused::new("coverage", "must be a fraction up to 1 or a percentage up to 100").because(format!("{given} was given"))
             })
         });
         let coverage = coverage.transpose()?;
-        if let Some(score) = input.arch_score.filter(|score| !(0.0..=100.0).contains(score)) {
+        if let Some(score) = input.results.arch_score.filter(|score| !(0.0..=100.0).contains(score)) {
             return Err(Refused::new("arch_score", "must be from 0 to 100").because(format!("{score} was given")));
         }
-        let mut measured = Self { arch_score: input.arch_score, ..Self::default() };
+        let mut measured = Self { arch_score: input.results.arch_score, ..Self::default() };
         let reported = reports.iter().filter_map(|report| report.tests).reduce(sum);
         if let (Some(claimed), Some(reported)) = (claimed, reported)
             && claimed != reported
@@ -168,8 +176,8 @@ impl Measured {
     }
 }
 
-fn claimed_tests(input: &CheckGatesInput) -> Result<Option<TestCounts>, Refused> {
-    let counts = match (input.tests_run, input.tests_passed, input.tests_failed) {
+fn claimed_tests(given: TestCountsInput) -> Result<Option<TestCounts>, Refused> {
+    let counts = match (given.run, given.passed, given.failed) {
         (run, Some(passed), Some(failed)) => TestCounts { run: run.unwrap_or(passed.saturating_add(failed)), passed, failed },
         (Some(run), None, Some(failed)) => TestCounts { run, passed: run.saturating_sub(failed), failed },
         (None, None, None) => return Ok(None),

@@ -8,7 +8,7 @@ mod task;
 #[cfg(test)]
 mod tests;
 
-pub use check::{CheckGatesInput, Evidence, GateResult, GatesChecked, Standing, TestCounts};
+pub use check::{CheckGatesInput, Evidence, GateResult, GateResultsInput, GatesChecked, Standing, TestCounts};
 pub(crate) use check::{Measured, check};
 pub use percent::Percent;
 pub use profile::{GateProfile, GatesInput, GatesOutcome};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::governance::gates::percent::Percent;
@@ -11,11 +11,12 @@ use crate::governance::gates::task::{Task, task};
 use crate::governance::policy::{Cell, HARDEST, Mistake, Policy, Source, Sourced, strict};
 
 /// Which gates, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct GatesInput {
-    /// What kind of task.
-    pub task_type: Option<String>,
-    /// How hard, from 1 to 10.
+    /// feature, testing, documentation, scaffolding, or the project's own
+    pub task_type: String,
+    /// 1 to 10
     pub complexity: i64,
 }
 
@@ -66,7 +67,7 @@ pub struct GatesOutcome {
 
 /// Answers which gates hold for a task.
 pub(crate) fn gates(policy: &Policy, input: &GatesInput) -> Result<GatesOutcome, Failure> {
-    let mut task = task(policy, input.task_type.as_deref(), input.complexity)?;
+    let mut task = task(policy, &input.task_type, input.complexity)?;
     let profile = profile(policy, &mut task);
     Ok(GatesOutcome {
         task_type: task.task_type,

@@ -43,15 +43,14 @@ pub(crate) struct Task {
 }
 
 /// Reads a task's type and complexity as callers write them.
-pub(crate) fn task(policy: &Policy, task_type: Option<&str>, complexity: i64) -> Result<Task, Refused> {
+pub(crate) fn task(policy: &Policy, task_type: &str, complexity: i64) -> Result<Task, Refused> {
     let mut notes = Vec::new();
-    let given = task_type.unwrap_or_default();
-    text::bounded("task_type", given, limits::NAME_BYTES)?;
+    text::bounded("task_type", task_type, limits::NAME_BYTES)?;
     let clamped = complexity.clamp(1, i64::from(HARDEST));
     if clamped != complexity {
         notes.push(format!("complexity {complexity} is taken as {clamped}; it runs from 1 to {HARDEST}"));
     }
-    Ok(Task { task_type: known_type(policy, given, &mut notes), complexity: u8::try_from(clamped).unwrap_or(HARDEST), notes })
+    Ok(Task { task_type: known_type(policy, task_type, &mut notes), complexity: u8::try_from(clamped).unwrap_or(HARDEST), notes })
 }
 
 fn known_type(policy: &Policy, given: &str, notes: &mut Vec<String>) -> String {

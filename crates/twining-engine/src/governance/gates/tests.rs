@@ -3,13 +3,14 @@ use twining_store::TextFile;
 use super::*;
 use crate::governance::policy::{Policy, UserPolicy};
 use crate::governance::reports::ReportRead;
+use crate::input::TestCountsInput;
 
 fn defaults() -> Policy {
     Policy::resolve(&UserPolicy::default(), &TextFile::Missing)
 }
 
 fn outcome(task_type: &str, complexity: i64) -> GatesOutcome {
-    gates(&defaults(), &GatesInput { task_type: Some(task_type.into()), complexity }).expect("answers")
+    gates(&defaults(), &GatesInput { task_type: task_type.into(), complexity }).expect("answers")
 }
 
 /// Architecture, coverage and tests of a profile, as a table has them.
@@ -26,13 +27,17 @@ fn judged(task_type: &str, complexity: i64, input: &CheckGatesInput) -> GatesChe
 
 fn results(run: u64, passed: u64, failed: u64, coverage: f64, arch: f64) -> CheckGatesInput {
     CheckGatesInput {
-        tests_run: Some(run),
-        tests_passed: Some(passed),
-        tests_failed: Some(failed),
-        coverage: Some(coverage),
-        arch_score: Some(arch),
+        results: GateResultsInput {
+            tests: TestCountsInput { run: Some(run), passed: Some(passed), failed: Some(failed) },
+            coverage: Some(coverage),
+            arch_score: Some(arch),
+        },
         ..CheckGatesInput::default()
     }
+}
+
+fn counted(tests: TestCountsInput) -> CheckGatesInput {
+    CheckGatesInput { results: GateResultsInput { tests, ..GateResultsInput::default() }, ..CheckGatesInput::default() }
 }
 
 fn standings(checked: &GatesChecked) -> Vec<(&str, Standing)> {
@@ -162,8 +167,8 @@ fn a_report_that_cannot_be_read_keeps_a_task_from_approval() {
 fn counts_that_make_no_sense_are_refused_by_name() {
     for (field, input) in [
         ("tests", results(5, 9, 0, 0.9, 90.0)),
-        ("tests", CheckGatesInput { tests_passed: Some(3), ..CheckGatesInput::default() }),
-        ("tests", CheckGatesInput { tests_run: Some(3), ..CheckGatesInput::default() }),
+        ("tests", counted(TestCountsInput { passed: Some(3), ..TestCountsInput::default() })),
+        ("tests", counted(TestCountsInput { run: Some(3), ..TestCountsInput::default() })),
         ("coverage", results(1, 1, 0, 140.0, 90.0)),
         ("coverage", results(1, 1, 0, -0.1, 90.0)),
         ("arch_score", results(1, 1, 0, 0.9, 101.0)),

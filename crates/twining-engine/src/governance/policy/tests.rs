@@ -11,7 +11,7 @@ fn policy(user: &str, project: &str) -> Policy {
 }
 
 fn profile(policy: &Policy, task_type: &str, complexity: i64) -> crate::governance::GateProfile {
-    gates(policy, &GatesInput { task_type: Some(task_type.into()), complexity }).expect("answers").profile
+    gates(policy, &GatesInput { task_type: task_type.into(), complexity }).expect("answers").profile
 }
 
 fn said(policy: &Policy) -> Vec<String> {
@@ -88,7 +88,7 @@ fn an_override_of_the_projects_own_type_holds_in_its_range_alone() {
         (profile(&policy, "migration", 3).id.as_str(), profile(&policy, "migration", 3).tests_required),
         ("QG-migration-1-3", false)
     );
-    let beyond = gates(&policy, &GatesInput { task_type: Some("migration".into()), complexity: 5 }).expect("answers");
+    let beyond = gates(&policy, &GatesInput { task_type: "migration".into(), complexity: 5 }).expect("answers");
     assert_eq!((beyond.profile.id.as_str(), beyond.profile.tests_required), ("QG-migration-4-10", true));
     assert_eq!(
         beyond.profile.coverage_threshold.map(|share| share.to_string()),

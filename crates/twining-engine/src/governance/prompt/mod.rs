@@ -14,7 +14,7 @@ mod sheet;
 mod tests;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Root, Scope, Turn, TurnKey};
 
 use crate::failure::Failure;
@@ -32,23 +32,28 @@ pub(crate) use sheet::{Room, Sheet};
 pub(crate) const COUNTED: usize = 1000;
 /// Earlier turns that a prompt tells of, the last one at length.
 pub(crate) const TURNS_TOLD: usize = 5;
+/// Taken where nobody said how hard a task is: the middle.
+const COMPLEXITY: i64 = 5;
 
 /// For whom and what, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct PromptInput {
-    /// `coach`, `player`, or any role that is defined.
+    /// coach, player, or one the project defines
     pub role: String,
-    /// The feature; from the task's id by default.
-    pub feature: Option<String>,
-    /// The task.
+    /// The task's id
     pub task: String,
-    /// What kind of task.
+    /// The feature's id; default: from the task's
+    pub feature: Option<String>,
+    /// feature (default), testing, documentation, scaffolding, or the project's own
     pub task_type: Option<String>,
-    /// How hard, from 1 to 10.
-    pub complexity: i64,
-    /// Which turn begins; 1 by default.
+    /// 1 to 10; default 5
+    pub complexity: Option<i64>,
+    /// The turn that begins, from 1
     pub turn: Option<u64>,
-    /// Where the task is; the whole project by default.
+    /// File, directory, module or `project` (default)
+    ///
+    /// A path is relative to the project
     pub scope: Option<String>,
 }
 
@@ -179,7 +184,7 @@ impl PromptDraft {
         Ok(Self {
             role: roles::role(policy, &input.role)?.role,
             key: turns::key(input.feature.as_deref(), &input.task, input.turn.unwrap_or(1))?,
-            task: gates::task(policy, input.task_type.as_deref(), input.complexity)?,
+            task: gates::task(policy, input.task_type.as_deref().unwrap_or("feature"), input.complexity.unwrap_or(COMPLEXITY))?,
             scope: words::scope_or_project(input.scope.as_deref(), root)?,
         })
     }

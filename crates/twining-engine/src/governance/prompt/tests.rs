@@ -10,7 +10,7 @@ fn input(role: &str, turn: u64) -> PromptInput {
         feature: Some("FEAT-001".into()),
         task: "TASK-003".into(),
         task_type: Some("feature".into()),
-        complexity: 5,
+        complexity: Some(5),
         turn: Some(turn),
         scope: Some("src/auth/".into()),
     }
@@ -30,11 +30,9 @@ fn record(project: &Project, number: u64, progress: &str) {
         coach_decision: "revise".into(),
         progress_summary: progress.into(),
         coach_feedback: Some("Session timeout is not handled".into()),
-        acceptance_criteria_status: vec![
-            ("login".into(), "verified".into()),
-            ("logout".into(), "pending".into()),
-            ("timeout".into(), "rejected".into()),
-        ],
+        acceptance_criteria_status: [("login", "verified"), ("logout", "pending"), ("timeout", "rejected")]
+            .map(|(name, status)| (name.to_owned(), status.to_owned()))
+            .into(),
         lessons_from_turn: vec!["The clock must be mocked".into()],
         what_to_try_next: Some("Expire sessions in the store".into()),
         ..RecordTurnInput::default()
@@ -142,7 +140,7 @@ fn the_second_turn_sees_the_first_and_a_broken_one_is_as_good_as_none() {
 fn gates_are_shown_as_they_hold() {
     let project = Project::new();
     let told = |task_type: &str, complexity| {
-        prompt(&project, &PromptInput { task_type: Some(task_type.into()), complexity, ..input("coach", 1) }).text
+        prompt(&project, &PromptInput { task_type: Some(task_type.into()), complexity: Some(complexity), ..input("coach", 1) }).text
     };
     let feature = told("feature", 5);
     for line in [
@@ -192,7 +190,7 @@ fn the_budget_holds_whatever_the_files_say() {
     }
     record(&project, 1, &"progress ".repeat(2000));
     for (complexity, budget) in [(1, 2000), (3, 2000), (4, 4000), (6, 4000), (7, 6000), (10, 6000), (0, 2000), (99, 6000)] {
-        let prompt = prompt(&project, &PromptInput { complexity, ..input("coach", 2) });
+        let prompt = prompt(&project, &PromptInput { complexity: Some(complexity), ..input("coach", 2) });
         assert_eq!(prompt.token_budget, budget);
         assert!(prompt.text.chars().count().div_ceil(4) <= budget as usize, "{complexity}: {}", prompt.token_estimate);
         assert_eq!(prompt.token_estimate as usize, prompt.text.chars().count().div_ceil(4));
@@ -260,7 +258,7 @@ fn many_records_use_the_room_there_is_and_the_rest_is_counted_and_said() {
         project.decide(&choice(&format!("d{n}"), &format!("src/m{n}"), &format!("choice {n}")));
     }
     for complexity in [1, 5, 9] {
-        let prompt = prompt(&project, &PromptInput { complexity, scope: None, ..input("coach", 1) });
+        let prompt = prompt(&project, &PromptInput { complexity: Some(complexity), scope: None, ..input("coach", 1) });
         let told = (prompt.decisions.len() + prompt.warnings.len()) as u64;
         assert_eq!(told + prompt.omitted_count, 160, "at {complexity}: everything is told or counted");
         assert!(prompt.token_estimate <= prompt.token_budget);
@@ -278,7 +276,7 @@ fn however_many_are_contested_each_is_marked() {
         project.decide(&choice(&format!("d{n}"), "src/c.rs", &format!("use A for {n}")));
         project.decide(&choice(&format!("d{n}"), "src/c.rs", &format!("use B for {n}")));
     }
-    let prompt = prompt(&project, &PromptInput { complexity: 9, scope: Some("src/c.rs".into()), ..input("coach", 1) });
+    let prompt = prompt(&project, &PromptInput { complexity: Some(9), scope: Some("src/c.rs".into()), ..input("coach", 1) });
     assert!(prompt.decisions.len() > 40, "{}", prompt.decisions.len());
     for told in &prompt.decisions {
         assert_eq!(told.standing, "contested", "{}", told.summary);
@@ -294,7 +292,7 @@ fn many_rules_hide_neither_decisions_nor_warnings() {
         format!("r{n} [type=rule level=architecture status=current priority=critical description=\"{} {n}\"];\n", "never ever ".repeat(15))
     };
     project.write("knowledge.dot", &format!("digraph {{ {} }}", (0..200).map(rule).collect::<String>()));
-    let prompt = prompt(&project, &PromptInput { complexity: 2, ..input("coach", 1) });
+    let prompt = prompt(&project, &PromptInput { complexity: Some(2), ..input("coach", 1) });
     assert_eq!((prompt.decisions.len(), prompt.warnings.len()), (1, 1));
     let left_out = 200 - prompt.rules.len();
     assert_eq!(prompt.omitted_count, left_out as u64);

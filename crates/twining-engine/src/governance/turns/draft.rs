@@ -2,61 +2,75 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::Value;
 use twining_model::{Refused, Root, Scope, Time, TurnKey, TurnName, limits, text};
 
 use crate::governance::gates::Percent;
 use crate::hygiene::{redact_fields, redact_name};
+use crate::input::{TURN_MODES, VERDICTS};
 use crate::words;
 
 /// A turn, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct RecordTurnInput {
-    /// The feature; from the task's id by default.
-    pub feature: Option<String>,
-    /// The task.
+    /// The task's id
     pub task: String,
-    /// The turn's number, from 1.
+    /// The turn's number, from 1
     pub turn: u64,
-    /// What the player chose to do.
+    /// The feature's id; default: from the task's, so that TASK-GE-1 is of FEAT-GE
+    pub feature: Option<String>,
+    /// What the player did
     pub player_decision: String,
-    /// `approve`, `revise` or `escalate`.
+    /// approve, revise or escalate
+    #[schemars(extend("enum" = VERDICTS))]
     pub coach_decision: String,
-    /// How far the task is.
+    /// How far the task is
     pub progress_summary: String,
-    /// What stood in the way.
+    /// What stood in the way; repeat the flag for more
+    #[serde(default)]
     pub blockers_found: Vec<String>,
-    /// Each criterion's standing.
-    pub acceptance_criteria_status: Vec<(String, String)>,
-    /// `fresh_start`, `continuing_work` or `recovering_state`; told by the number by default.
+    /// verified, pending, rejected or blocked
+    ///
+    /// One of them for each criterion, as NAME=STATUS
+    #[serde(default)]
+    pub acceptance_criteria_status: BTreeMap<String, String>,
+    /// fresh_start, continuing_work or recovering_state; default by number
+    #[schemars(extend("enum" = TURN_MODES))]
     pub mode: Option<String>,
-    /// What the gates said.
+    /// What the gates said, as JSON
+    #[serde(default)]
+    #[schemars(with = "serde_json::Map<String, Value>")]
     pub quality_gate_results: Option<Value>,
-    /// What the player did, at more length.
+    /// What the player did, at more length
     pub player_summary: Option<String>,
-    /// What the coach wants changed.
+    /// What the coach wants changed
     pub coach_feedback: Option<String>,
-    /// Files that were changed.
+    /// Files that were changed, with commas between
+    #[serde(default)]
     pub files_modified: Vec<String>,
-    /// Tests that passed.
+    /// Tests that passed
     pub tests_passed: Option<u64>,
-    /// Tests that failed.
+    /// Tests that failed
     pub tests_failed: Option<u64>,
-    /// Coverage, as a fraction or in percent.
+    /// As a fraction or in percent
     pub coverage: Option<f64>,
-    /// The architecture review's score, to 100.
+    /// The architecture review's score, to 100
     pub arch_score: Option<f64>,
-    /// When the turn began.
+    /// When it began
     pub started_at: Option<String>,
-    /// When it ended; now by default.
+    /// When it ended; default now
     pub completed_at: Option<String>,
-    /// What it taught.
+    /// What it taught; repeat the flag for more
+    #[serde(default)]
     pub lessons_from_turn: Vec<String>,
-    /// Where the next turn should begin.
+    /// Where the next turn should begin
     pub what_to_try_next: Option<String>,
-    /// Whether the feature is finished with this turn.
+    /// Whether the feature is finished; its turns may then make room
     pub feature_completed: Option<bool>,
-    /// Who records it; the caller by default.
+    /// Your name
     pub agent_id: Option<String>,
 }
 
@@ -210,9 +224,9 @@ fn mode(given: Option<&str>) -> Result<Option<&'static str>, Refused> {
     words::one_of("mode", &word, &known).map(Some)
 }
 
-fn criteria(given: &[(String, String)]) -> Result<BTreeMap<String, &'static str>, Refused> {
+fn criteria(given: &BTreeMap<String, String>) -> Result<BTreeMap<String, &'static str>, Refused> {
     const FIELD: &str = "acceptance_criteria_status";
-    limits::at_most(FIELD, given, limits::LIST)?;
+    limits::at_most(FIELD, &given.keys().collect::<Vec<_>>(), limits::LIST)?;
     let mut criteria = BTreeMap::new();
     for (name, status) in given {
         text::bounded(FIELD, name, limits::ELEMENT_BYTES)?;

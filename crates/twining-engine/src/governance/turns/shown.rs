@@ -1,7 +1,7 @@
 //! Reading turns back. What cannot be read is named and skipped.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use twining_model::{Turn, TurnKey, TurnName, limits, text};
 use twining_store::{Shelf, Slot};
 
@@ -10,13 +10,14 @@ use crate::failure::Failure;
 use crate::words;
 
 /// Which turns, in the caller's words.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct TurnsInput {
-    /// The feature.
+    /// The feature's id
     pub feature: String,
-    /// One of its tasks; all of them by default.
+    /// Only this task's
     pub task: Option<String>,
-    /// Only so many of the latest.
+    /// Only the latest; default 10
     pub last: Option<usize>,
 }
 

@@ -40,7 +40,7 @@ fn a_turn_lies_where_its_name_says_with_all_it_was_given() {
         &project,
         &RecordTurnInput {
             coach_decision: "Feedback".into(),
-            acceptance_criteria_status: vec![("login".into(), "Completed".into()), ("logout".into(), "pending".into())],
+            acceptance_criteria_status: [("login".into(), "Completed".into()), ("logout".into(), "pending".into())].into(),
             coverage: Some(82.5),
             tests_passed: Some(9),
             started_at: Some("2026-11-15T08:59:01Z".into()),
@@ -115,7 +115,10 @@ fn a_turn_that_says_nothing_is_refused_by_the_field_that_is_empty() {
         ("turn", turn("T", 0)),
         ("turn", turn("T", 10_000)),
         ("mode", RecordTurnInput { mode: Some("sideways".into()), ..turn("T", 1) }),
-        ("acceptance_criteria_status", RecordTurnInput { acceptance_criteria_status: vec![("a".into(), "so-so".into())], ..turn("T", 1) }),
+        (
+            "acceptance_criteria_status",
+            RecordTurnInput { acceptance_criteria_status: [("a".into(), "so-so".into())].into(), ..turn("T", 1) },
+        ),
         ("coverage", RecordTurnInput { coverage: Some(800.0), ..turn("T", 1) }),
         ("files_modified", RecordTurnInput { files_modified: vec!["../../etc/passwd".into()], ..turn("T", 1) }),
     ] {

@@ -79,7 +79,7 @@ fn nygards_records_become_decisions_with_their_links() {
     assert!(rest.context.contains("Clients differ") && rest.rationale.contains("Consequences:\nEverybody knows it."), "{rest:?}");
     assert!(rest.context.contains("Notes:\nSee the wiki."), "what has no field of its own is not lost: {rest:?}");
     assert_eq!(rest.origin.as_ref().map(|origin| origin.trust), Some(Trust::Imported));
-    let why = project.engine.why(&crate::WhyInput { scope: "project".into(), ..Default::default() }).expect("tells");
+    let why = project.engine.why(&crate::WhyInput { scope: Some("project".into()), ..Default::default() }).expect("tells");
     assert!(!why.contested, "records about different questions are no rivals");
 }
 
@@ -228,7 +228,7 @@ fn rules_for_agents_are_sorted_and_counted() {
         "{board:#?}"
     );
     assert!(!board.iter().any(|entry| entry.detail.contains("ours")), "what `init` wrote is passed over");
-    assert!(project.engine.why(&crate::WhyInput { scope: "src/".into(), ..Default::default() }).is_ok_and(|why| !why.contested));
+    assert!(project.engine.why(&crate::WhyInput { scope: Some("src/".into()), ..Default::default() }).is_ok_and(|why| !why.contested));
 }
 
 #[test]

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
+use twining_guard::hosts::ToolResult;
 
 use crate::testing::{Project, caller};
 use crate::workflow::*;
-use crate::{Failure, ReadInput, UserPolicy};
-use twining_guard::hosts::ToolResult;
+use crate::{Failure, ReadInput, TestCountsInput, UserPolicy};
 
 fn add(project: &Project, id: &str, files: &[&str]) {
     let input = FeaturesInput {
@@ -40,7 +40,12 @@ fn none() -> EvidenceInput {
 }
 
 fn run_of(passed: u64) -> EvidenceInput {
-    EvidenceInput { command: Some("cargo test".into()), exit_code: Some(0), tests_run: Some(passed), tests_passed: Some(passed), ..none() }
+    EvidenceInput {
+        command: Some("cargo test".into()),
+        exit_code: Some(0),
+        tests: TestCountsInput { run: Some(passed), passed: Some(passed), failed: None },
+        ..none()
+    }
 }
 
 /// Writes a file of the project, last changed so many seconds before its clock.

@@ -157,13 +157,13 @@ impl Asking<'_> {
                 }
             }
             "why" => {
-                let input = WhyInput { scope: text(fact, "scope").to_owned(), ..WhyInput::default() };
+                let input = WhyInput { scope: Some(text(fact, "scope").to_owned()), ..WhyInput::default() };
                 let found: Vec<String> = self.engine.why(&input)?.decisions.into_iter().map(|why| why.id.to_string()).collect();
                 self.table.add(self.set, "truth: why", &[("recall", share(&texts(fact, "expect"), |id| found.contains(id)))]);
             }
             "superseded" => {
                 let old = set.corpus.iter().find(|record| text(record, "id") == id).ok_or("a fact about nothing")?;
-                let input = WhyInput { scope: old["scope"].as_str().unwrap_or("project").to_owned(), ..WhyInput::default() };
+                let input = WhyInput { scope: Some(old["scope"].as_str().unwrap_or("project").to_owned()), ..WhyInput::default() };
                 let id = Id::read(id).ok_or("not an id")?;
                 let standing = self.engine.why(&input)?.decisions.into_iter().find(|why| why.id == id).map(|why| why.status);
                 let holds = standing.is_some_and(|status| status.as_str() == "superseded");

@@ -1,0 +1,139 @@
+//! What the inputs of verbs have in common: closed sets of words, test counts, and
+//! schemas of what is nested in them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
+use twining_model::knowledge::FIELDS;
+
+/// The entry types an agent may post.
+pub(crate) const POSTABLE: [&str; 9] = ["need", "offer", "finding", "constraint", "question", "answer", "status", "artifact", "warning"];
+/// Every entry type.
+pub(crate) const ENTRY_TYPES: [&str; 10] =
+    ["need", "offer", "finding", "decision", "constraint", "question", "answer", "status", "artifact", "warning"];
+/// How sure an author is.
+pub(crate) const CONFIDENCES: [&str; 3] = ["high", "medium", "low"];
+/// Where a decision stands.
+pub(crate) const STATUSES: [&str; 4] = ["active", "provisional", "superseded", "overridden"];
+/// Which way a trace goes.
+pub(crate) const DIRECTIONS: [&str; 3] = ["upstream", "downstream", "both"];
+/// What an entity is.
+pub(crate) const ENTITY_TYPES: [&str; 10] =
+    ["module", "function", "class", "file", "concept", "pattern", "dependency", "api_endpoint", "agent", "commit"];
+/// How two entities hang together.
+pub(crate) const RELATION_TYPES: [&str; 11] = [
+    "depends_on",
+    "implements",
+    "decided_by",
+    "affects",
+    "tested_by",
+    "calls",
+    "imports",
+    "related_to",
+    "supersedes",
+    "produces",
+    "challenged",
+];
+/// How high above the code a node of knowledge stands.
+pub(crate) const LEVELS: [&str; 3] = ["architecture", "implementation", "all"];
+/// What `verify` can look at.
+pub(crate) const CHECKS: [&str; 5] = ["test_coverage", "warnings", "assembly", "drift", "constraints"];
+
+/// What a coach may say of a turn.
+pub(crate) const VERDICTS: [&str; 3] = ["approve", "revise", "escalate"];
+/// How a turn begins.
+pub(crate) const TURN_MODES: [&str; 3] = ["fresh_start", "continuing_work", "recovering_state"];
+
+/// What can be done with the feature list.
+pub(crate) const FEATURE_ACTIONS: [&str; 3] = ["list", "add", "update"];
+/// How far a feature is.
+pub(crate) const FEATURE_STATUSES: [&str; 5] = ["pending", "in_progress", "completed", "tested", "blocked"];
+
+/// What a trace is of.
+pub(crate) const TRACE_TYPES: [&str; 4] = ["correction", "violation", "decision", "approval"];
+
+/// How soon help is needed.
+pub(crate) const URGENCIES: [&str; 3] = ["high", "normal", "low"];
+/// What can be done with claims.
+pub(crate) const CLAIM_ACTIONS: [&str; 3] = ["claim", "release", "list"];
+/// What can be reviewed.
+pub(crate) const REVIEW_KINDS: [&str; 3] = ["plan", "code", "budget"];
+/// Which entries a search may be narrowed to.
+pub(crate) const ENTRY_STANDINGS: [&str; 2] = ["open", "any"];
+
+/// How tests went, as a caller counted them.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TestCountsInput {
+    /// Tests that were run
+    pub run: Option<u64>,
+    /// Tests that passed
+    pub passed: Option<u64>,
+    /// Tests that failed
+    pub failed: Option<u64>,
+}
+
+/// Text that a model may also have sent as a number.
+pub(crate) fn number_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(match Option::<Value>::deserialize(deserializer)? {
+        None | Some(Value::Null) => None,
+        Some(Value::String(text)) => Some(text),
+        Some(other) => Some(other.to_string()),
+    })
+}
+
+/// The schema of a list's elements, each one of `words`.
+pub(crate) fn each_of<const N: usize>(words: [&'static str; N]) -> Value {
+    json!({ "type": "string", "enum": words.as_slice() })
+}
+
+/// The schema of an alternative. A record without a reason can be read; one
+/// without a reason is not written.
+pub(crate) fn alternative_schema() -> Value {
+    let (text, texts) = (json!({ "type": "string" }), json!({ "type": "array", "items": { "type": "string" } }));
+    json!({
+        "type": "object",
+        "properties": { "option": text, "pros": texts, "cons": texts, "reason_rejected": text },
+        "required": ["option", "reason_rejected"],
+    })
+}
+
+/// The schema of what came of a part of the work.
+pub(crate) fn result_schema() -> Value {
+    let text = json!({ "type": "string" });
+    json!({
+        "type": "object",
+        "properties": {
+            "description": text, "status": { "type": "string", "enum": ["completed", "partial", "blocked", "failed"] },
+            "artifacts": { "type": "array", "items": text }, "notes": text,
+        },
+        "required": ["description", "status"],
+    })
+}
+
+/// Which words a field takes is said by the refusal: a model pays for each here.
+pub(crate) fn operation_schema() -> Value {
+    let names = ["id"].into_iter().chain(FIELDS).chain(["from", "to", "relation", "note"]);
+    let mut fields: Map<String, Value> = names.map(|name| (name.to_owned(), json!({ "type": "string" }))).collect();
+    let operations = ["add_node", "update_node", "remove_node", "add_edge", "remove_edge"];
+    fields.insert("op".to_owned(), json!({ "type": "string", "enum": operations }));
+    json!({ "type": "object", "properties": fields, "required": ["op"] })
+}
+
+#[cfg(test)]
+mod tests {
+    use twining_model::{Confidence, EntityType, EntryType, RelationType, Status};
+
+    use super::*;
+
+    #[test]
+    fn the_words_offered_are_the_words_the_model_knows() {
+        assert_eq!(ENTRY_TYPES.to_vec(), EntryType::ALL.map(EntryType::as_str).to_vec());
+        assert_eq!(POSTABLE.to_vec(), ENTRY_TYPES.into_iter().filter(|word| *word != "decision").collect::<Vec<_>>());
+        assert_eq!(ENTITY_TYPES.to_vec(), EntityType::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>());
+        assert_eq!(RELATION_TYPES.to_vec(), RelationType::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>());
+        assert_eq!(CONFIDENCES, [Confidence::High, Confidence::Medium, Confidence::Low].map(Confidence::as_str));
+        let statuses = [Status::Active, Status::Provisional, Status::Superseded, Status::Overridden];
+        assert_eq!(STATUSES, statuses.map(Status::as_str));
+    }
+}

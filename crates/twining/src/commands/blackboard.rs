@@ -1,0 +1,148 @@
+//! The blackboard: what agents tell each other.
+
+use twining_engine::{
+    DismissInput, DismissOutcome, Failure, PostInput, Posted, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome,
+};
+use twining_model::limits;
+
+use super::shown;
+use crate::desk::Desk;
+use crate::page::{Page, bad, count, dim, good, plain, strong, warn, when};
+use crate::verbs::{Effect, Group, Verb};
+
+impl Verb for PostInput {
+    const NAME: &'static str = "post";
+    const GROUP: Group = Group::Blackboard;
+    const TITLE: &'static str = "Post an entry";
+    const ABOUT: &'static str = "Tell the other agents something: findings and warnings as you meet them, needs, questions, answers, status. Choices go to twining_decide.";
+    const EXAMPLE: &'static str = "twining post warning \"Token clock skew is 5 minutes\" --scope src/auth/ --tag auth";
+    const EFFECT: Effect = Effect::Adds;
+    const ALWAYS_LOADED: bool = true;
+    const WORDS: &'static [&'static str] = &["entry_type", "summary"];
+    const DESCRIBED: &'static [&'static str] = &["summary", "detail", "scope", "relates_to", "agent_id"];
+
+    type Output = Posted;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<Posted, Failure> {
+        desk.engine.post(&desk.caller, self)
+    }
+
+    fn show(posted: &Posted, page: &mut Page) {
+        let note = posted.note.as_deref().unwrap_or_default();
+        if posted.duplicate_of.is_some() {
+            page.line([warn("not posted"), plain(&posted.id), dim(note)]);
+            return;
+        }
+        page.line([good("posted"), plain(&posted.id), dim("at"), when(&posted.timestamp)]);
+        if !note.is_empty() {
+            page.line([warn("but"), dim(note)]);
+        }
+    }
+}
+
+impl Verb for ReadInput {
+    const NAME: &'static str = "read";
+    const GROUP: Group = Group::Blackboard;
+    const TITLE: &'static str = "Read entries";
+    const ABOUT: &'static str = "Read the blackboard, filtered; the newest entries, oldest first.";
+    const EXAMPLE: &'static str = "twining read --type need,warning --scope src/auth/ --since 2026-11-01";
+    const EFFECT: Effect = Effect::Reads;
+    const DESCRIBED: &'static [&'static str] = &["tags", "scope", "since", "limit", "ids"];
+
+    type Output = ReadOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<ReadOutcome, Failure> {
+        desk.engine.read(self)
+    }
+
+    fn show(outcome: &ReadOutcome, page: &mut Page) {
+        if !outcome.entries.is_empty() || outcome.decisions.is_empty() {
+            shown::entries(&outcome.entries, page);
+        }
+        for decision in &outcome.decisions {
+            page.line([strong(&decision.summary), dim(format!("{} {}", decision.id, decision.status.as_str()))]);
+            page.line([plain(&decision.rationale)]);
+        }
+        if !outcome.missing.is_empty() {
+            page.line([dim(format!("nothing here has the id {}", outcome.missing.join(", ")))]);
+        }
+        let left_out = outcome.total_count.saturating_sub((outcome.entries.len() + outcome.decisions.len()) as u64);
+        if left_out > 0 {
+            // More than a page, or more than an answer may hold: no limit brings the rest.
+            let is_full = outcome.truncated || outcome.entries.len() >= limits::PAGE;
+            let next = if is_full { "narrow it with --type, --tag, --scope or --since" } else { "raise --limit" };
+            page.line([dim(format!("{} older left out; {next}", count(left_out, "entry")))]);
+        }
+    }
+}
+
+impl Verb for QueryInput {
+    const NAME: &'static str = "query";
+    const GROUP: Group = Group::Blackboard;
+    const TITLE: &'static str = "Search entries";
+    const ABOUT: &'static str =
+        "Search what agents posted, by words and meaning, best match first. Ask before you investigate something yourself.";
+    const EXAMPLE: &'static str = "twining query \"token expiry\" --type finding,warning";
+    const EFFECT: Effect = Effect::Reads;
+    const ALWAYS_LOADED: bool = true;
+    const WORDS: &'static [&'static str] = &["query"];
+    const DESCRIBED: &'static [&'static str] = &["query", "status", "since", "limit"];
+
+    type Output = QueryOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<QueryOutcome, Failure> {
+        desk.engine.query(self)
+    }
+
+    fn show(outcome: &QueryOutcome, page: &mut Page) {
+        shown::hits(outcome.results.iter().map(|hit| (hit.relevance, shown::entry_row(&hit.entry))), page);
+        shown::embedding(page, outcome.mode, outcome.not_yet_embedded);
+        shown::cut(page, outcome.truncated, "search for less at a time");
+    }
+}
+
+impl Verb for RecentInput {
+    const NAME: &'static str = "recent";
+    const GROUP: Group = Group::Blackboard;
+    const TITLE: &'static str = "Latest entries";
+    const ABOUT: &'static str = "The latest entries, newest first.";
+    const EXAMPLE: &'static str = "twining recent 5 --type finding";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["n"];
+    const DESCRIBED: &'static [&'static str] = &["n"];
+
+    type Output = RecentOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<RecentOutcome, Failure> {
+        desk.engine.recent(self)
+    }
+
+    fn show(outcome: &RecentOutcome, page: &mut Page) {
+        shown::entries(&outcome.entries, page);
+        shown::cut(page, outcome.truncated, "ask for fewer");
+    }
+}
+
+impl Verb for DismissInput {
+    const NAME: &'static str = "dismiss";
+    const GROUP: Group = Group::Blackboard;
+    const TITLE: &'static str = "Close entries";
+    const ABOUT: &'static str = "Close needs, questions or warnings that are settled. Nothing is deleted.";
+    const EXAMPLE: &'static str = "twining dismiss 01M7EB3QWY4C5CPJF6982ZJQ18 --reason \"fixed in 3f2a91c\"";
+    const EFFECT: Effect = Effect::AddsOnce;
+    const WORDS: &'static [&'static str] = &["ids"];
+    const DESCRIBED: &'static [&'static str] = &["reason", "agent_id"];
+
+    type Output = DismissOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<DismissOutcome, Failure> {
+        desk.engine.dismiss(&desk.caller, self)
+    }
+
+    fn show(outcome: &DismissOutcome, page: &mut Page) {
+        let closed = outcome.dismissed.iter().map(|id| vec![good("closed"), plain(id)]);
+        let already = outcome.already_closed.iter().map(|id| vec![dim("closed before"), plain(id)]);
+        let unknown = outcome.not_found.iter().map(|id| vec![bad("not found"), plain(id)]);
+        page.table(0, &closed.chain(already).chain(unknown).collect::<Vec<_>>());
+    }
+}

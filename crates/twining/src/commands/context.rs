@@ -1,0 +1,154 @@
+//! Context: what a task needs to know.
+
+use twining_engine::{
+    AssembleInput, AssembledContext, ChangedDecision, ContextEntry, EndedDecision, Failure, SummarizeInput, Summary, WhatChangedInput,
+    WhatChangedOutcome,
+};
+
+use super::shown;
+use crate::desk::Desk;
+use crate::page::{Cell, Page, bad, count, dim, kind, place, plain, standing, strong, warn, when};
+use crate::verbs::{Effect, Group, Verb};
+
+impl Verb for AssembleInput {
+    const NAME: &'static str = "assemble";
+    const GROUP: Group = Group::Context;
+    const TITLE: &'static str = "Assemble context";
+    const ABOUT: &'static str =
+        "What the team knows for a task, within a token budget: decisions to follow, warnings, open needs, findings. Call first.";
+    const EXAMPLE: &'static str = "twining assemble \"add refresh tokens\" src/auth/";
+    const EFFECT: Effect = Effect::Reads;
+    const ALWAYS_LOADED: bool = true;
+    const WORDS: &'static [&'static str] = &["task", "scope"];
+    const DESCRIBED: &'static [&'static str] = &["task", "scope", "max_tokens", "host", "agent_id"];
+
+    type Output = AssembledContext;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<AssembledContext, Failure> {
+        desk.engine.assemble(&desk.caller, self)
+    }
+
+    fn show(context: &AssembledContext, page: &mut Page) {
+        page.line([strong(&context.task), dim("in"), place(&context.scope), dim(format!("({} tokens)", context.token_estimate))]);
+        if !context.active_decisions.is_empty() {
+            page.heading("Decisions to follow");
+        }
+        for decision in &context.active_decisions {
+            let standing = standing(decision.status);
+            page.table(2, &[vec![dim(&decision.id), standing, plain(decision.confidence.as_str()), strong(&decision.summary)]]);
+            page.block(4, decision.rationale.as_deref().unwrap_or_default());
+            if !decision.contested_by.is_empty() {
+                let ids: Vec<&str> = decision.contested_by.iter().map(|id| id.as_str()).collect();
+                page.line([bad(format!("    contested by {}", ids.join(", ")))]);
+            }
+        }
+        show_entries("Warnings", &context.active_warnings, bad, page);
+        show_entries("Open needs", &context.open_needs, warn, page);
+        show_entries("Questions", &context.recent_questions, plain, page);
+        show_entries("Findings", &context.recent_findings, plain, page);
+        shown::section(
+            page,
+            "Entities",
+            context.related_entities.iter().map(|entity| vec![strong(&entity.name), dim(&entity.kind), dim(entity.relations.join(", "))]),
+        );
+        let held = context.claims.iter().map(|claim| {
+            let held = claim.feature.iter().chain(&claim.paths).cloned().collect::<Vec<_>>().join(" ");
+            vec![strong(&claim.agent_id), place(held), dim("until"), when(&claim.until), plain(&claim.reason)]
+        });
+        shown::section(page, "Held by others", held);
+        let waiting = context.handoffs.iter().map(|handoff| vec![dim(&handoff.id), plain(&handoff.source_agent), strong(&handoff.summary)]);
+        shown::section(page, "Waiting to be taken over", waiting);
+        if context.omitted_count > 0 {
+            page.heading(format!("{} left out for want of room", count(context.omitted_count, "record")));
+            page.table(2, &context.omitted.iter().map(|left| vec![dim(&left.id), dim(&left.summary)]).collect::<Vec<_>>());
+        }
+        shown::embedding(page, context.mode, context.not_yet_embedded);
+    }
+}
+
+fn show_entries(heading: &str, entries: &[ContextEntry], style: fn(String) -> Cell, page: &mut Page) {
+    if !entries.is_empty() {
+        page.heading(heading);
+    }
+    for entry in entries {
+        page.table(2, &[vec![dim(&entry.id), place(&entry.scope), style(entry.summary.clone())]]);
+        page.block(4, entry.detail.as_deref().unwrap_or_default());
+    }
+}
+
+impl Verb for SummarizeInput {
+    const NAME: &'static str = "summarize";
+    const GROUP: Group = Group::Context;
+    const TITLE: &'static str = "Summarize";
+    const ABOUT: &'static str =
+        "The state of a scope in one paragraph: warnings, disputes, recent decisions, what waits. Good for catching up.";
+    const EXAMPLE: &'static str = "twining summarize src/auth/";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["scope"];
+    const DESCRIBED: &'static [&'static str] = &["scope"];
+
+    type Output = Summary;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<Summary, Failure> {
+        desk.engine.summarize(self)
+    }
+
+    fn show(summary: &Summary, page: &mut Page) {
+        page.line([strong("Summary of"), place(&summary.scope)]);
+        let counts = [
+            count(summary.active_decisions, "active decision"),
+            format!("{} provisional", summary.provisional_decisions),
+            count(summary.active_warnings, "open warning"),
+            count(summary.open_needs, "open need"),
+            count(summary.unanswered_questions, "unanswered question"),
+        ];
+        page.line([dim(counts.join(", "))]);
+        page.line([plain("")]);
+        page.block(0, &summary.recent_activity_summary);
+    }
+}
+
+impl Verb for WhatChangedInput {
+    const NAME: &'static str = "what_changed";
+    const GROUP: Group = Group::Context;
+    const TITLE: &'static str = "What changed";
+    const ABOUT: &'static str = "What was decided, given up, doubted and posted since a time. Good when you come back.";
+    const EXAMPLE: &'static str = "twining what-changed 2026-11-14 src/auth/";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["since", "scope"];
+    const DESCRIBED: &'static [&'static str] = &["since", "scope", "limit"];
+
+    type Output = WhatChangedOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<WhatChangedOutcome, Failure> {
+        desk.engine.what_changed(self)
+    }
+
+    fn show(outcome: &WhatChangedOutcome, page: &mut Page) {
+        let changed = |decisions: &[ChangedDecision]| -> Vec<_> {
+            decisions.iter().map(|decision| vec![dim(&decision.id), strong(&decision.summary)]).collect()
+        };
+        let ended = |decisions: &[EndedDecision]| -> Vec<_> {
+            decisions.iter().map(|decision| vec![dim(&decision.id), strong(&decision.summary), plain(&decision.reason)]).collect()
+        };
+        let entries: Vec<_> =
+            outcome.new_entries.iter().map(|entry| vec![dim(&entry.id), kind(&entry.entry_type), plain(&entry.summary)]).collect();
+        let sections = [
+            ("Decided", changed(&outcome.new_decisions)),
+            ("Overridden", ended(&outcome.overridden_decisions)),
+            ("Put in doubt", ended(&outcome.reconsidered_decisions)),
+            ("Superseded", ended(&outcome.superseded_decisions)),
+            ("In force again", changed(&outcome.promoted_decisions)),
+            ("Posted", entries),
+        ];
+        if sections.iter().all(|(_, rows)| rows.is_empty()) {
+            page.line([dim("nothing changed")]);
+        }
+        for (heading, rows) in sections {
+            shown::section(page, heading, rows.into_iter());
+        }
+        if outcome.omitted_count > 0 {
+            page.line([dim(format!("{} not shown", count(outcome.omitted_count, "change")))]);
+        }
+    }
+}

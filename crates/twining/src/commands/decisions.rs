@@ -1,0 +1,413 @@
+//! Decisions: what was chosen, and why.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_engine::{
+    CommitsInput, CommitsOutcome, DecideInput, Decided, Failure, Impact as Touched, ImpactInput, LinkCommitInput, LinkCommitOutcome,
+    Overridden, OverrideInput, PromoteInput, PromoteOutcome, ReconsiderInput, Reconsidered, SearchDecisionsInput, SearchDecisionsOutcome,
+    TraceInput, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
+};
+use twining_model::text::excerpt;
+use twining_model::{Authority, Refused};
+
+use super::shown;
+use crate::desk::Desk;
+use crate::moved;
+use crate::page::{Page, bad, count, dim, good, kind, place, plain, standing, strong, warn, when};
+use crate::verbs::{Effect, Group, Verb};
+
+impl Verb for DecideInput {
+    const NAME: &'static str = "decide";
+    const GROUP: Group = Group::Decisions;
+    const TITLE: &'static str = "Record a decision";
+    const ABOUT: &'static str = "Record a choice other agents must follow, with its reasons and the options rejected. The reply names decisions it conflicts with: tell the user.";
+    const EXAMPLE: &'static str = "twining decide \"Use JWT\" --why \"Stateless\" --domain architecture --scope src/auth/ \\
+      --context \"Sessions do not scale\" \\
+      --alternative '{\"option\":\"Redis\",\"reason_rejected\":\"One more service\"}'";
+    const EFFECT: Effect = Effect::Adds;
+    const ALWAYS_LOADED: bool = true;
+    const WORDS: &'static [&'static str] = &["summary"];
+    const DESCRIBED: &'static [&'static str] =
+        &["summary", "domain", "scope", "context", "rationale", "depends_on", "supersedes", "agent_id"];
+
+    type Output = Decided;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<Decided, Failure> {
+        desk.engine.decide(&desk.caller, self)
+    }
+
+    fn show(decided: &Decided, page: &mut Page) {
+        page.line([good("decided"), plain(&decided.id), standing(decided.status)]);
+        if let Some(old) = &decided.superseded {
+            page.line([dim("replaces"), plain(old)]);
+        }
+        if let Some(still) = &decided.still_ruled_out {
+            page.line([warn(still)]);
+        }
+        for rival in &decided.conflicts {
+            page.line([warn("conflicts with"), plain(&rival.id), place(&rival.scope), plain(&rival.summary)]);
+            page.block(2, &rival.rationale);
+        }
+        if decided.omitted_conflicts > 0 {
+            page.line([warn(format!("and with {} more", decided.omitted_conflicts))]);
+        }
+    }
+}
+
+/// What it answers, and of what.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Explained {
+    #[serde(flatten)]
+    outcome: WhyOutcome,
+    #[serde(skip)]
+    asked: String,
+    #[serde(skip)]
+    is_commit: bool,
+}
+
+impl Verb for WhyInput {
+    const NAME: &'static str = "why";
+    const GROUP: Group = Group::Decisions;
+    const TITLE: &'static str = "Why it is so";
+    const ABOUT: &'static str =
+        "The decisions that bear on a file, directory, module or symbol, and their reasons. Call before you change it.";
+    const EXAMPLE: &'static str = "twining why src/auth/";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["scope"];
+    const DESCRIBED: &'static [&'static str] = &["scope", "limit", "include_retired"];
+
+    type Output = Explained;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<Explained, Failure> {
+        if let Some(commit) = &self.commit {
+            if self.scope.is_some() {
+                return Err(Refused::new("commit", "cannot be given beside scope: ask for one of them").into());
+            }
+            let outcome = desk.engine.why_commit(commit, self.limit, desk.history.commit(commit).as_ref())?;
+            return Ok(Explained { outcome, asked: commit.clone(), is_commit: true });
+        }
+        let outcome = desk.engine.why_through(self, &moved::up_to_now(desk))?;
+        Ok(Explained { outcome, asked: self.scope.clone().unwrap_or_default(), is_commit: false })
+    }
+
+    fn show(explained: &Explained, page: &mut Page) {
+        let outcome = &explained.outcome;
+        for file in &outcome.unreadable {
+            page.line([warn("cannot be read:"), place(file), dim("`twining status` says why")]);
+        }
+        if outcome.total_count == 0 && explained.is_commit {
+            page.line([dim("no decision is linked with commit"), place(&explained.asked)]);
+            return;
+        }
+        if outcome.total_count == 0 {
+            page.line([dim("no decision bears on"), place(&explained.asked), dim("yet")]);
+            return;
+        }
+        let binding = [
+            strong(format!("{} active", outcome.active_count)),
+            dim("and"),
+            strong(format!("{} provisional", outcome.provisional_count)),
+            dim(format!("of {}", count(outcome.total_count, "decision"))),
+        ];
+        page.line(outcome.contested.then(|| warn("contested:")).into_iter().chain(binding));
+        for decision in &outcome.decisions {
+            show_decision(decision, page);
+        }
+        if outcome.omitted_count > 0 {
+            page.blank();
+            page.line([dim(format!("{} left out; raise --limit or ask for a narrower scope", outcome.omitted_count))]);
+        }
+    }
+}
+
+fn show_decision(decision: &WhyDecision, page: &mut Page) {
+    page.blank();
+    page.line([strong(&decision.summary)]);
+    let about = [
+        standing(decision.status),
+        plain(decision.confidence.as_str()),
+        place(&decision.scope),
+        dim(format!("({})", decision.matched)),
+        when(&decision.timestamp),
+        dim(&decision.id),
+        dim(format!("by {} ({}, {})", decision.agent_id, decision.origin.trust.as_str(), decision.origin.via.as_str())),
+    ];
+    page.table(2, &[about.to_vec()]);
+    page.block(2, &decision.rationale);
+    let mut notes = Vec::new();
+    if decision.alternatives_count > 0 {
+        notes.push(vec![dim(format!("{} not taken", count(decision.alternatives_count, "alternative")))]);
+    }
+    notes.extend(decision.contested_by.iter().map(|id| vec![warn(format!("contested by {id}"))]));
+    notes.extend(
+        decision.merge_clashes.iter().map(|clash| vec![warn(format!("another branch had this {}:", clash.field)), plain(&clash.other)]),
+    );
+    notes.extend(decision.superseded_by.iter().map(|id| vec![dim(format!("superseded by {id}"))]));
+    notes.extend(decision.override_reason.iter().map(|reason| vec![warn(format!("overridden: {reason}"))]));
+    notes.extend(decision.commit_hashes.iter().map(|hash| vec![dim(format!("commit {hash}"))]));
+    page.table(2, &notes);
+}
+
+impl Verb for TraceInput {
+    const NAME: &'static str = "trace";
+    const GROUP: Group = Group::Decisions;
+    const TITLE: &'static str = "Follow a decision";
+    const ABOUT: &'static str = "What a decision rests on, and what rests on it.";
+    const EXAMPLE: &'static str = "twining trace 01M7EB3QWY4C5CPJF6982ZJQ18 --direction upstream";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["decision_id"];
+
+    type Output = TraceOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<TraceOutcome, Failure> {
+        desk.engine.trace(self)
+    }
+
+    fn show(outcome: &TraceOutcome, page: &mut Page) {
+        for link in &outcome.chain {
+            page.table(0, &[vec![dim(&link.id), standing(link.status), strong(&link.summary)]]);
+            let below = link.depends_on.iter().map(|id| vec![dim("rests on"), plain(id)]);
+            let above = link.dependents.iter().map(|id| vec![dim("carries"), plain(id)]);
+            page.table(2, &below.chain(above).collect::<Vec<_>>());
+        }
+        page.table(0, &outcome.missing.iter().map(|id| vec![bad("missing"), plain(id)]).collect::<Vec<_>>());
+        if outcome.truncated {
+            page.line([dim("the chain goes on; trace from one of its ends")]);
+        }
+    }
+}
+
+impl Verb for ReconsiderInput {
+    const NAME: &'static str = "reconsider";
+    const GROUP: Group = Group::Decisions;
+    const TITLE: &'static str = "Reconsider a decision";
+    const ABOUT: &'static str = "Flag a decision for review because something changed; it becomes provisional and the team is warned.";
+    const EXAMPLE: &'static str = "twining reconsider 01M7EB3QWY4C5CPJF6982ZJQ18 --new-context \"The library is no longer maintained\"";
+    const EFFECT: Effect = Effect::Changes;
+    const WORDS: &'static [&'static str] = &["decision_id"];
+    const DESCRIBED: &'static [&'static str] = &["new_context", "agent_id"];
+
+    type Output = Reconsidered;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<Reconsidered, Failure> {
+        desk.engine.reconsider(&desk.caller, self)
+    }
+
+    fn show(outcome: &Reconsidered, page: &mut Page) {
+        let standing = if outcome.flagged { good("now provisional:") } else { warn("noted; it was not active:") };
+        page.line([standing, plain(&outcome.decision_summary)]);
+        if let Some(note) = &outcome.note {
+            page.block(2, note);
+        }
+        page.table(2, &outcome.dependents.iter().map(|id| vec![dim("rests on it:"), plain(id)]).collect::<Vec<_>>());
+    }
+}
+
+/// Characters of each text that a person is asked about.
+const SHOWN: usize = 400;
+
+impl Verb for OverrideInput {
+    const NAME: &'static str = "override";
+    const GROUP: Group = Group::Decisions;
+    const TITLE: &'static str = "Override a decision";
+    const ABOUT: &'static str = "Record that a person rejects a decision. Only on the user's word; it stays flagged until they confirm it.";
+    const EXAMPLE: &'static str =
+        "twining override 01M7EB3QWY4C5CPJF6982ZJQ18 --reason \"We stay on sessions\" --new-decision \"Keep sessions\"";
+    const EFFECT: Effect = Effect::Changes;
+    const ASKS: bool = true;
+    const WORDS: &'static [&'static str] = &["decision_id"];
+    const DESCRIBED: &'static [&'static str] = &["reason", "new_decision", "overridden_by", "agent_id"];
+
+    type Output = Overridden;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<Overridden, Failure> {
+        if desk.authority == Authority::Claimed && desk.engine.policy(&desk.user_policy()).wants_confirmed_overrides() {
+            return Err(Refused::new("override", "must be confirmed by a person here")
+                .because("the policy says `overrides: confirmed`; the user types it at a terminal, or is asked by a client that can")
+                .into());
+        }
+        desk.engine.override_decision(&desk.caller, desk.authority, self)
+    }
+
+    fn question(&self, desk: &Desk<'_>) -> Option<String> {
+        let decision = desk.engine.override_in_question(self).ok()??;
+        let mut lines = vec![
+            "An agent wants to override a decision of this project.".to_owned(),
+            format!("Decision: {}", excerpt(&decision.summary, SHOWN)),
+            format!("Why it was made: {}", excerpt(&decision.rationale, SHOWN)),
+            format!("Why the agent would override it: {}", excerpt(&self.reason, SHOWN)),
+        ];
+        lines.extend(self.new_decision.iter().map(|instead| format!("What would hold instead: {}", excerpt(instead, SHOWN))));
+        Some(lines.join("\n"))
+    }
+
+    fn show(outcome: &Overridden, page: &mut Page) {
+        let done = match (outcome.overridden, outcome.authority) {
+            (false, _) => dim("already overridden:"),
+            (true, Authority::Claimed) => good("overridden:"),
+            (true, Authority::Confirmed) => good("overridden and confirmed:"),
+        };
+        page.line([done, plain(&outcome.old_summary)]);
+        if let Some(id) = &outcome.replacement {
+            page.line([dim("replaced by"), plain(id)]);
+        }
+        if outcome.authority == Authority::Claimed {
+            page.line([warn("unconfirmed: repeat it at a terminal to confirm that a person stands behind it")]);
+        }
+    }
+}
+
+impl Verb for PromoteInput {
+    const NAME: &'static str = "promote";
+    const GROUP: Group = Group::Decisions;
+    const TITLE: &'static str = "Promote decisions";
+    const ABOUT: &'static str = "Make provisional decisions active, once the user has settled a conflict.";
+    const EXAMPLE: &'static str = "twining promote 01M7EB3QWY4C5CPJF6982ZJQ18";
+    const EFFECT: Effect = Effect::Changes;
+    const WORDS: &'static [&'static str] = &["decision_ids"];
+    const DESCRIBED: &'static [&'static str] = &["promoted_by", "agent_id"];
+
+    type Output = PromoteOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<PromoteOutcome, Failure> {
+        desk.engine.promote(&desk.caller, self)
+    }
+
+    fn show(outcome: &PromoteOutcome, page: &mut Page) {
+        let promoted = outcome.promoted.iter().map(|id| vec![good("active"), plain(id)]);
+        let before = outcome.already_active.iter().map(|id| vec![dim("active before"), plain(id)]);
+        let refused = outcome.refused.iter().map(|refused| vec![bad("refused"), plain(&refused.id), plain(&refused.reason)]);
+        page.table(0, &promoted.chain(before).chain(refused).collect::<Vec<_>>());
+        for contested in &outcome.contested {
+            let rivals = contested.rivals.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            page.line([warn("contested:"), plain(&contested.id), dim("disagrees with"), plain(rivals)]);
+        }
+    }
+}
+
+impl Verb for SearchDecisionsInput {
+    const NAME: &'static str = "search_decisions";
+    const GROUP: Group = Group::Decisions;
+    const TITLE: &'static str = "Search decisions";
+    const ABOUT: &'static str = "Search decisions in any scope, by words and meaning, best match first.";
+    const EXAMPLE: &'static str = "twining search-decisions \"session storage\" --status active";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["query"];
+    const DESCRIBED: &'static [&'static str] = &["query", "since", "limit"];
+
+    type Output = SearchDecisionsOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<SearchDecisionsOutcome, Failure> {
+        desk.engine.search_decisions(self)
+    }
+
+    fn show(outcome: &SearchDecisionsOutcome, page: &mut Page) {
+        shown::hits(outcome.results.iter().map(|hit| (hit.relevance, shown::decision_row(&hit.decision))), page);
+        shown::embedding(page, outcome.mode, outcome.not_yet_embedded);
+        shown::cut(page, outcome.truncated, "search for less at a time");
+    }
+}
+
+impl Verb for LinkCommitInput {
+    const NAME: &'static str = "link_commit";
+    const GROUP: Group = Group::Decisions;
+    const TITLE: &'static str = "Link a commit";
+    const ABOUT: &'static str = "Record that a commit carries a decision out.";
+    const EXAMPLE: &'static str = "twining link-commit 01M7EB3QWY4C5CPJF6982ZJQ18 3f2a91c";
+    const EFFECT: Effect = Effect::AddsOnce;
+    const WORDS: &'static [&'static str] = &["decision_id", "commit_hash"];
+    const DESCRIBED: &'static [&'static str] = &["summary", "agent_id"];
+
+    type Output = LinkCommitOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<LinkCommitOutcome, Failure> {
+        desk.engine.link_commit(&desk.caller, self)
+    }
+
+    fn show(outcome: &LinkCommitOutcome, page: &mut Page) {
+        let state = if outcome.linked { good("linked") } else { dim("linked before") };
+        page.line([state, plain(&outcome.commit_hash), dim("to"), plain(&outcome.decision_summary)]);
+    }
+}
+
+impl Verb for CommitsInput {
+    const NAME: &'static str = "commits";
+    const GROUP: Group = Group::Decisions;
+    const TITLE: &'static str = "Decisions of a commit";
+    const ABOUT: &'static str = "The decisions a commit carries out.";
+    const EXAMPLE: &'static str = "twining commits 3f2a91c";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["commit_hash"];
+    const DESCRIBED: &'static [&'static str] = &["commit_hash"];
+
+    type Output = CommitsOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<CommitsOutcome, Failure> {
+        desk.engine.commits(self)
+    }
+
+    fn show(outcome: &CommitsOutcome, page: &mut Page) {
+        if outcome.decisions.is_empty() {
+            page.line([dim("no decision is linked to"), plain(&outcome.commit_hash)]);
+        }
+        let rows = outcome.decisions.iter().map(|decision| {
+            vec![dim(&decision.id), standing(decision.status), place(&decision.scope), dim(&decision.commit_hash), plain(&decision.summary)]
+        });
+        page.table(0, &rows.collect::<Vec<_>>());
+    }
+}
+
+impl Verb for ImpactInput {
+    const NAME: &'static str = "impact";
+    const GROUP: Group = Group::Decisions;
+    const TITLE: &'static str = "Impact of a decision";
+    const ABOUT: &'static str = "What changing a decision would touch: decisions that rest on it, files, symbols, entries, commits.";
+    const EXAMPLE: &'static str = "twining impact 01M7EB3QWY4C5CPJF6982ZJQ18";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["decision_id"];
+
+    type Output = Touched;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<Touched, Failure> {
+        desk.engine.impact(self)
+    }
+
+    fn show(impact: &Touched, page: &mut Page) {
+        page.line([plain(&impact.summary)]);
+        shown::section(
+            page,
+            "Decisions that rest on it",
+            impact.dependents.iter().map(|decision| vec![dim(&decision.id), standing(decision.status), plain(&decision.summary)]),
+        );
+        shown::section(page, "Files", impact.affected_files.iter().map(|file| vec![place(file)]));
+        shown::section(page, "Symbols", impact.affected_symbols.iter().map(|symbol| vec![plain(symbol)]));
+        shown::section(page, "Entities", impact.entities.iter().map(shown::entity_row));
+        shown::section(
+            page,
+            "Entries",
+            impact.entries.iter().map(|entry| vec![dim(&entry.id), kind(&entry.entry_type), plain(&entry.summary)]),
+        );
+        shown::section(page, "Commits", impact.commits.iter().map(|hash| vec![plain(hash)]));
+        shown::cut(page, impact.truncated, "trace one of the decisions that rest on it");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_tells_a_claim_a_confirmation_and_a_repetition_apart() {
+        let shown = |overridden, authority| {
+            let mut page = Page::default();
+            OverrideInput::show(
+                &Overridden { overridden, old_summary: "Use JWT".to_owned(), authority, replacement: None, redacted: vec![] },
+                &mut page,
+            );
+            anstream::adapter::strip_str(page.as_str()).to_string()
+        };
+        assert!(shown(true, Authority::Claimed).starts_with("overridden: Use JWT\nunconfirmed: "));
+        assert_eq!(shown(true, Authority::Confirmed), "overridden and confirmed: Use JWT\n");
+        assert_eq!(shown(false, Authority::Confirmed), "already overridden: Use JWT\n");
+    }
+}

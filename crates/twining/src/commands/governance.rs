@@ -1,0 +1,255 @@
+//! Governance: what is asked of agents, and whether it was met.
+
+use twining_engine::governance::Source;
+use twining_engine::{
+    CheckGatesInput, Evidence, Failure, GateProfile, GatesChecked, GatesInput, GatesOutcome, ModeSuggested, Prompt, PromptInput,
+    RecordTurnInput, Role, RoleInput, Standing, SuggestModeInput, TurnRecorded, TurnsInput, TurnsOutcome,
+};
+
+use super::shown;
+use crate::desk::Desk;
+use crate::page::{Cell, Page, bad, dim, good, place, plain, strong, warn, when};
+use crate::problem::Ending;
+use crate::verbs::{Effect, Group, Verb};
+
+impl Verb for RoleInput {
+    const NAME: &'static str = "role";
+    const GROUP: Group = Group::Governance;
+    const TITLE: &'static str = "Role";
+    const ABOUT: &'static str = "What an agent in a role must do, must not do, asks before and escalates. Read yours before you act.";
+    const EXAMPLE: &'static str = "twining role coach";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["role"];
+    const DESCRIBED: &'static [&'static str] = &["role"];
+
+    type Output = Role;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<Role, Failure> {
+        desk.engine.role(&desk.user_policy(), self)
+    }
+
+    fn show(role: &Role, page: &mut Page) {
+        page.line([strong(&role.role), dim(&role.id)]);
+        for (heading, name, items) in [
+            ("Must do", "must_do", &role.must_do),
+            ("Must not do", "must_not_do", &role.must_not_do),
+            ("Asks before", "ask_before", &role.ask_before),
+            ("Escalates when", "escalate_when", &role.escalate_when),
+        ] {
+            let sources = role.sources.get(name).into_iter().flatten().chain(std::iter::repeat(&Source::DEFAULT));
+            shown::section(page, heading, items.iter().zip(sources).map(|(item, source)| vec![dim(source.to_string()), plain(item)]));
+        }
+        shown::mistakes(&role.mistakes, page);
+    }
+}
+
+impl Verb for GatesInput {
+    const NAME: &'static str = "gates";
+    const GROUP: Group = Group::Governance;
+    const TITLE: &'static str = "Quality gates";
+    const ABOUT: &'static str = "The quality gates a task must pass, by type and complexity, and where each threshold came from.";
+    const EXAMPLE: &'static str = "twining gates feature 5";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["task_type", "complexity"];
+    const DESCRIBED: &'static [&'static str] = &["task_type", "complexity"];
+
+    type Output = GatesOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<GatesOutcome, Failure> {
+        desk.engine.gates(&desk.user_policy(), self)
+    }
+
+    fn show(outcome: &GatesOutcome, page: &mut Page) {
+        page.line([strong(&outcome.profile.id), dim(format!("{}, complexity {}", outcome.task_type, outcome.complexity))]);
+        page.table(2, &bars(&outcome.profile));
+        outcome.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
+        shown::mistakes(&outcome.mistakes, page);
+    }
+}
+
+/// Each gate, what it asks for, and who said so.
+fn bars(profile: &GateProfile) -> Vec<Vec<Cell>> {
+    let source = |names: [&str; 2]| {
+        let told = names.iter().filter_map(|name| profile.sources.get(*name));
+        // Of two values the one that somebody set tells more.
+        dim(told.max_by_key(|source| source.layer).map(ToString::to_string).unwrap_or_default())
+    };
+    let bar = |required: bool, threshold: Option<String>| match (required, threshold) {
+        (true, Some(threshold)) => plain(format!("at least {threshold}")),
+        (true, None) => plain("required"),
+        (false, _) => dim("not required"),
+    };
+    let tests = match (profile.tests_required, profile.tests_must_pass) {
+        (true, true) => plain("required, must pass"),
+        (true, false) => plain("required"),
+        (false, _) => dim("not required"),
+    };
+    let arch = profile.arch_review_threshold.map(|threshold| threshold.to_string());
+    let coverage = profile.coverage_threshold.map(|threshold| threshold.to_string());
+    vec![
+        vec![plain("architecture"), bar(profile.arch_review_required, arch), source(["arch_review_required", "arch_review_threshold"])],
+        vec![plain("coverage"), bar(profile.coverage_required, coverage), source(["coverage_required", "coverage_threshold"])],
+        vec![plain("tests"), tests, source(["tests_required", "tests_must_pass"])],
+    ]
+}
+
+impl Verb for CheckGatesInput {
+    const NAME: &'static str = "check_gates";
+    const GROUP: Group = Group::Governance;
+    const TITLE: &'static str = "Check quality gates";
+    const ABOUT: &'static str = "Judge a task against its quality gates: pass, fail or unknown each, and what to do next. Unknown is not approval. Give results or report paths.";
+    const EXAMPLE: &'static str = "twining check-gates feature 5 --report target/nextest/default/junit.xml,lcov.info --arch-score 72";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["task_type", "complexity"];
+    const DESCRIBED: &'static [&'static str] = &["complexity", "reports", "results"];
+
+    type Output = GatesChecked;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<GatesChecked, Failure> {
+        desk.engine.check_gates(&desk.user_policy(), desk.checkout, self)
+    }
+
+    fn show(checked: &GatesChecked, page: &mut Page) {
+        page.line([standing(checked.overall), plain(&checked.profile.id)]);
+        let rows = checked.gates.iter().map(|gate| {
+            let evidence = match gate.evidence {
+                Evidence::Report => "report",
+                Evidence::Claimed => "claimed",
+                Evidence::None => "",
+            };
+            vec![standing(gate.standing), plain(gate.gate), dim(evidence), plain(&gate.reason)]
+        });
+        page.table(2, &rows.collect::<Vec<_>>());
+        page.heading("Next");
+        page.table(2, &checked.next.iter().map(|next| vec![plain(next)]).collect::<Vec<_>>());
+        checked.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
+        shown::mistakes(&checked.mistakes, page);
+    }
+
+    fn ending(checked: &GatesChecked) -> Ending {
+        if checked.approved { Ending::Done } else { Ending::FoundProblems }
+    }
+}
+
+fn standing(standing: Standing) -> Cell {
+    match standing {
+        Standing::Pass => good(standing.as_str()),
+        Standing::Unknown => warn(standing.as_str()),
+        Standing::Fail => bad(standing.as_str()),
+    }
+}
+
+impl Verb for PromptInput {
+    const NAME: &'static str = "prompt";
+    const GROUP: Group = Group::Governance;
+    const TITLE: &'static str = "Prompt";
+    const ABOUT: &'static str = "The prompt for an agent in a role, within a token budget: role, quality gates, the turn before, mode, decisions and warnings in scope.";
+    const EXAMPLE: &'static str = "twining prompt coach --task TASK-GE-001 --task-type feature --complexity 5 --turn 2";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["role"];
+    const DESCRIBED: &'static [&'static str] = &["role", "turn"];
+
+    type Output = Prompt;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<Prompt, Failure> {
+        desk.engine.prompt(&desk.user_policy(), self)
+    }
+
+    fn show(prompt: &Prompt, page: &mut Page) {
+        // Nothing but the prompt: it is pasted, or put before a model by a hook.
+        page.verbatim(&prompt.text);
+    }
+}
+
+impl Verb for RecordTurnInput {
+    const NAME: &'static str = "record_turn";
+    const GROUP: Group = Group::Governance;
+    const TITLE: &'static str = "Record a turn";
+    const ABOUT: &'static str = "Record what a player-coach turn came to, once the coach has judged it; the next turn's prompt shows it. The same turn again updates it.";
+    const EXAMPLE: &'static str = "twining record-turn TASK-GE-001 2 --player-decision \"Added logout\" --coach-decision revise \\
+      --progress-summary \"Timeout is open\" --criterion login=verified --criterion timeout=pending";
+    const EFFECT: Effect = Effect::Changes;
+    const WORDS: &'static [&'static str] = &["task", "turn"];
+    const DESCRIBED: &'static [&'static str] = &["player_decision", "acceptance_criteria_status"];
+
+    type Output = TurnRecorded;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<TurnRecorded, Failure> {
+        desk.engine.record_turn(&desk.caller, self)
+    }
+
+    fn show(recorded: &TurnRecorded, page: &mut Page) {
+        let did = if recorded.updated { "updated" } else { "recorded" };
+        page.line([good(did), plain(&recorded.id), place(&recorded.path)]);
+        recorded.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
+        recorded.pruned.iter().for_each(|path| page.line([dim("made room"), place(path)]));
+    }
+}
+
+impl Verb for TurnsInput {
+    const NAME: &'static str = "turns";
+    const GROUP: Group = Group::Governance;
+    const TITLE: &'static str = "Turns";
+    const ABOUT: &'static str = "What earlier player-coach turns of a feature came to, oldest first.";
+    const EXAMPLE: &'static str = "twining turns FEAT-GE --task TASK-GE-001 --last 3";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["feature"];
+
+    type Output = TurnsOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<TurnsOutcome, Failure> {
+        desk.engine.turns(self)
+    }
+
+    fn show(outcome: &TurnsOutcome, page: &mut Page) {
+        if outcome.turns.is_empty() {
+            page.line([dim("no turns")]);
+        }
+        for turn in &outcome.turns {
+            page.table(0, &[vec![dim(&turn.id), when(&turn.timestamp), verdict(&turn.coach_decision), strong(&turn.player_decision)]]);
+            page.block(2, &turn.progress_summary);
+            page.block(2, &turn.coach_feedback);
+        }
+        shown::cut(page, outcome.truncated, "give --last");
+        let unreadable = outcome.unreadable.iter().map(|file| vec![place(&file.file), plain(&file.why)]);
+        shown::section(page, "Skipped, because they are no turns", unreadable);
+    }
+}
+
+fn verdict(word: &str) -> Cell {
+    match word {
+        "approve" => good(word),
+        "escalate" => bad(word),
+        _ => warn(word),
+    }
+}
+
+impl Verb for SuggestModeInput {
+    const NAME: &'static str = "suggest_mode";
+    const GROUP: Group = Group::Governance;
+    const TITLE: &'static str = "Suggest a mode";
+    const ABOUT: &'static str = "How much ceremony fits a task: mode, when to use it, pitfalls. Advice, not a gate.";
+    const EXAMPLE: &'static str = "twining suggest-mode feature 3";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["task_type", "complexity"];
+    const DESCRIBED: &'static [&'static str] = &["complexity"];
+
+    type Output = ModeSuggested;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<ModeSuggested, Failure> {
+        desk.engine.suggest_mode(&desk.user_policy(), self)
+    }
+
+    fn show(suggested: &ModeSuggested, page: &mut Page) {
+        match &suggested.suggestion {
+            Some(mode) => {
+                page.line([strong(&mode.mode), dim(format!("{} ceremony; advice only", mode.ceremony.as_str()))]);
+                shown::section(page, "Meant for", mode.when_to_use.iter().map(|item| vec![plain(item)]));
+                shown::section(page, "Beware", mode.pitfalls.iter().map(|item| vec![plain(item)]));
+            }
+            None => page.line([dim("no mode is defined")]),
+        }
+        suggested.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
+        shown::mistakes(&suggested.mistakes, page);
+    }
+}

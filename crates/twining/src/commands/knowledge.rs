@@ -1,0 +1,198 @@
+//! Knowledge: what people reviewed.
+
+use clap::{Arg, ArgAction, Command};
+use twining_engine::{
+    Failure, Finding, KnowledgeCheckInput, KnowledgeCheckOutcome, KnowledgePack, KnowledgePackInput, KnowledgeRetrieveInput,
+    KnowledgeUpdateInput, KnowledgeUpdated, Retrieved, ReviewContext, ReviewContextInput,
+};
+
+use crate::commands::at_a_prompt;
+use crate::desk::Desk;
+use crate::page::{Cell, Page, bad, count, dim, good, plain, strong, warn};
+use crate::problem::Ending;
+use crate::verbs::{Effect, Group, Verb};
+
+impl Verb for KnowledgeRetrieveInput {
+    const NAME: &'static str = "knowledge_retrieve";
+    const GROUP: Group = Group::Knowledge;
+    const TITLE: &'static str = "Search the knowledge graph";
+    const ABOUT: &'static str = "The components, patterns and rules people agreed on that bear on some words, with their neighbours, as DOT. Ask before you design.";
+    const EXAMPLE: &'static str = "twining knowledge retrieve \"error handling\"";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["terms"];
+    const DESCRIBED: &'static [&'static str] = &["terms", "max_results", "depth"];
+
+    type Output = Retrieved;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<Retrieved, Failure> {
+        desk.engine.knowledge_retrieve(self)
+    }
+
+    fn show(found: &Retrieved, page: &mut Page) {
+        show_found(found, page);
+    }
+}
+
+/// The subgraph, and what is to be known of it.
+fn show_found(found: &Retrieved, page: &mut Page) {
+    page.verbatim(&found.subgraph);
+    page.line([dim(format!("// {} found, {} around them", found.hits.len(), found.neighbors.len()))]);
+    if found.omitted > 0 {
+        page.line([dim(format!("// {} more did not fit; ask for less at a time", found.omitted))]);
+    }
+    if found.omitted_edges > 0 {
+        page.line([dim(format!("// {} more edges between them did not fit", found.omitted_edges))]);
+    }
+    if let Some(note) = &found.note {
+        page.line([warn(format!("// {}", at_a_prompt(note)))]);
+    }
+}
+
+impl Verb for KnowledgePackInput {
+    const NAME: &'static str = "knowledge_pack";
+    const GROUP: Group = Group::Knowledge;
+    const TITLE: &'static str = "Pack knowledge for a story";
+    const ABOUT: &'static str = "The part of the knowledge graph a story needs, found by its key terms. Call when you plan it.";
+    const EXAMPLE: &'static str = "twining knowledge pack \"Add CORS headers to the API\" --story S-12";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["description"];
+    const DESCRIBED: &'static [&'static str] = &["description", "story_id", "max_results"];
+
+    type Output = KnowledgePack;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<KnowledgePack, Failure> {
+        desk.engine.knowledge_pack(self)
+    }
+
+    fn show(pack: &KnowledgePack, page: &mut Page) {
+        show_found(&pack.found, page);
+        page.line([dim(format!("// searched for {}", pack.found.search_terms.join(" ")))]);
+    }
+}
+
+impl Verb for KnowledgeUpdateInput {
+    const NAME: &'static str = "knowledge_update";
+    const GROUP: Group = Group::Knowledge;
+    const TITLE: &'static str = "Edit the knowledge graph";
+    const ABOUT: &'static str =
+        "Add, change or remove nodes and edges of the knowledge graph. The whole graph is checked first; comments and layout stay.";
+    const EXAMPLE: &'static str =
+        "twining knowledge update --op '{\"op\":\"update_node\",\"id\":\"code-style\",\"status\":\"deprecated\"}'";
+    const EFFECT: Effect = Effect::Removes;
+    const DESCRIBED: &'static [&'static str] = &["operations"];
+
+    type Output = KnowledgeUpdated;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<KnowledgeUpdated, Failure> {
+        desk.engine.knowledge_update(self)
+    }
+
+    fn show(updated: &KnowledgeUpdated, page: &mut Page) {
+        let done = if updated.written { good("written:") } else { dim("not written:") };
+        let (nodes, edges) = (updated.nodes as u64, updated.edges as u64);
+        page.line([done, plain(&updated.file), dim(format!("{}, {}", count(nodes, "node"), count(edges, "edge")))]);
+        if updated.joined {
+            page.line([dim("  both sides of a merge that git had left were made one")]);
+        }
+        for (what, ids) in [("added", &updated.nodes_added), ("changed", &updated.nodes_changed), ("removed", &updated.nodes_removed)] {
+            ids.iter().for_each(|id| page.line([dim(format!("  {what}")), strong(id)]));
+        }
+        for (what, number) in [("added", updated.edges_added), ("removed", updated.edges_removed)] {
+            if number > 0 {
+                page.line([dim(format!("  {what}")), plain(count(number as u64, "edge"))]);
+            }
+        }
+        for finding in &updated.warnings {
+            page.line([warn(format!("  line {}: {}", finding.line, finding.message))]);
+        }
+    }
+}
+
+const CREATE: &str = "create";
+
+impl Verb for KnowledgeCheckInput {
+    const NAME: &'static str = "knowledge_check";
+    const GROUP: Group = Group::Knowledge;
+    const TITLE: &'static str = "Check the knowledge graph";
+    const ABOUT: &'static str =
+        "Everything wrong with the project's knowledge graph (knowledge.dot), with line and suggestion. Call after editing it by hand.";
+    const EXAMPLE: &'static str = "twining knowledge check";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["path"];
+    const DESCRIBED: &'static [&'static str] = &["path"];
+
+    type Output = KnowledgeCheckOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<KnowledgeCheckOutcome, Failure> {
+        if desk.flags.is_some_and(|flags| flags.get_flag(CREATE)) {
+            desk.engine.create_knowledge()?;
+        }
+        desk.engine.knowledge_check(self, desk.checkout)
+    }
+
+    fn flags(command: Command) -> Command {
+        let create = Arg::new(CREATE).long(CREATE).action(ArgAction::SetTrue).conflicts_with_all(["word path", "field path"]);
+        command.arg(create.help("First make a graph if there is none"))
+    }
+
+    fn show(outcome: &KnowledgeCheckOutcome, page: &mut Page) {
+        for finding in &outcome.errors {
+            show_finding(&outcome.file, finding, bad(&finding.message), page);
+        }
+        for finding in &outcome.warnings {
+            show_finding(&outcome.file, finding, warn(&finding.message), page);
+        }
+        let wrong = u64::try_from(outcome.errors.len()).unwrap_or(u64::MAX);
+        let verdict = if outcome.valid { good("valid:") } else { bad(format!("{}:", count(wrong, "error"))) };
+        let (nodes, edges) = (number(outcome.nodes), number(outcome.edges));
+        page.line([verdict, plain(&outcome.file), dim(format!("{}, {}", count(nodes, "node"), count(edges, "edge")))]);
+        if outcome.omitted > 0 {
+            page.line([dim(format!("{} more; mend these first", count(outcome.omitted, "finding")))]);
+        }
+    }
+
+    fn ending(outcome: &KnowledgeCheckOutcome) -> Ending {
+        if outcome.valid { Ending::Done } else { Ending::FoundProblems }
+    }
+}
+
+/// A finding as editors and people read it: `file:line:col: message`.
+fn show_finding(file: &str, finding: &Finding, message: Cell, page: &mut Page) {
+    let place = match finding.line {
+        0 => format!("{file}:"),
+        line => format!("{file}:{line}:{}:", finding.column),
+    };
+    let about = match (&finding.node_id, &finding.field) {
+        (Some(node), Some(field)) => Some(dim(format!("({node}.{field})"))),
+        _ => None,
+    };
+    page.line([plain(place), message].into_iter().chain(about));
+    if let Some(suggestion) = &finding.suggestion {
+        page.block(4, &format!("suggestion: {suggestion}"));
+    }
+}
+
+fn number(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+impl Verb for ReviewContextInput {
+    const NAME: &'static str = "review_context";
+    const GROUP: Group = Group::Knowledge;
+    const TITLE: &'static str = "Context for a review";
+    const ABOUT: &'static str = "What to review a plan or change against: the story's knowledge, critical rules for the changed files, what the change does to the graph; with Markdown for a prompt.";
+    const EXAMPLE: &'static str = "twining review-context code --story S-12 --base main";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["kind"];
+    const DESCRIBED: &'static [&'static str] = &["story_id", "base", "head"];
+
+    type Output = ReviewContext;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<ReviewContext, Failure> {
+        desk.engine.review_context(self, desk.history, desk.checkout)
+    }
+
+    fn show(context: &ReviewContext, page: &mut Page) {
+        page.verbatim(&context.prompt);
+    }
+}

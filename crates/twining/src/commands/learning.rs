@@ -1,0 +1,173 @@
+//! Learning: what rules stopped, and the rules made from it.
+
+use twining_engine::{
+    CreateGuardInput, Failure, GuardCreated, GuardsInput, GuardsOutcome, PatternsInput, PatternsOutcome, QueryTracesInput,
+    QueryTracesOutcome, SearchMode, StoreTraceInput, TraceStored,
+};
+
+use super::shown;
+use crate::desk::Desk;
+use crate::page::{Cell, Page, bad, count, dim, good, plain, strong, warn, when};
+use crate::verbs::{Effect, Group, Verb};
+
+impl Verb for StoreTraceInput {
+    const NAME: &'static str = "store_trace";
+    const GROUP: Group = Group::Learning;
+    const TITLE: &'static str = "Store a trace";
+    const ABOUT: &'static str = "Store that a person corrected you, or that you broke a rule. Hooks store blocks by themselves.";
+    const EXAMPLE: &'static str = "twining store-trace correction \"pushed to main\" --correct \"people push\" --action \"Bash: git push\"";
+    const EFFECT: Effect = Effect::Adds;
+    const WORDS: &'static [&'static str] = &["type", "what_happened"];
+    const DESCRIBED: &'static [&'static str] = &["action"];
+
+    type Output = TraceStored;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<TraceStored, Failure> {
+        desk.engine.store_trace(&desk.caller, self)
+    }
+
+    fn show(stored: &TraceStored, page: &mut Page) {
+        page.line([good("stored"), dim(&stored.id)]);
+    }
+}
+
+impl Verb for QueryTracesInput {
+    const NAME: &'static str = "query_traces";
+    const GROUP: Group = Group::Learning;
+    const TITLE: &'static str = "Query traces";
+    const ABOUT: &'static str = "Find violations, corrections and approvals of the past, before you decide.";
+    const EXAMPLE: &'static str = "twining query-traces \"push to main\" --type correction";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["query"];
+    const DESCRIBED: &'static [&'static str] = &["query", "since", "limit"];
+
+    type Output = QueryTracesOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<QueryTracesOutcome, Failure> {
+        desk.engine.query_traces(self)
+    }
+
+    fn show(outcome: &QueryTracesOutcome, page: &mut Page) {
+        if outcome.traces.is_empty() {
+            page.line([dim("no traces")]);
+        }
+        let rows = outcome.traces.iter().map(|hit| {
+            let trace = &hit.trace;
+            let guard = trace.guard.as_deref().or(trace.action.as_deref()).unwrap_or_default();
+            vec![
+                dim(&trace.id),
+                when(&trace.timestamp),
+                kind(&trace.kind, trace.blocked),
+                strong(guard),
+                dim(&trace.context.agent),
+                plain(&trace.event.what_happened),
+            ]
+        });
+        page.table(0, &rows.collect::<Vec<_>>());
+        if let Some(next) = outcome.next_offset {
+            page.line([dim(format!("{} in all; give --offset {next} for more", count(outcome.total as u64, "trace")))]);
+        }
+        if outcome.mode == SearchMode::Keyword && outcome.traces.iter().any(|hit| hit.relevance.is_some()) {
+            page.line([dim("searched by words alone")]);
+        }
+    }
+}
+
+fn kind(word: &str, blocked: bool) -> Cell {
+    match (word, blocked) {
+        ("violation", true) => bad("blocked"),
+        ("violation", false) => warn("violation"),
+        ("approval", _) => good("approval"),
+        (word, _) => plain(word),
+    }
+}
+
+impl Verb for PatternsInput {
+    const NAME: &'static str = "extract_patterns";
+    const GROUP: Group = Group::Learning;
+    const TITLE: &'static str = "Extract patterns";
+    const ABOUT: &'static str = "What keeps going wrong, by agent, guard or action, and reason; with what it proposes.";
+    const EXAMPLE: &'static str = "twining extract-patterns --threshold 5";
+    const EFFECT: Effect = Effect::Reads;
+    const DESCRIBED: &'static [&'static str] = &["threshold", "limit"];
+
+    type Output = PatternsOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<PatternsOutcome, Failure> {
+        desk.engine.extract_patterns(&desk.user_policy(), self)
+    }
+
+    fn show(outcome: &PatternsOutcome, page: &mut Page) {
+        if outcome.patterns.is_empty() {
+            page.line([dim(format!("nothing keeps happening in {}", count(outcome.traces as u64, "trace")))]);
+        }
+        for pattern in &outcome.patterns {
+            let about = pattern.guard.as_deref().unwrap_or(&pattern.action);
+            page.line([dim(&pattern.id), strong(format!("{}×", pattern.count)), strong(&pattern.agent), plain(about)]);
+            page.block(2, &pattern.reason);
+            if pattern.counted < pattern.count {
+                page.line([dim(format!("  {} of them count", pattern.counted))]);
+            }
+            match (&pattern.proposal, &pattern.made) {
+                (_, Some(made)) => page.line([dim("  a guard was made of it:"), plain(made)]),
+                (Some(proposal), None) => page.line([good("  proposal"), plain(&proposal.say)]),
+                _ => {}
+            }
+        }
+        shown::cut(page, outcome.truncated, "give --limit");
+    }
+}
+
+impl Verb for CreateGuardInput {
+    const NAME: &'static str = "create_guard";
+    const GROUP: Group = Group::Learning;
+    const TITLE: &'static str = "Create a guard";
+    const ABOUT: &'static str =
+        "Propose a guard from a pattern. It warns until a person promotes it; the answer says what it would have stopped.";
+    const EXAMPLE: &'static str = "twining create-guard pattern-7c0d5e21b3a4f698 --id no-push --command \"git push\"";
+    const EFFECT: Effect = Effect::AddsOnce;
+    const WORDS: &'static [&'static str] = &["pattern"];
+    const DESCRIBED: &'static [&'static str] = &["commands"];
+
+    type Output = GuardCreated;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<GuardCreated, Failure> {
+        desk.engine.create_guard(&desk.caller, &desk.user_policy(), self)
+    }
+
+    fn show(created: &GuardCreated, page: &mut Page) {
+        page.line([good("proposed"), strong(&created.id), dim(&created.place)]);
+        page.line([dim("backtest"), plain(created.backtest.say())]);
+        created.backtest.fine_ones.iter().for_each(|call| page.line([warn("  fine"), plain(call)]));
+        created.backtest.others.iter().for_each(|call| page.line([dim("  stopped"), plain(call)]));
+        page.line([dim("next"), plain(&created.next_step)]);
+    }
+}
+
+impl Verb for GuardsInput {
+    const NAME: &'static str = "guards";
+    const GROUP: Group = Group::Learning;
+    const TITLE: &'static str = "Guards";
+    const ABOUT: &'static str = "The guards that hold: what each does, and whether it is proposed or dead.";
+    const EXAMPLE: &'static str = "twining guards";
+    const EFFECT: Effect = Effect::Reads;
+
+    type Output = GuardsOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<GuardsOutcome, Failure> {
+        Ok(desk.engine.list_guards(&desk.user_policy()))
+    }
+
+    fn show(outcome: &GuardsOutcome, page: &mut Page) {
+        let rows = outcome.guards.iter().map(|guard| {
+            let standing = match (&guard.dead, guard.proposed) {
+                (Some(why), _) => bad(format!("dead: {why}")),
+                (None, true) => warn("proposed"),
+                (None, false) => plain(&guard.say),
+            };
+            vec![strong(&guard.id), plain(guard.action.as_str()), dim(&guard.source), standing]
+        });
+        page.table(0, &rows.collect::<Vec<_>>());
+        shown::mistakes(&outcome.mistakes, page);
+    }
+}

@@ -1,0 +1,261 @@
+//! Lifecycle: the health of the memory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, Command, ValueHint, value_parser};
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_engine::{
+    ArchiveInput, ArchiveOutcome, CheckStatus, ExportInput, ExportOutcome, Extent, Failure, KnowledgeMetrics, StatusInput, StatusReport,
+    VerifyInput, VerifyOutcome,
+};
+use twining_model::Refused;
+
+use super::agents::claim_row;
+use super::shown;
+use crate::commands::at_a_prompt;
+use crate::desk::Desk;
+use crate::page::{Page, bad, count, dim, good, place, plain, strong, warn, when};
+use crate::problem::Ending;
+use crate::verbs::{Effect, Group, Verb};
+
+impl Verb for ArchiveInput {
+    const NAME: &'static str = "archive";
+    const GROUP: Group = Group::Lifecycle;
+    const TITLE: &'static str = "Archive entries";
+    const ABOUT: &'static str =
+        "Move old entries off the blackboard into the archive. Decisions and open needs, questions and warnings stay.";
+    const EXAMPLE: &'static str = "twining archive --before 2026-11-01";
+    const EFFECT: Effect = Effect::Removes;
+    const DESCRIBED: &'static [&'static str] = &["before", "summarize", "agent_id"];
+
+    type Output = ArchiveOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<ArchiveOutcome, Failure> {
+        desk.engine.archive(&desk.caller, self)
+    }
+
+    fn show(outcome: &ArchiveOutcome, page: &mut Page) {
+        if outcome.archived_count == 0 {
+            page.line([dim("nothing to archive")]);
+        } else {
+            page.line([good("archived"), dim(count(outcome.archived_count, "entry")), dim("to"), place(&outcome.archive_file)]);
+        }
+        if outcome.kept_open > 0 {
+            page.line([dim(format!("{} still open and kept", count(outcome.kept_open, "entry")))]);
+        }
+        for text in outcome.summary.iter().chain(&outcome.note) {
+            page.block(2, text);
+        }
+    }
+}
+
+impl Verb for StatusInput {
+    const NAME: &'static str = "status";
+    const GROUP: Group = Group::Lifecycle;
+    const TITLE: &'static str = "Status";
+    const ABOUT: &'static str = "Counts, health and what wants attention.";
+    const EXAMPLE: &'static str = "twining status";
+    const EFFECT: Effect = Effect::Reads;
+
+    type Output = StatusReport;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<StatusReport, Failure> {
+        let mut report = desk.engine.status()?;
+        if self.metrics {
+            report.metrics = Some(desk.engine.knowledge_metrics()?);
+        }
+        Ok(report)
+    }
+
+    fn show(report: &StatusReport, page: &mut Page) {
+        page.line([strong(&report.project), plain(&report.summary)]);
+        let counts = [
+            ("entries", report.blackboard_entries),
+            ("open needs", report.open_needs),
+            ("unanswered questions", report.unanswered_questions),
+            ("open warnings", report.open_warnings),
+            ("active decisions", report.active_decisions),
+            ("provisional decisions", report.provisional_decisions),
+            ("superseded decisions", report.superseded_decisions),
+            ("overridden decisions", report.overridden_decisions),
+            ("entities", report.graph_entities),
+            ("relations", report.graph_relations),
+            ("agents at work", report.active_agents),
+            ("handoffs to take over", report.open_handoffs),
+        ];
+        let last = (!report.last_activity.is_empty()).then(|| vec![dim("last activity"), when(&report.last_activity)]);
+        let counted = counts.into_iter().map(|(name, number)| vec![dim(name), plain(number.to_string())]);
+        page.table(2, &counted.chain(last).collect::<Vec<_>>());
+        shown::section(page, "Held", report.claims.iter().map(claim_row));
+        if !report.warnings.is_empty() {
+            page.heading("Wants attention");
+        }
+        for warning in &report.warnings {
+            page.table(2, &[vec![warn(at_a_prompt(&warning.message))]]);
+            page.block(4, &at_a_prompt(&warning.hint));
+        }
+        if let Some(metrics) = &report.metrics {
+            show_metrics(metrics, page);
+        }
+        shown::section(
+            page,
+            "Could not be read",
+            report.unreadable.iter().map(|unreadable| {
+                let line = unreadable.line.map_or_else(String::new, |line| format!(":{line}"));
+                vec![bad(format!("{}{line}", unreadable.file)), plain(&unreadable.why)]
+            }),
+        );
+    }
+}
+
+fn show_metrics(metrics: &KnowledgeMetrics, page: &mut Page) {
+    page.heading("Knowledge, as counted on this machine");
+    let rows = [
+        ("packs made", metrics.packs_built.to_string()),
+        ("packs reused", metrics.packs_reused.to_string()),
+        ("largest pack", format!("{} nodes, {} bytes", metrics.largest_pack_nodes, metrics.largest_pack_bytes)),
+        ("time to make one", format!("{} ms in the middle, {} ms at most", metrics.median_pack_ms, metrics.slowest_pack_ms)),
+        ("edits of the graph", metrics.knowledge_changes.to_string()),
+        ("nodes added", metrics.nodes_added.to_string()),
+        ("reviews", metrics.reviews.to_string()),
+        ("merges", format!("{}, {} with conflicts", metrics.merges, metrics.merges_with_conflicts)),
+    ];
+    page.table(2, &rows.map(|(name, value)| vec![dim(name), plain(value)]));
+    let stories = metrics.stories.iter().map(|(id, story)| {
+        let counts = format!(
+            "{} packs, {} reviews, {} edits, {} nodes added",
+            story.packs, story.reviews, story.knowledge_changes, story.nodes_added
+        );
+        vec![strong(id), plain(counts)]
+    });
+    shown::section(page, "By story", stories);
+}
+
+impl Verb for VerifyInput {
+    const NAME: &'static str = "verify";
+    const GROUP: Group = Group::Lifecycle;
+    const TITLE: &'static str = "Verify";
+    const ABOUT: &'static str =
+        "Check that decisions are tested, warnings heeded and code has not drifted from them. Call before you finish; posts the result.";
+    const EXAMPLE: &'static str = "twining verify src/auth/ --check drift,warnings";
+    const EFFECT: Effect = Effect::Adds;
+    const WORDS: &'static [&'static str] = &["scope"];
+    const DESCRIBED: &'static [&'static str] = &["agent_id"];
+
+    type Output = VerifyOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<VerifyOutcome, Failure> {
+        desk.engine.verify(&desk.caller, self, desk.history)
+    }
+
+    fn show(outcome: &VerifyOutcome, page: &mut Page) {
+        page.line([plain(&outcome.summary)]);
+        let rows = outcome.checks.iter().map(|(name, check)| {
+            let status = match check.status {
+                CheckStatus::Pass => good("pass"),
+                CheckStatus::Fail => bad("fail"),
+                CheckStatus::Warn => warn("warn"),
+                CheckStatus::Skip => dim("skip"),
+            };
+            vec![status, plain(name), plain(&check.message)]
+        });
+        page.table(2, &rows.collect::<Vec<_>>());
+        for (name, check) in &outcome.checks {
+            shown::section(
+                page,
+                name,
+                check.items.iter().map(|item| vec![dim(&item.id), place(item.file.as_deref().unwrap_or_default()), plain(&item.summary)]),
+            );
+        }
+    }
+
+    fn ending(outcome: &VerifyOutcome) -> Ending {
+        let failed = outcome.checks.values().any(|check| check.status == CheckStatus::Fail);
+        if failed { Ending::FoundProblems } else { Ending::Done }
+    }
+}
+
+const OUT: &str = "out";
+
+/// What it answers, and where it went.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Exported {
+    #[serde(flatten)]
+    outcome: ExportOutcome,
+    /// Files that were written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    written: Vec<String>,
+}
+
+impl Verb for ExportInput {
+    const NAME: &'static str = "export";
+    const GROUP: Group = Group::Lifecycle;
+    const TITLE: &'static str = "Export";
+    const ABOUT: &'static str = "The memory as one document, for people.";
+    const EXAMPLE: &'static str = "twining export html --out memory.html";
+    const EFFECT: Effect = Effect::Reads;
+    const WORDS: &'static [&'static str] = &["format"];
+
+    type Output = Exported;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<Exported, Failure> {
+        let out = desk.flags.and_then(|flags| flags.get_one::<PathBuf>(OUT));
+        let extent = if out.is_some() { Extent::Whole } else { Extent::Answer };
+        let mut outcome = desk.engine.export(&Self { extent, ..self.clone() })?;
+        let written = match out {
+            Some(out) => write(&mut outcome, out)?,
+            None => Vec::new(),
+        };
+        Ok(Exported { outcome, written })
+    }
+
+    /// Only at a command line: an agent has its own tools for files.
+    fn flags(command: Command) -> Command {
+        let out = Arg::new(OUT).long(OUT).value_name("PATH").value_parser(value_parser!(PathBuf)).value_hint(ValueHint::AnyPath);
+        command.arg(out.help("Write it to this file, or madr into this folder; all of it, however large"))
+    }
+
+    fn show(exported: &Exported, page: &mut Page) {
+        let outcome = &exported.outcome;
+        for file in &exported.written {
+            page.line([good("written"), place(file)]);
+        }
+        if !exported.written.is_empty() {
+            return;
+        }
+        if outcome.files.is_empty() {
+            page.verbatim(&outcome.content);
+        }
+        for file in &outcome.files {
+            page.line([dim(format!("==> {} <==", file.name))]);
+            page.verbatim(&file.content);
+        }
+    }
+}
+
+/// Writes the documents out, and takes them from the answer.
+fn write(outcome: &mut ExportOutcome, out: &Path) -> Result<Vec<String>, Failure> {
+    let failed = |path: &Path, error: &std::io::Error| {
+        Failure::from(Refused::new("out", "cannot be written").because(format!("{}: {error}", path.display())))
+    };
+    let mut written = Vec::new();
+    let mut put = |path: PathBuf, content: &str| {
+        fs::write(&path, content).map_err(|error| failed(&path, &error))?;
+        written.push(path.display().to_string());
+        Ok::<_, Failure>(())
+    };
+    if outcome.format == "madr" {
+        fs::create_dir_all(out).map_err(|error| failed(out, &error))?;
+        for file in &outcome.files {
+            put(out.join(&file.name), &file.content)?;
+        }
+        put(out.join("index.md"), &outcome.content)?;
+    } else {
+        put(out.to_path_buf(), &outcome.content)?;
+    }
+    outcome.content.clear();
+    outcome.files.clear();
+    Ok(written)
+}

@@ -1,0 +1,146 @@
+//! Workflow: what is to be built, and what to do now.
+
+use std::path::Path;
+
+use twining_engine::workflow::Status;
+use twining_engine::{Failure, Feature, FeaturesInput, FeaturesOutcome, NextInput, NextOutcome, ReportContext, ReportInput, ReportOutcome};
+use twining_guard::checks::tests_changed::{compare_files, is_test_file};
+use twining_model::limits;
+use twining_store::disk;
+use twining_store::git::{BranchChanges, Git};
+
+use crate::desk::Desk;
+use crate::page::{Cell, Page, bad, dim, good, place, plain, strong, warn};
+use crate::verbs::{Effect, Group, Verb};
+
+impl Verb for FeaturesInput {
+    const NAME: &'static str = "features";
+    const GROUP: Group = Group::Workflow;
+    const TITLE: &'static str = "Features";
+    const ABOUT: &'static str =
+        "List, add or update features. A status moves one step at a time; tested needs a recorded run. Prefer twining_report for progress.";
+    const EXAMPLE: &'static str =
+        "twining features add F7 --description \"Log out everywhere\" --file src/auth/ --criterion \"old tokens are refused\"";
+    const EFFECT: Effect = Effect::Changes;
+    const WORDS: &'static [&'static str] = &["action", "id"];
+    const DESCRIBED: &'static [&'static str] = &["priority"];
+
+    type Output = FeaturesOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<FeaturesOutcome, Failure> {
+        desk.engine.features(&desk.caller, desk.checkout, self)
+    }
+
+    fn show(outcome: &FeaturesOutcome, page: &mut Page) {
+        if outcome.features.is_empty() {
+            page.line([dim("no features")]);
+        }
+        page.table(0, &outcome.features.iter().map(row).collect::<Vec<_>>());
+        super::shown::cut(page, outcome.truncated, "--limit shows more, --status chooses");
+        page.line([dim(format!("{} in all", outcome.total)), place(&outcome.path)]);
+        outcome.problems.iter().for_each(|problem| page.line([warn("problem"), plain(problem)]));
+    }
+}
+
+/// How far a feature is, in its colour; of a tested one, by which evidence.
+fn standing(feature: &Feature) -> Cell {
+    coloured(feature.status, feature.standing())
+}
+
+/// A status in its colour.
+fn coloured(status: Status, text: impl AsRef<str>) -> Cell {
+    match status {
+        Status::Tested => good(text),
+        Status::Blocked => bad(text),
+        Status::InProgress | Status::Completed => warn(text),
+        Status::Pending => plain(text),
+    }
+}
+
+fn row(feature: &Feature) -> Vec<Cell> {
+    let waits = if feature.depends_on.is_empty() { String::new() } else { format!("after {}", feature.depends_on.join(", ")) };
+    vec![strong(&feature.id), standing(feature), dim(format!("p{}", feature.priority)), dim(waits), plain(&feature.description)]
+}
+
+impl Verb for NextInput {
+    const NAME: &'static str = "next";
+    const GROUP: Group = Group::Workflow;
+    const TITLE: &'static str = "What to do now";
+    const ABOUT: &'static str =
+        "What to do now in the feature loop: initialize, code, test, resume, blocked or done, with the prompt for whoever does it.";
+    const EXAMPLE: &'static str = "twining next";
+    const EFFECT: Effect = Effect::Reads;
+    const DESCRIBED: &'static [&'static str] = &["prompt"];
+
+    type Output = NextOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<NextOutcome, Failure> {
+        desk.engine.next(&desk.user_policy(), *self)
+    }
+
+    fn show(outcome: &NextOutcome, page: &mut Page) {
+        page.line([strong(&outcome.next.say), dim(&outcome.next.why)]);
+        let counts = outcome.counts;
+        page.line([dim(format!(
+            "{} pending, {} in progress, {} completed, {} tested, {} blocked",
+            counts.pending, counts.in_progress, counts.completed, counts.tested, counts.blocked
+        ))]);
+        outcome.problems.iter().for_each(|problem| page.line([warn("problem"), plain(problem)]));
+        if let Some(prompt) = &outcome.prompt {
+            page.blank();
+            page.verbatim(prompt);
+        }
+    }
+}
+
+/// Test files that are compared with their versions before.
+const MAX_TEST_FILES: usize = 500;
+
+impl Verb for ReportInput {
+    const NAME: &'static str = "report";
+    const GROUP: Group = Group::Workflow;
+    const TITLE: &'static str = "Report on a feature";
+    const ABOUT: &'static str = "Report what you did to a feature; it moves one step and the answer says what is next. passed needs a test run newer than the feature's files; by default one that the host's hook saw.";
+    const EXAMPLE: &'static str = "twining report F7 --role tester --outcome passed --command \"cargo nextest run\" --exit-code 0 \\
+      --report target/nextest/default/junit.xml";
+    const EFFECT: Effect = Effect::Changes;
+    const WORDS: &'static [&'static str] = &["feature"];
+    const DESCRIBED: &'static [&'static str] = &["role", "summary", "evidence", "evidence.output"];
+
+    type Output = ReportOutcome;
+
+    fn run(&self, desk: &Desk<'_>) -> Result<ReportOutcome, Failure> {
+        let is_hash = |commit: &str| commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_ancestor = |commit: &str| is_hash(commit) && desk.history.is_before(commit, "HEAD");
+        let tests_changed = tests_changed(desk.history, desk.checkout);
+        let context = ReportContext { tests_changed: tests_changed.as_deref(), is_ancestor: Some(&is_ancestor) };
+        desk.engine.report(&desk.caller, desk.checkout, self, &context)
+    }
+
+    fn show(outcome: &ReportOutcome, page: &mut Page) {
+        let was = coloured(outcome.was, outcome.was.as_str());
+        page.line([strong(&outcome.feature.id), was, dim("->"), standing(&outcome.feature)]);
+        if let Some(need) = &outcome.need {
+            page.line([warn("need"), plain(need), dim("asks a person to look at it")]);
+        }
+        outcome.notes.iter().for_each(|note| page.line([warn("note"), plain(note)]));
+        page.line([dim("next"), plain(&outcome.next.say), dim(&outcome.next.why)]);
+    }
+}
+
+/// How tests changed since the base of the work: where the branch left what it follows, else HEAD.
+fn tests_changed(history: &Git, checkout: &Path) -> Option<String> {
+    let BranchChanges { base, files, .. } = history.branch_changes()?;
+    let base = base.unwrap_or_else(|| "HEAD".to_owned());
+    let paths: Vec<String> = files.into_iter().filter(|path| is_test_file(path)).take(MAX_TEST_FILES).collect();
+    let before = history.blobs(&paths.iter().map(|path| format!("{base}:./{path}")).collect::<Vec<_>>());
+    let before: Vec<Option<String>> = before.into_iter().map(|bytes| String::from_utf8(bytes?).ok()).collect();
+    let after = |path: &String| {
+        let bytes = disk::read_inside(checkout, path, limits::EVIDENCE_BYTES).ok().flatten()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let after: Vec<Option<String>> = paths.iter().map(after).collect();
+    let versions =
+        paths.iter().zip(&before).zip(&after).map(|((path, before), after)| (path.as_str(), before.as_deref(), after.as_deref()));
+    compare_files(versions).summary()
+}
