@@ -204,13 +204,8 @@ fn as_left(layout: &Layout, array: Array, left: &ArrayState) -> Result<Option<Ha
 
 /// Puts a new version in the place of a short array; none if an element cannot be found.
 fn replace(edit: &ArrayEdit<'_>, handle: &Handle, left: &ArrayState, undo: &mut Vec<ArrayUndo>) -> Result<Option<Edited>, StoreError> {
-    let mut bytes = handle.read_all(ARRAY_BYTES)?;
-    let only_grows = edit.edits.gone.is_empty() && edit.edits.puts.keys().all(|id| edit.new.contains(id));
-    let before = if only_grows {
-        ArrayUndo::Bytes(edit.array, vec![(left.to.size - BRACKET, b"]\n".to_vec())], left.to.size)
-    } else {
-        ArrayUndo::Whole(edit.array, Some(bytes.clone()))
-    };
+    let old = handle.read_all(ARRAY_BYTES)?;
+    let mut bytes = old.clone();
     for (id, text) in &edit.edits.puts {
         if edit.new.contains(id) {
             let end = bytes.len() - BRACKET as usize;
@@ -229,7 +224,7 @@ fn replace(edit: &ArrayEdit<'_>, handle: &Handle, left: &ArrayState, undo: &mut 
         let end = end + usize::from(is_first && bytes.get(end) == Some(&b','));
         bytes.drain(line.start - usize::from(!is_first)..end);
     }
-    let to = put_anew(edit, Some(left.to), before, &bytes, undo)?;
+    let to = put_anew(edit, Some(left.to), Some(old), &bytes, undo)?;
     Ok(Some(Edited { from: Some(left.to), to, is_loose: false, is_unchecked: left.is_unchecked }))
 }
 
@@ -362,7 +357,7 @@ fn rewrite(edit: &ArrayEdit<'_>, undo: &mut Vec<ArrayUndo>) -> Result<Option<Edi
         return Ok(None);
     }
     let text = array::splice(&scanned, &edit.edits.puts, &edit.edits.gone);
-    let to = put_anew(edit, from, ArrayUndo::Whole(edit.array, bytes), text.as_bytes(), undo)?;
+    let to = put_anew(edit, from, bytes, text.as_bytes(), undo)?;
     // The list of decisions is derived: one that somebody else wrote may lack more than this.
     Ok(Some(Edited { from, to, is_loose: false, is_unchecked: edit.array == Array::DecisionIndex }))
 }
@@ -372,16 +367,14 @@ fn rewrite(edit: &ArrayEdit<'_>, undo: &mut Vec<ArrayUndo>) -> Result<Option<Edi
 fn put_anew(
     edit: &ArrayEdit<'_>,
     from: Option<Fingerprint>,
-    before: ArrayUndo,
+    old: Option<Vec<u8>>,
     bytes: &[u8],
     undo: &mut Vec<ArrayUndo>,
 ) -> Result<Fingerprint, StoreError> {
-    if let (Some(from), ArrayUndo::Whole(_, Some(old))) = (from, &before)
-        && old == bytes
-    {
+    if let Some(from) = from.filter(|_| old.as_deref() == Some(bytes)) {
         return Ok(from);
     }
-    undo.push(before);
+    undo.push(ArrayUndo::Whole(edit.array, old));
     edit.layout.swap(edit.array.dir(edit.layout), edit.array.name(), bytes)
 }
 
@@ -405,16 +398,6 @@ pub fn mend_torn(layout: &Layout, array: Array, left: &ArrayState) -> Result<(),
     handle.write_at(b"]\n", kept)
 }
 
-fn has_still(file: Option<&Handle>, old: &[(u64, Vec<u8>)], size: u64) -> Result<bool, StoreError> {
-    let Some(file) = file else { return Ok(false) };
-    let mut is_so = file.fingerprint()?.size == size;
-    for (at, bytes) in old {
-        let mut now = vec![0; bytes.len()];
-        is_so &= file.read_at(&mut now, *at)? == bytes.len() && now == *bytes;
-    }
-    Ok(is_so)
-}
-
 impl ArrayUndo {
     /// Makes the file what it was.
     pub fn roll_back(&self, layout: &Layout) -> Result<(), StoreError> {
@@ -423,7 +406,6 @@ impl ArrayUndo {
             Self::Whole(array, old) if array.dir(layout).read(array.name(), ARRAY_BYTES)? == *old => Ok(()),
             Self::Whole(array, None) => array.dir(layout).remove(array.name()).map(drop),
             Self::Whole(array, Some(bytes)) => layout.replace(array.dir(layout), array.name(), bytes, false),
-            Self::Bytes(array, old, size) if has_still(array.dir(layout).open(array.name())?.as_ref(), old, *size)? => Ok(()),
             Self::Bytes(array, old, size) => {
                 let handle = array.dir(layout).make_random(array.name())?;
                 for (at, bytes) in old.iter().rev() {

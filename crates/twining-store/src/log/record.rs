@@ -1,4 +1,4 @@
-//! What the last writer left: a small fixed record inside the lock file.
+//! What the last writer left: a line of JSON with its checksum, inside the lock file.
 //!
 //! It tells the next writer whether the files are still as one of us left them,
 //! and readers how far the journal goes. It is a hint about files, never truth:

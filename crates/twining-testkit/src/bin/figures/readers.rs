@@ -18,6 +18,7 @@ const SIZE: Size = Size { entries: 10_000, decisions: 1_000, entities: 5_000, re
 const LASTING: Duration = Duration::from_secs(1);
 /// In turn, so that a slow moment of the machine meets all alike.
 const ROUNDS: usize = 7;
+const QUESTIONS: usize = 64;
 const THREADS: [usize; 3] = [1, 2, 4];
 
 type Read = fn(&Engine, &mut Dice) -> Result<(), Failure>;
@@ -60,14 +61,15 @@ pub fn readers(bench: &mut Bench) -> Outcome<()> {
 }
 
 fn rate(engine: &Engine, read: Read, threads: usize, lasting: Duration) -> Outcome<f64> {
-    let (done, began) = (AtomicUsize::new(0), Instant::now());
+    let (begun, done, began) = (AtomicUsize::new(0), AtomicUsize::new(0), Instant::now());
     std::thread::scope(|scope| {
         let readers: Vec<_> = (0..threads)
-            .map(|number| {
-                let done = &done;
+            .map(|_| {
+                let (done, begun) = (&done, &begun);
                 scope.spawn(move || {
-                    let mut dice = Dice::new(number as u64);
                     while began.elapsed() < lasting {
+                        // The same questions, however many ask them.
+                        let mut dice = Dice::new((begun.fetch_add(1, Ordering::AcqRel) % QUESTIONS) as u64);
                         read(engine, &mut dice)?;
                         done.fetch_add(1, Ordering::AcqRel);
                     }
