@@ -1,7 +1,7 @@
 //! `twining seed`: the defaults written out, for a person to edit.
 
 use serde_json::json;
-use twining_engine::governance::seeded_policy;
+use twining_engine::governance::DEFAULT_POLICY;
 
 use crate::desk::Project;
 use crate::out::{self, Style};
@@ -13,7 +13,7 @@ pub const POLICY: &str = ".twining/policy.yml";
 
 /// Writes the project's policy unless there is one. A second time nothing changes.
 pub fn write(project: &Project, style: Style) -> Result<Ending, Problem> {
-    let written = project.engine.create_policy(&seeded_policy())?;
+    let written = project.engine.create_policy(DEFAULT_POLICY)?;
     Ok(out::answer(
         style,
         || json!({ "path": POLICY, "written": written }),

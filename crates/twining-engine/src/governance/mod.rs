@@ -13,7 +13,6 @@ pub mod policy;
 pub mod prompt;
 pub mod reports;
 pub mod roles;
-mod seed;
 pub mod turns;
 
 pub use gates::{
@@ -22,9 +21,8 @@ pub use gates::{
 };
 pub use guardkit::{GATES as GUARDKIT_GATES, ImportedPolicy, OVERRIDES as GUARDKIT_OVERRIDES, import_guardkit};
 pub use modes::{Ceremony, ModeAdvice, ModeSuggested, SuggestModeInput};
-pub use policy::{Layer, Mistake, Policy, Source, UserPolicy};
+pub use policy::{DEFAULT_POLICY, Layer, Mistake, Policy, Source, UserPolicy};
 pub use prompt::{Prompt, PromptInput, PromptRecord, PromptRole};
 pub use reports::{Format, LineCounts, ReportRead};
 pub use roles::{Role, RoleInput};
-pub use seed::seeded_policy;
 pub use turns::{RecordTurnInput, TurnRecorded, TurnsInput, TurnsOutcome, UnreadableTurn, feature_of};

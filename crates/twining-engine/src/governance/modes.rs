@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::governance::gates::task;
-use crate::governance::policy::{HARDEST, Mistake, ModePatch, Policy, Source, Sourced, list};
+use crate::governance::policy::{HARDEST, Mistake, Policy, Settings, Source};
 
 /// How much ceremony, from little to much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -130,29 +130,24 @@ fn rank(mode: &ModeAdvice, complexity: u8) -> (u8, std::cmp::Reverse<Ceremony>, 
     ((low + high).abs_diff(2 * complexity), std::cmp::Reverse(mode.ceremony), mode.mode.clone())
 }
 
-fn advice(name: &str, mode: &ModePatch) -> ModeAdvice {
-    let (when, pitfalls) = (mode.when_to_use.items(), mode.pitfalls.items());
-    let mut sources: BTreeMap<String, Vec<Source>> = BTreeMap::new();
-    let mut told = |name: &str, from: Vec<Source>| drop(sources.insert(name.to_owned(), from));
-    told("when_to_use", when.iter().map(|item| item.source).collect());
-    told("pitfalls", pitfalls.iter().map(|item| item.source).collect());
-    told("ceremony", vec![mode.ceremony_level.as_ref().map_or(Source::DEFAULT, |level| level.source)]);
-    told("complexity_range", vec![mode.complexity_range.as_ref().map_or(Source::DEFAULT, |range| range.source)]);
-    let mut value = |name: &str, text: &Option<Sourced<String>>| {
-        let text = text.as_ref()?;
-        told(name, vec![text.source]);
-        Some(text.value.clone())
-    };
+fn advice(name: &str, mode: &Settings) -> ModeAdvice {
+    let mut sources = mode.sources();
+    let level = sources.remove("ceremony_level").unwrap_or_else(|| vec![Source::DEFAULT]);
+    sources.insert("ceremony".to_owned(), level);
+    sources.entry("complexity_range".to_owned()).or_insert_with(|| vec![Source::DEFAULT]);
+    for list in ["when_to_use", "pitfalls"] {
+        sources.entry(list.to_owned()).or_default();
+    }
     ModeAdvice {
         id: format!("MODE-{name}"),
         mode: name.to_owned(),
-        ceremony: mode.ceremony_level.as_ref().map_or(Ceremony::Standard, |level| level.value),
-        complexity_range: mode.complexity_range.as_ref().map_or((1, HARDEST), |range| range.value),
-        when_to_use: list(&when),
-        pitfalls: list(&pitfalls),
-        invocation_method: value("invocation_method", &mode.invocation_method),
-        result_location_pattern: value("result_location_pattern", &mode.result_location_pattern),
-        state_recovery_strategy: value("state_recovery_strategy", &mode.state_recovery_strategy),
+        ceremony: mode.text("ceremony_level").and_then(|level| Ceremony::read(&level)).unwrap_or(Ceremony::Standard),
+        complexity_range: mode.range().unwrap_or((1, HARDEST)),
+        when_to_use: mode.list("when_to_use"),
+        pitfalls: mode.list("pitfalls"),
+        invocation_method: mode.text("invocation_method"),
+        result_location_pattern: mode.text("result_location_pattern"),
+        state_recovery_strategy: mode.text("state_recovery_strategy"),
         sources,
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use twining_model::text;
 
 use crate::failure::Failure;
-use crate::governance::policy::{ListPatch, Mistake, Policy, Source, list};
+use crate::governance::policy::{Mistake, Policy, Source};
 use crate::words;
 
 /// Which role, in the caller's words.
@@ -53,23 +53,21 @@ impl Role {
 /// Answers what holds for a role. Any name that a layer defines is a role.
 pub(crate) fn role(policy: &Policy, name: &str) -> Result<Role, Failure> {
     let name = text::name("role", name)?.to_lowercase();
-    let Some(patch) = policy.patch.roles.get(&name) else {
+    let Some(settings) = policy.patch.roles.get(&name) else {
         let known = words::some_names(policy.patch.roles.keys().map(String::as_str));
         let hint = format!("defined are {known}; `.twining/policy.yml` may define more under `roles:`");
         return Err(Failure::NotFound { what: "role", id: text::excerpt(&name, 80), hint });
     };
-    let mut sources = BTreeMap::new();
-    let mut told = |list_name: &str, patch: &ListPatch| {
-        let items = patch.items();
-        sources.insert(list_name.to_owned(), items.iter().map(|item| item.source).collect());
-        list(&items)
-    };
+    let mut sources = settings.sources();
+    for list in ["must_do", "must_not_do", "ask_before", "escalate_when"] {
+        sources.entry(list.to_owned()).or_default();
+    }
     Ok(Role {
         id: format!("ROLE-{name}"),
-        must_do: told("must_do", &patch.must_do),
-        must_not_do: told("must_not_do", &patch.must_not_do),
-        ask_before: told("ask_before", &patch.ask_before),
-        escalate_when: told("escalate_when", &patch.escalate_when),
+        must_do: settings.list("must_do"),
+        must_not_do: settings.list("must_not_do"),
+        ask_before: settings.list("ask_before"),
+        escalate_when: settings.list("escalate_when"),
         sources,
         role: name,
         mistakes: policy.mistakes.clone(),

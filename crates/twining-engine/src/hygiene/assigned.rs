@@ -6,50 +6,13 @@ use crate::hygiene::secrets::{Secret, entropy};
 /// Names of what people choose themselves; a short value may be one.
 const PASSWORDS: [&str; 4] = ["password", "passwd", "pwd", "passphrase"];
 /// Names of what machines draw.
-const KEYS: [&str; 13] = [
-    "secret",
-    "secretkey",
-    "secretaccesskey",
-    "apikey",
-    "apisecret",
-    "accesskey",
-    "token",
-    "authkey",
-    "clientsecret",
-    "privatekey",
-    "signingkey",
-    "encryptionkey",
-    "masterkey",
-];
+const KEYS: &str = "secret|secretkey|secretaccesskey|apikey|apisecret|accesskey|token|authkey|clientsecret|privatekey|signingkey|\
+    encryptionkey|masterkey";
 /// What stands where a secret would.
-const PLACEHOLDERS: [&str; 26] = [
-    "password",
-    "passwd",
-    "pass",
-    "pwd",
-    "secret",
-    "token",
-    "changeme",
-    "change-me",
-    "change_me",
-    "example",
-    "redacted",
-    "hidden",
-    "none",
-    "null",
-    "true",
-    "false",
-    "undefined",
-    "todo",
-    "placeholder",
-    "your",
-    "my-",
-    "my_",
-    "test",
-    "dummy",
-    "fake",
-    "sample",
-];
+const PLACEHOLDERS: &str = "password|passwd|pass|pwd|secret|token|changeme|change-me|change_me|example|redacted|hidden|none|null|true|false|\
+    undefined|todo|placeholder|your|my-|my_|test|dummy|fake|sample";
+/// What where to find a secret begins with.
+const OPENS: &str = "${|$(|{{|<|%(|#{|process.env|os.environ|env.|ENV[|secrets.|vault:|ref:|file:|arn:|/|./|~/|$|@";
 /// Characters of a name and of a value that are looked at.
 const NAME: usize = 64;
 const VALUE: usize = 256;
@@ -112,8 +75,8 @@ fn named(before: &str) -> Option<Named> {
     if PASSWORDS.iter().any(|word| name.ends_with(word)) {
         return Some(Named::Password);
     }
-    match KEYS.iter().find(|word| name.ends_with(*word)) {
-        Some(&"token") => Some(Named::Token),
+    match KEYS.split('|').find(|word| name.ends_with(*word)) {
+        Some("token") => Some(Named::Token),
         Some(_) => Some(Named::Key),
         None => None,
     }
@@ -154,7 +117,7 @@ fn bearers(text: &str, found: &mut Vec<Secret>) {
 pub(super) fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let plain = lower.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-    let starts = || PLACEHOLDERS.iter().any(|word| plain == *word || (word.len() >= 4 && plain.starts_with(word) && is_wordy(plain)));
+    let starts = || PLACEHOLDERS.split('|').any(|word| plain == word || (word.len() >= 4 && plain.starts_with(word) && is_wordy(plain)));
     value.len() < 3
         || plain.is_empty()
         || value.contains("EXAMPLE")
@@ -167,29 +130,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
 /// Whether a value is where to find a secret, and not the secret: a variable, a
 /// call, a template, a path.
 fn is_reference(value: &str) -> bool {
-    let opens = [
-        "${",
-        "$(",
-        "{{",
-        "<",
-        "%(",
-        "#{",
-        "process.env",
-        "os.environ",
-        "env.",
-        "ENV[",
-        "secrets.",
-        "vault:",
-        "ref:",
-        "file:",
-        "arn:",
-        "/",
-        "./",
-        "~/",
-        "$",
-        "@",
-    ];
-    opens.iter().any(|start| value.starts_with(start))
+    OPENS.split('|').any(|start| value.starts_with(start))
         || value.contains('(')
         || value.contains("://")
         || value.contains("::")

@@ -13,39 +13,11 @@ use crate::words;
 const BEGIN: &str = "<!-- twining:begin";
 const END: &str = "<!-- twining:end";
 /// Words by which something is forbidden.
-const FORBIDS: [&str; 12] = [
-    "never ",
-    "do not ",
-    "don't ",
-    "don\u{2019}t ",
-    "must not ",
-    "mustn't ",
-    "avoid ",
-    "forbidden",
-    "not allowed",
-    "no longer use",
-    "prohibited",
-    "refrain from",
-];
+const FORBIDS: &str = "never |do not |don't |don\u{2019}t |must not |mustn't |avoid |forbidden|not allowed|no longer use|prohibited|\
+    refrain from";
 /// Words by which something is chosen.
-const CHOOSES: [&str; 16] = [
-    "we use ",
-    "use ",
-    "always use ",
-    "prefer ",
-    "we chose ",
-    "we decided",
-    "decided to ",
-    "instead of ",
-    "rather than ",
-    "must use ",
-    "is used for ",
-    "are used for ",
-    "stick to ",
-    "follow ",
-    "written in ",
-    "built with ",
-];
+const CHOOSES: &str = "we use |use |always use |prefer |we chose |we decided|decided to |instead of |rather than |must use |\
+    is used for |are used for |stick to |follow |written in |built with ";
 
 /// Reads one file.
 pub(super) fn read(file: &SourceFile, now: Time, found: &mut Found) {
@@ -79,7 +51,7 @@ fn take(said: &str, place: &str, key: &str, now: Time, found: &mut Found) {
     // What stands in a block of code is an example, not a rule.
     let words_only = said.split("```").step_by(2).collect::<Vec<_>>().join(" ");
     let lower = words_only.to_lowercase().replace("**", "").replace("__", "");
-    let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    let says = |words: &str| words.split('|').any(|word| lower.contains(word));
     let mut push = |kind: &str, tag: &str| {
         let mut made = entry(Source::ClaudeMd, kind, None, now, key, &summary, said);
         made.tags.push(tag.to_owned());
@@ -88,11 +60,11 @@ fn take(said: &str, place: &str, key: &str, now: Time, found: &mut Found) {
         }
         found.entries.push(made);
     };
-    if says(&FORBIDS) {
+    if says(FORBIDS) {
         push("constraint", "guard-to-review");
         found.guards_to_review += 1;
         found.guards.extend(super::proposed::of_rule(said).filter(|_| !said.contains("```")));
-    } else if !said.contains("```") && says(&CHOOSES) && said.lines().count() <= 6 {
+    } else if !said.contains("```") && says(CHOOSES) && said.lines().count() <= 6 {
         let mut made = decision(Source::ClaudeMd, None, now, key, &summary);
         made.domain = slug(&format!("{} {summary}", place.rsplit(" / ").next().unwrap_or_default()));
         made.context = if place.is_empty() { "A rule for agents".to_owned() } else { format!("A rule for agents, under: {place}") };

@@ -21,8 +21,8 @@ impl<'f> FolderText<'f> {
 
     /// The files that are read from such a folder.
     #[must_use]
-    pub fn names() -> [&'static str; 7] {
-        ["blackboard.jsonl", "graph/entities.json", "graph/relations.json", "features.json", "knowledge.dot", "traces.jsonl", "policy.yml"]
+    pub fn names() -> [&'static str; 5] {
+        ["blackboard.jsonl", "graph/entities.json", "graph/relations.json", "features.json", "knowledge.dot"]
     }
 }
 
@@ -40,8 +40,8 @@ pub(super) fn read(folder: &FolderText<'_>, found: &mut Found) {
                 Ok(decision) => found.decisions.push(decision),
                 Err(why) => found.unread(&file.name, None, why),
             },
-            "decisions/index.json" => {}
-            name if super::parcel::is_part(name) => {}
+            // The last two are taken in by `parcel`.
+            "decisions/index.json" | "features.json" | "knowledge.dot" => {}
             _ => found.unread(&file.name, None, "not taken over; copy it by hand if you want it"),
         }
     }

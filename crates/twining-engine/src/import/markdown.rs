@@ -123,7 +123,8 @@ pub(super) fn paragraphs(text: &str) -> Vec<String> {
     found
 }
 
-fn numbered(line: &str) -> Option<&str> {
+/// A numbered point without its number.
+pub(super) fn numbered(line: &str) -> Option<&str> {
     let digits = line.chars().take_while(char::is_ascii_digit).count();
     (digits > 0).then(|| line[digits..].strip_prefix(". ").or_else(|| line[digits..].strip_prefix(") "))).flatten()
 }

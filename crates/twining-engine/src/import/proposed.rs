@@ -2,28 +2,22 @@
 //!
 //! They go the way of a guard that was learned: written as `proposed`, they warn and
 //! stop nobody until a person promotes them. What cannot be made a guard without
-//! guessing stays an entry to review; one that would start a command is only named.
-
-use std::collections::BTreeSet;
+//! guessing stays an entry to review.
 
 use twining_model::{limits, text};
 use twining_store::{TextFile, disk::hash_of_key};
 
-use super::{ImportOutcome, Intent, Source, SourceFile, Unread};
+use super::{ImportOutcome, Intent, Source, Unread};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::learning::alive;
 use crate::words;
+use twining_guard::Guards;
 use twining_guard::policy::edit::{self, NewGuard, quoted};
-use twining_guard::policy::yaml::{self, Node, Value};
+use twining_guard::policy::{Examples, UserPolicy};
 
 /// Guards that one import proposes.
 const MOST: usize = 64;
-/// Fields of another folder's guard that are taken over; of the rest `status`, `action`
-/// and `origin` are ours to set, and `verify` would start a command.
-const TAKEN: [&str; 10] = ["events", "event", "tools", "tool", "paths", "path", "except", "when", "next_step", "say"];
-/// Fields that say nothing here.
-const PASSED: [&str; 6] = ["id", "status", "action", "origin", "reason", "on_error"];
 /// Words that speak of changing a file.
 const CHANGES: [&str; 10] = ["edit", "modif", "chang", "touch", "writ", "delet", "remov", "commit", "overwrit", "alter"];
 /// Words that speak of running a program.
@@ -63,64 +57,6 @@ pub(super) fn of_rule(said: &str) -> Option<NewGuard> {
     Some(NewGuard { id: name, fields, remark: String::new() })
 }
 
-/// The guards of another folder's policy, as they would be proposed here, and the
-/// names of those that cannot be.
-pub(super) fn of_policy(file: &SourceFile) -> (Vec<NewGuard>, Vec<String>) {
-    // What another folder holds was written before anybody looked for secrets.
-    let (top, _) = yaml::read(&crate::hygiene::redact(&file.text).0);
-    let guards = top.into_iter().find(|(key, _)| key.name == "guards").map(|(_, node)| node.value);
-    let entries: Vec<(String, Vec<(yaml::Key, Node)>)> = match guards {
-        Some(Value::List(items)) => {
-            items.into_iter().filter_map(|item| if let Value::Map(fields) = item.value { named(fields) } else { None }).collect()
-        }
-        Some(Value::Map(items)) => items
-            .into_iter()
-            .filter_map(|(key, node)| if let Value::Map(fields) = node.value { Some((key.name, fields)) } else { None })
-            .collect(),
-        _ => Vec::new(),
-    };
-    let (mut proposed, mut left) = (Vec::new(), Vec::new());
-    for (id, fields) in entries {
-        let known = |name: &str| TAKEN.iter().find(|taken| **taken == name).copied();
-        let is_plain =
-            fields.iter().all(|(key, _)| known(&key.name).is_some() || PASSED.contains(&key.name.as_str()) || key.name == "examples");
-        if !is_plain {
-            left.push(id);
-            continue;
-        }
-        let mut taken: Vec<(&'static str, String)> =
-            fields.iter().filter_map(|(key, node)| Some((known(&key.name)?, flow(node)))).collect();
-        if !taken.iter().any(|(name, _)| *name == "say") {
-            taken.push(("say", quoted(&format!("`{}` of another project", text::excerpt(&id, 60)))));
-        }
-        proposed.push(NewGuard { id, fields: taken, remark: String::new() });
-    }
-    (proposed, left)
-}
-
-fn named(fields: Vec<(yaml::Key, Node)>) -> Option<(String, Vec<(yaml::Key, Node)>)> {
-    let id = fields.iter().find_map(|(key, node)| match &node.value {
-        Value::Text(id) if key.name == "id" => Some(id.clone()),
-        _ => None,
-    })?;
-    Some((id, fields))
-}
-
-/// A value on one line.
-fn flow(node: &Node) -> String {
-    let list = |items: Vec<String>| items.join(", ");
-    match &node.value {
-        Value::Nothing => "null".to_owned(),
-        Value::Bool(truth) => truth.to_string(),
-        Value::Number(number) => number.to_string(),
-        Value::Text(text) => quoted(text),
-        Value::List(items) => format!("[{}]", list(items.iter().map(flow).collect())),
-        Value::Map(entries) => {
-            format!("{{{}}}", list(entries.iter().map(|(key, node)| format!("{}: {}", quoted(&key.name), flow(node))).collect()))
-        }
-    }
-}
-
 impl Engine {
     /// Proposes guards; those that are here under their name, proposed or in force, are known.
     pub(super) fn propose(&self, source: Source, guards: &[NewGuard], intent: Intent, outcome: &mut ImportOutcome) -> Result<(), Failure> {
@@ -135,10 +71,10 @@ impl Engine {
                 // What cannot be read cannot be added to, and doctor says so.
                 TextFile::Unusable(_) => return Ok::<_, Failure>((None, ())),
             };
-            let here: BTreeSet<String> = listed(before);
+            let here = Guards::load(&UserPolicy::default(), &TextFile::Text(before.to_owned()), Examples::Skip).guards;
             let mut after = before.to_owned();
             for guard in guards.iter().take(MOST) {
-                if here.contains(&guard.id) {
+                if here.iter().any(|known| known.id == guard.id) {
                     told.proposed_guards.known += 1;
                     continue;
                 }
@@ -176,10 +112,4 @@ impl Engine {
         outcome.unread.extend(told.unread);
         Ok(())
     }
-}
-
-fn listed(policy: &str) -> BTreeSet<String> {
-    let file = SourceFile { name: String::new(), text: policy.to_owned() };
-    let (taken, left) = of_policy(&file);
-    taken.into_iter().map(|guard| guard.id).chain(left).collect()
 }

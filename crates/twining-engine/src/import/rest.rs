@@ -1,57 +1,18 @@
 //! What no field of a decision tells of its document: it goes into the context.
 
-use std::collections::BTreeSet;
-
-use twining_model::{Decision, Status};
+use twining_model::Decision;
 
 use super::clean;
-use super::markdown::{Document, Section, paragraphs, plain};
+use super::markdown::{Document, Section, numbered, paragraphs};
 
 /// Parts that have a field; of these only what did not get into it is left.
-const KNOWN: [&str; 17] = [
-    "status",
-    "date",
-    "context",
-    "problem",
-    "issue",
-    "motivation",
-    "decision",
-    "resolution",
-    "what we decided",
-    "drivers",
-    "constraints",
-    "considered options",
-    "options",
-    "pros and cons",
-    "consequences",
-    "alternatives",
-    "decision outcome",
-];
+const KNOWN: &str = "status|date|context|problem|issue|motivation|decision|resolution|what we decided|drivers|constraints|\
+    considered options|options|pros and cons|consequences|alternatives";
 
-/// Words that a status consists of when it says no more than where a decision stands.
-const STANDING: [&str; 17] = [
-    "status",
-    "accepted",
-    "approved",
-    "active",
-    "adopted",
-    "implemented",
-    "decided",
-    "final",
-    "proposed",
-    "draft",
-    "provisional",
-    "pending",
-    "superseded",
-    "deprecated",
-    "obsolete",
-    "rejected",
-    "overridden",
-];
-
-/// Keys of the head whose value has a field.
-const FACTS: [&str; 11] =
-    ["date", "id", "deciders", "decision-makers", "decision makers", "author", "authors", "domain", "category", "scope", "status"];
+/// Words at the front of a line that sort it into a field, or say no more than where a
+/// decision stands.
+const MARKS: &str = "status date id deciders decision makers author authors domain category scope good bad rejected chosen option \
+    accepted approved active adopted implemented decided final proposed draft provisional pending superseded deprecated obsolete overridden";
 
 /// Where our own record keeps what people do not read.
 const OWN_COMMENT: &str = "<!-- twining-decision:";
@@ -73,14 +34,14 @@ pub(super) fn untold(document: &Document, made: &Decision, title: &str, date: Op
     for (at, section) in document.sections.iter().enumerate() {
         let is_head = section.level == 0 || Some(at) == first;
         if section.level <= 2 {
-            in_known = is_head || section.is(&KNOWN);
+            in_known = is_head || is_known(section);
         }
-        let left = left_of(section, &told, in_known || section.is(&KNOWN));
+        let left = left_of(section, &told, in_known || is_known(section));
         if is_head {
             parts.extend((!left.is_empty()).then_some(left));
         } else if !left.is_empty() {
             parts.push(format!("{}:\n{left}", section.title));
-        } else if section.body.trim().is_empty() && !in_known && !section.is(&KNOWN) && !told.has(&section.title) {
+        } else if section.body.trim().is_empty() && !in_known && !is_known(section) && !told.has(&section.title) {
             parts.push(section.title.clone());
         }
     }
@@ -95,16 +56,14 @@ fn left_of(section: &Section, told: &Told, in_known: bool) -> String {
     if !in_known {
         return body.trim().to_owned();
     }
-    let is_status = section.is(&["status"]);
     let mut left = Vec::new();
     for paragraph in paragraphs(body) {
-        let is_told = |line: &str| told.has_line(line) || (is_status && is_standing(line));
         // A block of code is of no use in pieces.
         if paragraph.contains("```") {
             left.extend((!told.has(&paragraph)).then_some(paragraph));
             continue;
         }
-        let lines: Vec<&str> = paragraph.lines().filter(|line| !is_told(line)).collect();
+        let lines: Vec<&str> = paragraph.lines().filter(|line| !told.has_line(line)).collect();
         if !lines.is_empty() {
             left.push(lines.join("\n"));
         }
@@ -112,8 +71,8 @@ fn left_of(section: &Section, told: &Told, in_known: bool) -> String {
     left.join("\n\n")
 }
 
-fn is_standing(line: &str) -> bool {
-    words(line).iter().all(|word| STANDING.contains(&word.as_str()))
+fn is_known(section: &Section) -> bool {
+    KNOWN.split('|').any(|known| section.is(&[known]))
 }
 
 fn words(text: &str) -> Vec<String> {
@@ -122,70 +81,37 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// The words of a decision, in their order, each text apart from the next.
-struct Told {
-    text: String,
-    date: BTreeSet<String>,
-}
+struct Told(String);
 
 impl Told {
     fn by(made: &Decision, date: Option<&str>) -> Self {
-        let mut texts = vec![&made.summary, &made.context, &made.rationale, &made.agent_id, &made.domain, &made.scope];
-        texts.extend(made.constraints.iter());
+        let mut texts: Vec<&str> = vec![made.id.as_str(), date.unwrap_or_default()];
+        texts.extend([&made.summary, &made.context, &made.rationale, &made.agent_id, &made.domain, &made.scope].map(String::as_str));
+        texts.extend(made.constraints.iter().chain(&made.override_reason).map(String::as_str));
         for option in &made.alternatives {
-            texts.extend([&option.option, &option.reason_rejected]);
-            texts.extend(option.pros.iter().chain(&option.cons));
+            let points = option.pros.iter().chain(&option.cons);
+            texts.extend([&option.option, &option.reason_rejected].into_iter().chain(points).map(String::as_str));
         }
-        texts.extend(made.override_reason.iter().filter(|_| made.status == Status::Overridden));
-        let mut text = format!("| {} |", made.id.as_str().to_lowercase());
-        for one in texts {
-            text.push_str(&format!(" {} |", words(one).join(" ")));
-        }
-        Self { text, date: date.map(|word| words(word).join(" ")).into_iter().collect() }
+        Self(texts.iter().map(|text| format!(" {} |", words(text).join(" "))).collect())
     }
 
     fn has(&self, text: &str) -> bool {
         let wanted = words(text).join(" ");
-        wanted.is_empty() || self.text.contains(&format!(" {wanted} ")) || self.date.contains(&wanted)
+        wanted.is_empty() || self.0.contains(&format!(" {wanted} "))
     }
 
-    /// A line with its mark, its key or the word that sorts it into a field.
+    /// A line with its mark, its key or the word that sorts it into a field; of `x
+    /// because y` each part, since they have a field each.
     fn has_line(&self, line: &str) -> bool {
         let bare = line.trim().trim_start_matches(['*', '-', '+', '>', ' ']);
-        if self.has(bare) {
-            return true;
-        }
-        if let Some((key, value)) = bare.split_once(':') {
-            let key = plain(key).to_lowercase();
-            if FACTS.contains(&key.as_str()) {
-                return self.has(value) || (key == "status" && is_standing(value));
-            }
-        }
-        // `[name](#place)` in a list of options, and the number of a point.
-        if let Some((name, place)) = bare.strip_prefix('[').and_then(|rest| rest.split_once("](")) {
-            return place.starts_with('#') && place.ends_with(')') && self.has(name);
-        }
-        let digits = bare.trim_start_matches(|letter: char| letter.is_ascii_digit());
-        if digits.len() < bare.len() && digits.starts_with(['.', ')']) && self.has(digits) {
-            return true;
-        }
-        let told = words(bare);
-        let mut rest = told.as_slice();
-        if let [first, after @ ..] = rest
-            && ["good", "bad", "rejected"].contains(&first.as_str())
-        {
-            rest = after;
-            if let [first, after @ ..] = rest
-                && first == "because"
-            {
-                rest = after;
-            }
-            return self.has(&rest.join(" "));
-        }
-        // `Chosen option: "x", because y`: x is in the summary, y is the reason.
-        let line = told.join(" ");
-        line.strip_prefix("chosen option ").is_some_and(|rest| {
-            let (option, because) = rest.split_once(" because ").unwrap_or((rest, ""));
-            self.has(option) && self.has(because)
-        })
+        let bare = numbered(bare).unwrap_or(bare);
+        // `[name](#place)` in a list of options.
+        let bare = bare.strip_suffix(')').and_then(|link| link.split_once("](#")).map_or(bare, |(name, _)| name);
+        let has_part = |part: &str| {
+            let told = words(part);
+            let marks = told.iter().take_while(|word| MARKS.split_whitespace().any(|mark| mark == *word)).count();
+            self.has(&told[marks..].join(" "))
+        };
+        self.has(bare) || words(bare).join(" ").split(" because ").all(has_part)
     }
 }

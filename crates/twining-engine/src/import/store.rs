@@ -53,10 +53,6 @@ pub struct ImportOutcome {
     pub features: ImportCounts,
     /// Nodes of the knowledge graph.
     pub nodes: ImportCounts,
-    /// Turns.
-    pub turns: ImportCounts,
-    /// Traces.
-    pub traces: ImportCounts,
     /// Of the entries, rules that a guard could enforce; people review them.
     pub guards_to_review: u64,
     /// Guards that were proposed: each warns until a person promotes it.
@@ -103,32 +99,24 @@ impl Engine {
             (decisions.into_iter().map(cleaned).collect(), entries.into_iter().map(cleaned).collect());
         let (entities, relations): (Vec<Entity>, Vec<Relation>) =
             (entities.into_iter().map(cleaned).collect(), relations.into_iter().map(cleaned).collect());
-        for decision in decisions {
-            let step = |view: &View<'_>| take_decision(view, source, &decision, &self.stamp(caller));
-            match self.step(intent, step)? {
-                Taken::New => outcome.decisions.new += 1,
-                Taken::Known => outcome.decisions.known += 1,
-                Taken::Completed => outcome.decisions.completed += 1,
-                Taken::Refused(why) => outcome.unread.push(Unread { file: decision.id.to_string(), line: None, why }),
-            }
-        }
+        let lost = &mut outcome.unread;
+        outcome.decisions =
+            self.take(intent, &decisions, 1, lost, |view, change, one| take_decision(view, change, source, one, &self.stamp(caller)))?;
         // What was settled and archived since does not come back.
         let archived = if entries.is_empty() { HashSet::new() } else { self.store().documents().archived_ids()? };
-        for batch in entries.chunks(AT_ONCE) {
-            let counts = self.step(intent, |view| take_entries(view, batch, &archived))?;
-            outcome.entries.add(counts);
-        }
+        outcome.entries = self.take(intent, &entries, AT_ONCE, lost, |view, change, entry| {
+            if archived.contains(&entry.id) || view.entries().get(&entry.id)?.is_some() {
+                return Ok(Taken::Known);
+            }
+            change.entries.push(entry.clone());
+            Ok(Taken::New)
+        })?;
         // Entities that are here under another id, for the relations that name them.
         let mut aliases: HashMap<String, String> = HashMap::new();
-        for batch in entities.chunks(AT_ONCE) {
-            let counts = self.step(intent, |view| take_entities(view, batch, &mut aliases))?;
-            outcome.entities.add(counts);
-        }
-        for batch in relations.chunks(AT_ONCE) {
-            let (counts, lost) = self.step(intent, |view| take_relations(view, batch, &aliases, &entities))?;
-            outcome.relations.add(counts);
-            outcome.unread.extend(lost);
-        }
+        outcome.entities =
+            self.take(intent, &entities, AT_ONCE, lost, |view, change, entity| take_entity(view, change, entity, &mut aliases))?;
+        outcome.relations =
+            self.take(intent, &relations, AT_ONCE, lost, |view, change, one| take_relation(view, change, one, &aliases, &entities))?;
         self.propose(source, &guards, intent, &mut outcome)?;
         if source == Source::Twining {
             self.import_parcel(files, intent, &mut outcome)?;
@@ -143,11 +131,36 @@ impl Engine {
         Ok(outcome)
     }
 
-    fn step<T>(&self, intent: Intent, mut plan: impl FnMut(&View<'_>) -> Result<(Change, T), Failure>) -> Result<T, Failure> {
-        match intent {
-            Intent::Import => self.store().transact(Durability::Normal, plan),
-            Intent::Try => self.store().view(|view| plan(view).map(|(_, told)| told)),
+    /// Takes in records, so many in one write, and counts what became of them.
+    fn take<T>(
+        &self,
+        intent: Intent,
+        records: &[T],
+        at_once: usize,
+        lost: &mut Vec<Unread>,
+        mut take_one: impl FnMut(&View<'_>, &mut Change, &T) -> Result<Taken, Failure>,
+    ) -> Result<ImportCounts, Failure> {
+        let mut counts = ImportCounts::default();
+        for batch in records.chunks(at_once) {
+            let mut plan = |view: &View<'_>| {
+                let mut change = Change::default();
+                let taken: Result<Vec<Taken>, Failure> = batch.iter().map(|one| take_one(view, &mut change, one)).collect();
+                taken.map(|taken| (change, taken))
+            };
+            let taken = match intent {
+                Intent::Import => self.store().transact(Durability::Normal, plan)?,
+                Intent::Try => self.store().view(|view| plan(view).map(|(_, taken)| taken))?,
+            };
+            for one in taken {
+                match one {
+                    Taken::New => counts.new += 1,
+                    Taken::Known => counts.known += 1,
+                    Taken::Completed => counts.completed += 1,
+                    Taken::Refused { id, why } => lost.push(Unread { file: id, line: None, why }),
+                }
+            }
         }
+        Ok(counts)
     }
 }
 
@@ -169,17 +182,7 @@ fn secrets_of(files: &[SourceFile]) -> Vec<Redaction> {
 
 impl ImportOutcome {
     fn is_news(&self) -> bool {
-        let all = [
-            self.decisions,
-            self.entries,
-            self.entities,
-            self.relations,
-            self.features,
-            self.nodes,
-            self.turns,
-            self.traces,
-            self.proposed_guards,
-        ];
+        let all = [self.decisions, self.entries, self.entities, self.relations, self.features, self.nodes, self.proposed_guards];
         all.iter().any(|counts| counts.new + counts.completed > 0)
     }
 
@@ -191,8 +194,6 @@ impl ImportOutcome {
             (self.relations.new, "relation", "relations"),
             (self.features.new, "feature", "features"),
             (self.nodes.new, "node", "nodes"),
-            (self.turns.new, "turn", "turns"),
-            (self.traces.new, "trace", "traces"),
             (self.proposed_guards.new, "proposed guard", "proposed guards"),
         ];
         let parts: Vec<String> = parts.iter().filter(|(n, ..)| *n > 0).map(|(n, one, many)| words::count(*n, one, many)).collect();
@@ -213,31 +214,27 @@ enum Taken {
     New,
     Known,
     Completed,
-    Refused(String),
+    Refused { id: String, why: String },
 }
 
-fn take_decision(view: &View<'_>, source: Source, decision: &Decision, stamp: &Stamp<'_>) -> Result<(Change, Taken), Failure> {
-    let mut change = Change::default();
+fn take_decision(view: &View<'_>, change: &mut Change, source: Source, decision: &Decision, stamp: &Stamp<'_>) -> Result<Taken, Failure> {
     if let Err(refused) = words::fits("decision", decision, limits::RECORD_BYTES / 2) {
-        return Ok((change, Taken::Refused(refused.to_string())));
+        return Ok(Taken::Refused { id: decision.id.to_string(), why: refused.to_string() });
     }
     let Some(here) = view.decisions().get(&decision.id)? else {
         // Another folder brings its own graph along.
         if source != Source::Twining {
-            graph::link_decision(&mut change, view, decision, stamp)?;
+            graph::link_decision(change, view, decision, stamp)?;
         }
         change.decisions.push(decision.clone());
-        return Ok((change, Taken::New));
+        return Ok(Taken::New);
     };
-    if source != Source::Twining {
-        return Ok((change, Taken::Known));
-    }
-    let set = completed(&here, decision)?;
+    let set = if source == Source::Twining { completed(&here, decision)? } else { serde_json::Map::new() };
     if set.is_empty() {
-        return Ok((change, Taken::Known));
+        return Ok(Taken::Known);
     }
     change.amendments.push(Amendment { id: here.id, set });
-    Ok((change, Taken::Completed))
+    Ok(Taken::Completed)
 }
 
 /// The fields of a decision that another folder's version of it changes.
@@ -254,72 +251,50 @@ fn completed(here: &Decision, other: &Decision) -> Result<serde_json::Map<String
     Ok(set)
 }
 
-fn take_entries(view: &View<'_>, entries: &[Entry], archived: &HashSet<String>) -> Result<(Change, ImportCounts), Failure> {
-    let (mut change, mut counts) = (Change::default(), ImportCounts::default());
-    for entry in entries {
-        if archived.contains(&entry.id) || view.entries().get(&entry.id)?.is_some() {
-            counts.known += 1;
-        } else {
-            counts.new += 1;
-            change.entries.push(entry.clone());
+fn take_entity(view: &View<'_>, change: &mut Change, entity: &Entity, aliases: &mut HashMap<String, String>) -> Result<Taken, Failure> {
+    let here = match view.graph().entity(&entity.id)? {
+        Some(here) => Some(here),
+        None => view.graph().named_as(&entity.name, &entity.kind)?,
+    };
+    let Some(here) = here else {
+        change.entities.push(entity.clone());
+        return Ok(Taken::New);
+    };
+    aliases.insert(entity.id.clone(), here.id.clone());
+    let mut after = here.clone();
+    for (key, value) in &entity.properties {
+        if after.properties.len() < limits::PROPERTIES {
+            after.properties.entry(key.clone()).or_insert_with(|| value.clone());
         }
     }
-    Ok((change, counts))
-}
-
-fn take_entities(view: &View<'_>, entities: &[Entity], aliases: &mut HashMap<String, String>) -> Result<(Change, ImportCounts), Failure> {
-    let (mut change, mut counts) = (Change::default(), ImportCounts::default());
-    for entity in entities {
-        let here = match view.graph().entity(&entity.id)? {
-            Some(here) => Some(here),
-            None => view.graph().named_as(&entity.name, &entity.kind)?,
-        };
-        let Some(here) = here else {
-            counts.new += 1;
-            change.entities.push(entity.clone());
-            continue;
-        };
-        aliases.insert(entity.id.clone(), here.id.clone());
-        let mut after = here.clone();
-        for (key, value) in &entity.properties {
-            if after.properties.len() < limits::PROPERTIES {
-                after.properties.entry(key.clone()).or_insert_with(|| value.clone());
-            }
-        }
-        if after == here {
-            counts.known += 1;
-        } else {
-            counts.completed += 1;
-            (after.agent_id, after.origin) = (entity.agent_id.clone(), entity.origin.clone());
-            change.entities.push(after);
-        }
+    if after == here {
+        return Ok(Taken::Known);
     }
-    Ok((change, counts))
+    (after.agent_id, after.origin) = (entity.agent_id.clone(), entity.origin.clone());
+    change.entities.push(after);
+    Ok(Taken::Completed)
 }
 
-fn take_relations(
+fn take_relation(
     view: &View<'_>,
-    relations: &[Relation],
+    change: &mut Change,
+    relation: &Relation,
     aliases: &HashMap<String, String>,
     coming: &[Entity],
-) -> Result<(Change, (ImportCounts, Vec<Unread>)), Failure> {
-    let (mut change, mut counts, mut lost) = (Change::default(), ImportCounts::default(), Vec::new());
-    for relation in relations {
-        let end = |id: &String| aliases.get(id).unwrap_or(id).clone();
-        let relation = Relation { source: end(&relation.source), target: end(&relation.target), ..relation.clone() };
-        // Not there yet where it is only tried.
-        let is_there = |id: &String| -> Result<bool, StoreError> {
-            Ok(view.graph().entity(id)?.is_some() || coming.iter().any(|entity| entity.id == *id))
-        };
-        if !is_there(&relation.source)? || !is_there(&relation.target)? {
-            let why = "a relation whose ends are neither here nor there".to_owned();
-            lost.push(Unread { file: relation.id.clone(), line: None, why });
-        } else if view.graph().relation_between(&relation.source, &relation.target, &relation.kind)?.is_some() {
-            counts.known += 1;
-        } else {
-            counts.new += 1;
-            change.relations.push(relation);
-        }
+) -> Result<Taken, Failure> {
+    let end = |id: &String| aliases.get(id).unwrap_or(id).clone();
+    let relation = Relation { source: end(&relation.source), target: end(&relation.target), ..relation.clone() };
+    // Not there yet where it is only tried.
+    let is_there = |id: &String| -> Result<bool, StoreError> {
+        Ok(view.graph().entity(id)?.is_some() || coming.iter().any(|entity| entity.id == *id))
+    };
+    if !is_there(&relation.source)? || !is_there(&relation.target)? {
+        let why = "a relation whose ends are neither here nor there".to_owned();
+        return Ok(Taken::Refused { id: relation.id, why });
     }
-    Ok((change, (counts, lost)))
+    if view.graph().relation_between(&relation.source, &relation.target, &relation.kind)?.is_some() {
+        return Ok(Taken::Known);
+    }
+    change.relations.push(relation);
+    Ok(Taken::New)
 }

@@ -12,7 +12,6 @@ use super::advice;
 use super::file::Knowledge;
 use super::merge::{contested, mended};
 use super::statements::Statements;
-use super::strict;
 use super::told::{Told, located};
 use crate::answer::{is_zero, within_answer};
 
@@ -150,7 +149,6 @@ pub(super) fn examine(document: &Document) -> Examined {
     }
     review.contradictions(&statements);
     review.edges(&statements);
-    review.warnings.extend(strict::dropped(document).into_iter());
     let Review { unsound, unsound_edges, errors, warnings, .. } = review;
     // What stands between conflict markers is said once, by the markers.
     let (errors, all) =
@@ -194,6 +192,10 @@ impl Review<'_> {
             |problem: &twining_dot::Problem| (problem.span.start, Finding { message: problem.message.clone(), ..Finding::default() });
         self.errors.extend(self.document.errors().iter().map(told));
         self.warnings.extend(self.document.warnings().iter().map(told));
+        if self.document.graph().is_strict() {
+            let message = "the graph is strict, so two nodes have one edge, and the last relation between them alone counts".to_owned();
+            self.errors.push((0, Finding { message, suggestion: Some("take the word `strict` out".to_owned()), ..Finding::default() }));
+        }
         if self.document.syntax().is_some_and(|graph| !graph.directed) {
             let message = "the graph is undirected; relations point from the first node to the second".to_owned();
             self.warnings.push((0, Finding { message, suggestion: Some("write digraph and ->".to_owned()), ..Finding::default() }));

@@ -3,6 +3,7 @@
 //! Pure: a guard hands in a path and gets back what was agreed on for it.
 
 use serde::Serialize;
+use twining_guard::paths::{PathGlobs, globs_of};
 use twining_model::knowledge::{Link, NodeType, Priority, Standing};
 
 use super::file::{Bond, Knowledge, KnownNode};
@@ -67,11 +68,6 @@ impl KnowledgeFacts {
     pub fn rules_for<'f>(&'f self, path: &'f str) -> impl Iterator<Item = &'f RuleFact> {
         self.critical_rules.iter().filter(move |rule| rule.holds_for(path))
     }
-
-    /// What the nodes at a path must keep away from.
-    pub fn forbidden_for<'f>(&'f self, path: &'f str) -> impl Iterator<Item = &'f BondFact> {
-        self.must_not_use.iter().filter(move |bond| covers(&bond.from_path, path))
-    }
 }
 
 impl BondFact {
@@ -114,53 +110,11 @@ fn is_in_use(node: KnownNode<'_>) -> bool {
 /// stand for letters within one, `**` for any number of them; several with commas.
 #[must_use]
 pub fn covers(paths: &str, file: &str) -> bool {
-    let file: Vec<&str> = components(file).collect();
     paths.split(',').map(str::trim).filter(|path| !path.is_empty()).any(|path| {
-        let pattern: Vec<&str> = components(path).collect();
-        matches_start(&pattern, &file)
+        // Brackets are letters here: `app/[id]` is the name of a folder.
+        let path = path.trim_start_matches('/').replace('[', "[[]").replace('{', "[{]");
+        PathGlobs::compile(&globs_of(&path)).is_ok_and(|globs| globs.matches(file))
     })
-}
-
-fn components(path: &str) -> impl Iterator<Item = &str> {
-    path.split('/').map(str::trim).filter(|part| !part.is_empty() && *part != ".")
-}
-
-/// Whether the pattern matches the file or a folder it is in. One row for each
-/// component of the pattern, so that no pattern can make it slow.
-fn matches_start(pattern: &[&str], file: &[&str]) -> bool {
-    let mut reached = vec![false; file.len() + 1];
-    reached[0] = true;
-    for part in pattern {
-        let mut next = vec![false; file.len() + 1];
-        for at in 0..=file.len() {
-            if *part == "**" {
-                next[at] = reached[at] || (at > 0 && next[at - 1]);
-            } else if at > 0 {
-                next[at] = reached[at - 1] && matches_word(part, file[at - 1]);
-            }
-        }
-        reached = next;
-    }
-    reached.iter().any(|reached| *reached)
-}
-
-fn matches_word(pattern: &str, word: &str) -> bool {
-    let (pattern, word): (Vec<char>, Vec<char>) = (pattern.chars().collect(), word.chars().collect());
-    let (mut p, mut w, mut star) = (0, 0, None);
-    while w < word.len() {
-        if p < pattern.len() && pattern[p] == '*' {
-            star = Some((p, w));
-            p += 1;
-        } else if p < pattern.len() && (pattern[p] == '?' || pattern[p] == word[w]) {
-            (p, w) = (p + 1, w + 1);
-        } else if let Some((at, from)) = star {
-            star = Some((at, from + 1));
-            (p, w) = (at + 1, from + 1);
-        } else {
-            return false;
-        }
-    }
-    pattern[p..].iter().all(|c| *c == '*')
 }
 
 #[cfg(test)]
@@ -177,6 +131,7 @@ mod tests {
             ("src/**/*.rs", "src/c.rs"),
             ("**/tests", "a/tests/x.rs"),
             ("docs, src/*.ts", "src/a.ts"),
+            ("app/[id]", "app/[id]/page.tsx"),
         ] {
             assert!(covers(paths, file), "{paths} {file}");
         }
@@ -212,6 +167,5 @@ mod tests {
             (facts.must_follow.len(), facts.must_not_use[0].to_path.as_str(), facts.must_not_use[0].note.as_str()),
             (1, "src/global.rs", "since 2.0")
         );
-        assert_eq!(facts.forbidden_for("src/api/x.rs").count(), 1);
     }
 }

@@ -20,7 +20,6 @@ mod review;
 mod rules;
 mod shelf;
 mod statements;
-mod strict;
 mod terms;
 mod told;
 mod update;

@@ -12,7 +12,6 @@ use twining_model::{Refused, Root, Scope, limits, text};
 use super::check::{Finding, conflict_markers};
 use super::file::Knowledge;
 use super::merge::{contested, mended};
-use super::strict;
 use crate::answer::is_false;
 use crate::hygiene::{Redact, Redaction, redact_fields};
 use crate::input::operation_schema;
@@ -260,15 +259,6 @@ impl Operation {
         let twin = |edge: &&twining_dot::Edge| *edge.from() == tail && *edge.to() == head && edge.get("relation") == Some(&relation);
         if document.graph().edges().iter().find(twin).is_some() {
             return Err(Refused::new("relation", "joins these two nodes already").because(format!("`{}`", text::excerpt(&relation, 80))));
-        }
-        if let Some(known) = strict::replaced(document.graph(), &tail, &head) {
-            return Err(Refused::new("relation", "would take the place of another: the graph is strict, two nodes have one edge there").because(
-                format!(
-                    "`{}` joins them, and `{}` would replace it; take the word `strict` out of the file to have both, or remove_edge the first one before",
-                    text::excerpt(known, 80),
-                    text::excerpt(&relation, 80)
-                ),
-            ));
         }
         let mut attributes = vec![("relation", Id::new(&relation))];
         if let Some(note) = self.note.as_deref().filter(|note| !note.trim().is_empty()) {

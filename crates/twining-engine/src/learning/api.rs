@@ -36,7 +36,7 @@ impl Engine {
         })?;
         let mut mode = SearchMode::Keyword;
         if let Some(question) = &draft.query {
-            let places = search.candidates(|places| self.store().traces().at(places))?;
+            let places = search.candidates();
             let traces = self.store().traces().at(&places)?;
             let texts: Vec<String> = traces.iter().map(|(_, trace)| learning::told(trace)).collect();
             if texts.len() == places.len()

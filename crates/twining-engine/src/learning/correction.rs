@@ -1,109 +1,24 @@
 //! Whether a prompt takes back what an agent just did. A guess, and marked as one.
 
 /// How a person begins who does not want it.
-const OPENINGS: [&str; 31] = [
-    "no,",
-    "no.",
-    "no!",
-    "no -",
-    "no:",
-    "nope",
-    "no don't",
-    "no dont",
-    "no do not",
-    "no that",
-    "no you",
-    "no not",
-    "don't ",
-    "dont ",
-    "do not ",
-    "stop ",
-    "stop,",
-    "stop.",
-    "stop!",
-    "put it back",
-    "put that back",
-    "wrong",
-    "incorrect",
-    "not like that",
-    "not what i",
-    "never do",
-    "you should not",
-    "you shouldn't",
-    "why did you",
-    "i said",
-    "i told you",
-];
+const OPENINGS: &str = "no,|no.|no!|no -|no:|nope|no don't|no dont|no do not|no that|no you|no not|don't |dont |do not |stop |stop,|\
+    stop.|stop!|put it back|put that back|wrong|incorrect|not like that|not what i|never do|you should not|\
+    you shouldn't|why did you|i said|i told you";
 /// What says so anywhere in the first sentences.
-const WITHIN: [&str; 28] = [
-    "that's wrong",
-    "thats wrong",
-    "that is wrong",
-    "this is wrong",
-    "that's incorrect",
-    "thats incorrect",
-    "that is incorrect",
-    "this is incorrect",
-    "that's not right",
-    "that is not right",
-    "that isn't right",
-    "this is not right",
-    "this isn't right",
-    "roll it back",
-    "roll that back",
-    "roll this back",
-    "that's not what",
-    "that is not what",
-    "not what i asked",
-    "not what i wanted",
-    "shouldn't have",
-    "should not have",
-    "revert that",
-    "revert this",
-    "undo that",
-    "undo this",
-    "i told you not to",
-    "i didn't ask",
-];
+const WITHIN: &str = "that's wrong|thats wrong|that is wrong|this is wrong|that's incorrect|thats incorrect|that is incorrect|\
+    this is incorrect|that's not right|that is not right|that isn't right|this is not right|this isn't right|\
+    roll it back|roll that back|roll this back|that's not what|that is not what|not what i asked|not what i wanted|\
+    shouldn't have|should not have|revert that|revert this|undo that|undo this|i told you not to|i didn't ask";
 /// What takes something back, with what it may be said of; alone it is about what was just done.
 const BACK: [&str; 4] = ["undo", "revert", "roll back", "rollback"];
 const OF: [&str; 16] =
     ["that", "this", "it", "the", "your", "all", "everything", "these", "those", "them", "what", "last", "my", "both", "to", "please"];
 /// What sounds like it and is not.
-const FRIENDLY: [&str; 13] = [
-    "no problem",
-    "no worries",
-    "no need",
-    "no rush",
-    "no issue",
-    "don't worry",
-    "dont worry",
-    "do not worry",
-    "don't forget",
-    "dont forget",
-    "do not forget",
-    "stop here",
-    "no changes needed",
-];
+const FRIENDLY: &str = "no problem|no worries|no need|no rush|no issue|don't worry|dont worry|do not worry|don't forget|dont forget|\
+    do not forget|stop here|no changes needed";
 /// What may follow a no that is meant for a question: nothing was done wrong.
-const FINE: [&str; 16] = [
-    "that's all",
-    "thats all",
-    "that is all",
-    "that's it",
-    "that's fine",
-    "thats fine",
-    "that's ok",
-    "that's good",
-    "it's fine",
-    "it's ok",
-    "looks good",
-    "all good",
-    "nothing else",
-    "thanks",
-    "thank you",
-    "we're done",
-];
+const FINE: &str = "that's all|thats all|that is all|that's it|that's fine|thats fine|that's ok|that's good|it's fine|it's ok|\
+    looks good|all good|nothing else|thanks|thank you|we're done";
 /// How far into a prompt it is looked for.
 const LOOKED_AT: usize = 240;
 
@@ -117,18 +32,18 @@ pub fn negates(prompt: &str) -> bool {
         .iter()
         .find_map(|lead| start.strip_prefix(lead))
         .unwrap_or(&start);
-    if FRIENDLY.iter().any(|friendly| start.starts_with(friendly)) {
+    if FRIENDLY.split('|').any(|friendly| start.starts_with(friendly)) {
         return false;
     }
     let answered = ["nope", "no"].iter().find_map(|no| start.strip_prefix(no)).filter(|rest| rest.starts_with([',', '.', ' ', '!']));
     let answered = answered.map(|rest| rest.trim_start_matches([',', '.', ' ', '!'])).unwrap_or_default();
-    if FINE.iter().any(|fine| answered.starts_with(fine)) {
+    if FINE.split('|').any(|fine| answered.starts_with(fine)) {
         return false;
     }
     start == "no"
         || takes_back(start)
-        || OPENINGS.iter().any(|opening| start.starts_with(opening))
-        || WITHIN.iter().any(|within| start.contains(within))
+        || OPENINGS.split('|').any(|opening| start.starts_with(opening))
+        || WITHIN.split('|').any(|within| start.contains(within))
 }
 
 /// `undo`, `revert the last one`; not `undo/redo comes next`.

@@ -1,15 +1,12 @@
 //! Finding traces.
 //!
 //! The file is read from its start each time, line by line, in bounded memory:
-//! there is nothing to keep in step with git, and no hook waits for it. Lines are
-//! taken apart only if they may be asked for: one that has none of the words in it,
-//! or not the name of the guard, need not be, nor need any where the newest are asked
-//! for. Words are weighed by BM25; the best and the newest are then compared by
-//! meaning, which takes longer than the walk over a hundred thousand lines.
+//! there is nothing to keep in step with git, and no hook waits for it. Words are
+//! weighed by BM25; the best and the newest are then compared by meaning, which takes
+//! longer than the walk over a hundred thousand lines.
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memchr2_iter, memmem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::{Glimpse, Refused, Time, Trace, TraceType, Trust, text};
@@ -22,8 +19,6 @@ use crate::words;
 
 /// Lines compared by meaning: the best by words, and as many of the newest.
 const COMPARED: usize = 64;
-/// Of the newest, how many are read to find those among them that are wanted.
-const MOST_READ: usize = 1_024;
 /// How much the words count, and how much the meaning; as in every search.
 const LEXICAL: f64 = 0.4;
 const SEMANTIC: f64 = 0.6;
@@ -118,25 +113,6 @@ impl QueryTracesDraft {
         })
     }
 
-    /// Whether every trace there is is asked for.
-    fn wants_all(&self) -> bool {
-        self.kind.is_none()
-            && self.guard.is_none()
-            && self.agent.is_none()
-            && self.blocked.is_none()
-            && self.since.is_none()
-            && self.until.is_none()
-    }
-
-    /// Bytes without which no line is wanted: taking a line apart costs more than a
-    /// look for them.
-    fn marks(&self) -> Vec<memmem::Finder<'static>> {
-        let texts = [self.kind.map(TraceType::as_str), self.guard.as_deref(), self.agent.as_deref()];
-        let blocked = self.blocked.filter(|blocked| *blocked).map(|_| "blocked");
-        let written = texts.into_iter().chain([blocked]).flatten().filter_map(|text| serde_json::to_vec(text).ok());
-        written.map(|bytes| memmem::Finder::new(&bytes).into_owned()).collect()
-    }
-
     fn wants(&self, trace: &Glimpse<'_>) -> bool {
         let at = || Time::read(trace.timestamp());
         self.kind.is_none_or(|kind| trace.kind() == Some(kind))
@@ -163,12 +139,8 @@ struct Found {
 pub(crate) struct Search<'q> {
     draft: &'q QueryTracesDraft,
     terms: Vec<Term>,
-    sieve: Sieve,
-    marks: Vec<memmem::Finder<'static>>,
-    /// Lines that pass the filters and, where words are asked for, have some of them.
+    /// Lines that pass the filters.
     found: Vec<Found>,
-    /// Lines without any of the words; whether they pass the filters nobody knows yet.
-    others: Vec<Found>,
     /// Lines there are, and their bytes.
     lines: f64,
     bytes: f64,
@@ -184,8 +156,7 @@ pub(crate) struct Placed {
 impl<'q> Search<'q> {
     pub(crate) fn new(draft: &'q QueryTracesDraft) -> Self {
         let terms = draft.query.as_deref().map(terms).unwrap_or_default();
-        let sieve = Sieve::of(&terms);
-        Self { draft, terms, sieve, marks: draft.marks(), found: Vec::new(), others: Vec::new(), lines: 0.0, bytes: 0.0 }
+        Self { draft, terms, found: Vec::new(), lines: 0.0, bytes: 0.0 }
     }
 
     /// Looks at one line.
@@ -193,48 +164,23 @@ impl<'q> Search<'q> {
         let length = seen.line.len() as f64;
         self.lines += 1.0;
         self.bytes += length;
-        let mut found = Found {
+        let Some(trace) = Glimpse::of(seen.line).filter(|trace| self.draft.wants(trace)) else { return };
+        self.found.push(Found {
             id: seen.id.to_owned(),
             offset: seen.offset,
             written_here: seen.written_here,
-            counts: Vec::new(),
+            counts: counts(&trace, &self.terms),
             length,
             lexical: 0.0,
             semantic: 0.0,
-        };
-        if self.draft.query.is_some() && !self.sieve.may_hold(seen.line) {
-            self.others.push(found);
-            return;
-        }
-        if self.terms.is_empty() && self.draft.wants_all() {
-            self.found.push(found);
-            return;
-        }
-        // What is written with a backslash may be spelt in more than one way.
-        if self.marks.iter().any(|mark| mark.find(seen.line).is_none()) && memchr(b'\\', seen.line).is_none() {
-            return;
-        }
-        let Some(trace) = Glimpse::of(seen.line).filter(|trace| self.draft.wants(trace)) else { return };
-        found.counts = counts(&trace, &self.terms);
-        self.found.push(found);
+        });
     }
 
     /// The places of the lines whose meaning may matter: the best by words, and the
-    /// newest of all, which `read` reads as long as too few of them are wanted.
-    pub(crate) fn candidates<E>(&mut self, read: impl Fn(&[u64]) -> Result<Vec<(u64, Trace)>, E>) -> Result<Vec<u64>, E> {
+    /// newest of all.
+    pub(crate) fn candidates(&mut self) -> Vec<u64> {
         self.weigh_words();
         let mut places: Vec<u64> = self.found.iter().take(COMPARED).filter(|found| found.lexical > 0.0).map(|found| found.offset).collect();
-        newest_first(&mut self.others, MOST_READ);
-        let mut others = std::mem::take(&mut self.others).into_iter().take(MOST_READ).peekable();
-        let mut beside: Vec<Found> = Vec::new();
-        while beside.len() < COMPARED && others.peek().is_some() {
-            let some: Vec<Found> = others.by_ref().take(COMPARED).collect();
-            let traces = read(&some.iter().map(|found| found.offset).collect::<Vec<_>>())?;
-            let wanted =
-                |found: &Found| traces.iter().any(|(place, trace)| *place == found.offset && self.draft.wants(&Glimpse::of_trace(trace)));
-            beside.extend(some.into_iter().filter(wanted));
-        }
-        self.found.extend(beside);
         let mut newest: Vec<&Found> = self.found.iter().collect();
         newest.sort_unstable_by(|a, b| b.id.cmp(&a.id));
         for found in newest.into_iter().take(COMPARED) {
@@ -242,7 +188,7 @@ impl<'q> Search<'q> {
                 places.push(found.offset);
             }
         }
-        Ok(places)
+        places
     }
 
     /// Notes how near those are to the question.
@@ -281,15 +227,11 @@ impl<'q> Search<'q> {
             SearchMode::Keyword => found.lexical,
             _ => LEXICAL * found.lexical + SEMANTIC * found.semantic,
         };
-        let total;
         if asked {
             self.found.retain(|found| found.lexical > 0.0 || found.semantic >= BESIDE_THE_POINT);
-            total = self.found.len();
-            self.found.sort_unstable_by(|a, b| worth(b).total_cmp(&worth(a)).then(b.id.cmp(&a.id)));
-        } else {
-            total = self.found.len();
-            newest_first(&mut self.found, self.draft.offset.saturating_add(self.draft.limit));
         }
+        let total = self.found.len();
+        self.found.sort_unstable_by(|a, b| worth(b).total_cmp(&worth(a)).then(b.id.cmp(&a.id)));
         let rounded = |worth: f64| (worth.clamp(0.0, 1.0) * 1000.0).round() / 1000.0;
         let page = self.found.iter().skip(self.draft.offset).take(self.draft.limit);
         let placed = |found: &Found| Placed {
@@ -299,16 +241,6 @@ impl<'q> Search<'q> {
         };
         (page.map(placed).collect(), total)
     }
-}
-
-/// Puts the newest in front, so many of them in order.
-fn newest_first(found: &mut Vec<Found>, many: usize) {
-    let newer = |a: &Found, b: &Found| b.id.cmp(&a.id);
-    if many > 0 && many < found.len() {
-        found.select_nth_unstable_by(many - 1, newer);
-        found.truncate(many);
-    }
-    found.sort_unstable_by(newer);
 }
 
 /// How often each word asked for stands in a trace.
@@ -326,38 +258,6 @@ fn counts(trace: &Glimpse<'_>, terms: &[Term]) -> Vec<u32> {
         }
     }
     counts
-}
-
-/// Tells lines apart that cannot have any of the words.
-struct Sieve {
-    /// What each word begins with, in small letters; none where a line cannot be told by its bytes.
-    begins: Option<Vec<Vec<u8>>>,
-}
-
-impl Sieve {
-    /// Bytes by which a form of a word is known.
-    const STEM: usize = 4;
-
-    fn of(terms: &[Term]) -> Self {
-        let stems = terms.iter().map(|term| {
-            let stem = term.text.get(..Self::STEM).unwrap_or(&term.text);
-            stem.is_ascii().then(|| stem.to_ascii_lowercase().into_bytes()).filter(|stem| !stem.is_empty())
-        });
-        Self { begins: stems.collect() }
-    }
-
-    fn may_hold(&self, line: &[u8]) -> bool {
-        let Some(begins) = &self.begins else { return true };
-        // Letters may be spelt by their numbers.
-        begins.iter().any(|stem| holds(line, stem)) || memmem::find(line, b"\\u").is_some()
-    }
-}
-
-/// Whether some bytes stand in a line, in small letters or capitals.
-fn holds(line: &[u8], stem: &[u8]) -> bool {
-    let Some(first) = stem.first() else { return true };
-    let is_here = |at: usize| line.get(at..at + stem.len()).is_some_and(|here| here.eq_ignore_ascii_case(stem));
-    memchr2_iter(*first, first.to_ascii_uppercase(), line).any(is_here)
 }
 
 /// Whether a word is the one asked for, or a form of it.

@@ -110,17 +110,10 @@ fn read(source: Source, from: &Path) -> Result<(Vec<SourceFile>, PassedOver), Pr
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 take(path, format!("decisions/{name}"));
             }
-            for path in turns_in(&folder) {
-                let name = path.strip_prefix(&folder).unwrap_or(&path).to_string_lossy().into_owned();
-                take(&path, name);
-            }
-            for name in ["agents/registry.json", "handoffs/index.jsonl"] {
+            for (name, why) in LEFT {
                 if folder.join(name).exists() {
-                    passed_over.push(pass(name, "who works there, and what they hand over, is not ours to take"));
+                    passed_over.push(pass(name, why));
                 }
-            }
-            if folder.join("config.yml").exists() {
-                passed_over.push(pass("config.yml", "settings are each project's own"));
             }
             if files.is_empty() {
                 return Err(missing(&std::io::Error::other("there is no memory in it")));
@@ -135,15 +128,15 @@ fn read(source: Source, from: &Path) -> Result<(Vec<SourceFile>, PassedOver), Pr
     Ok((files, passed_over))
 }
 
-/// Turn files of another memory: `turns/<feature>/<task>/T<n>.json`.
-fn turns_in(folder: &Path) -> Vec<PathBuf> {
-    let below = |dir: PathBuf| fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
-    let tasks = below(folder.join("turns")).flat_map(below);
-    let mut found: Vec<PathBuf> =
-        tasks.flat_map(below).filter(|path| path.extension().is_some_and(|kind| kind == "json")).take(MOST_FILES).collect();
-    found.sort();
-    found
-}
+/// Parts of another memory that stay where they are.
+const LEFT: [(&str, &str); 6] = [
+    ("agents/registry.json", "who works there is not ours to take"),
+    ("handoffs/index.jsonl", "what they hand over there is not ours to take"),
+    ("config.yml", "settings are each project's own"),
+    ("policy.yml", "rules are each project's own; copy those that should hold here"),
+    ("turns", "turns belong to the project where they were taken; copy the folder if you want them"),
+    ("traces.jsonl", "traces are what guards there saw; copy the file if you want them"),
+];
 
 fn markdown_below(top: &Path, below: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(top.join(below)).into_iter().flatten().flatten() {
@@ -171,8 +164,6 @@ fn show(outcome: &ImportOutcome, page: &mut Page) {
         ("relation", outcome.relations),
         ("feature", outcome.features),
         ("node", outcome.nodes),
-        ("turn", outcome.turns),
-        ("trace", outcome.traces),
     ];
     let told: Vec<Vec<Cell>> =
         rows.iter().filter(|(_, counts)| *counts != ImportCounts::default()).map(|(name, counts)| row(word, name, *counts)).collect();

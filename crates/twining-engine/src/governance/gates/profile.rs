@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::failure::Failure;
 use crate::governance::gates::percent::Percent;
 use crate::governance::gates::task::{Task, task};
-use crate::governance::policy::{Cell, HARDEST, Mistake, Policy, Source, Sourced, strict};
+use crate::governance::policy::{HARDEST, Mistake, Policy, Settings, Source, strict};
 
 /// Which gates, in the caller's words.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -91,40 +91,28 @@ pub(crate) fn profile(policy: &Policy, task: &mut Task) -> GateProfile {
         let (name, complexity) = (&task.task_type, task.complexity);
         task.notes.push(format!("`{name}` says nothing of complexity {complexity}; the gates of a type that says nothing hold"));
     }
-    filled(&task.task_type, range, &Cell::default())
+    filled(&task.task_type, range, &Settings::default())
 }
 
-fn filled(task_type: &str, range: (u8, u8), cell: &Cell) -> GateProfile {
-    let cell = strict().then(cell.clone());
-    let mut sources = BTreeMap::new();
-    let mut told = |name: &str, source: Source| sources.insert(name.to_owned(), source);
-    let mut flag = |name: &str, value: Option<Sourced<bool>>| {
-        let value = value.unwrap_or(Sourced { value: true, source: Source::DEFAULT });
-        told(name, value.source);
-        value.value
-    };
-    let arch_review_required = flag("arch_review_required", cell.arch_review_required);
-    let coverage_required = flag("coverage_required", cell.coverage_required);
-    let tests_required = flag("tests_required", cell.tests_required);
-    let tests_must_pass = flag("tests_must_pass", cell.tests_must_pass);
-    let arch = cell.arch_review_threshold.filter(|_| arch_review_required);
-    let coverage = cell.coverage_threshold.filter(|_| coverage_required);
-    if let Some(arch) = &arch {
-        told("arch_review_threshold", arch.source);
+fn filled(task_type: &str, range: (u8, u8), said: &Settings) -> GateProfile {
+    let mut cell = strict();
+    cell.lay(said.clone());
+    for (required, threshold) in [("arch_review_required", "arch_review_threshold"), ("coverage_required", "coverage_threshold")] {
+        if cell.flag(required) == Some(false) {
+            cell.values.remove(threshold);
+        }
     }
-    if let Some(coverage) = &coverage {
-        told("coverage_threshold", coverage.source);
-    }
+    let is_on = |key: &str| cell.flag(key).unwrap_or(true);
     GateProfile {
         id: format!("QG-{task_type}-{}-{}", range.0, range.1),
         task_type: task_type.to_owned(),
         complexity_range: range,
-        arch_review_required,
-        arch_review_threshold: arch.map(|arch| arch.value),
-        coverage_required,
-        coverage_threshold: coverage.map(|coverage| coverage.value),
-        tests_required,
-        tests_must_pass,
-        sources,
+        arch_review_required: is_on("arch_review_required"),
+        arch_review_threshold: cell.value("arch_review_threshold").and_then(|score| score.as_u64()?.try_into().ok()),
+        coverage_required: is_on("coverage_required"),
+        coverage_threshold: cell.value("coverage_threshold").and_then(|share| Percent::read(share.as_f64()?)),
+        tests_required: is_on("tests_required"),
+        tests_must_pass: is_on("tests_must_pass"),
+        sources: cell.values.iter().map(|(key, value)| ((*key).to_owned(), value.source)).collect(),
     }
 }

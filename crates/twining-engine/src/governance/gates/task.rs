@@ -7,27 +7,12 @@ use crate::words;
 
 /// What to take a word for that no profile has. Never for something easier than
 /// `feature`, unless the word is plainly another one for it.
-const ALIASES: [(&str, &str); 20] = [
-    ("implementation", "feature"),
-    ("enhancement", "feature"),
-    ("bug_fix", "feature"),
-    ("bugfix", "feature"),
-    ("fix", "feature"),
-    ("hotfix", "feature"),
-    ("refactor", "feature"),
-    ("refactoring", "feature"),
-    ("glue", "feature"),
-    ("wiring", "feature"),
-    ("benchmark", "testing"),
-    ("test", "testing"),
-    ("tests", "testing"),
-    ("research", "documentation"),
-    ("docs", "documentation"),
-    ("doc", "documentation"),
-    ("scaffold", "scaffolding"),
-    ("config", "declarative"),
-    ("configuration", "declarative"),
-    ("dto", "declarative"),
+const ALIASES: [(&str, &str); 5] = [
+    ("feature", "implementation|enhancement|bug_fix|bugfix|fix|hotfix|refactor|refactoring|glue|wiring"),
+    ("testing", "benchmark|test|tests"),
+    ("documentation", "research|docs|doc"),
+    ("scaffolding", "scaffold"),
+    ("declarative", "config|configuration|dto"),
 ];
 
 /// What every task is judged as when its word is not known.
@@ -59,7 +44,7 @@ fn known_type(policy: &Policy, given: &str, notes: &mut Vec<String>) -> String {
     if is_known(&given) {
         return given;
     }
-    let alias = ALIASES.iter().find(|(alias, _)| *alias == given).map(|(_, name)| *name);
+    let alias = ALIASES.iter().find(|(_, words)| words.split('|').any(|word| word == given)).map(|(name, _)| *name);
     match alias {
         Some(name) if is_known(name) => name.to_owned(),
         _ if given.is_empty() => {

@@ -1,11 +1,12 @@
 //! A policy file into a patch: what is understood counts, what is not is a
 //! mistake with its place and, where one is near, the word that was meant.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
+use serde_json::Value as Json;
 use twining_model::text;
 
-use crate::governance::policy::patch::{Cell, GatePatch, HARDEST, ModePatch, Patch, RolePatch};
+use crate::governance::policy::patch::{GatePatch, HARDEST, ListPatch, Patch, Settings};
 use crate::knowledge::advice::meant;
 use twining_guard::policy::mistake::Mistake;
 use twining_guard::policy::source::{Layer, Sourced};
@@ -30,9 +31,15 @@ pub(crate) fn read(text: &str, file: &str, layer: Layer, dialect: Dialect) -> (P
     let mut patch = Patch::default();
     for (key, node) in unique(&entries, &mut reader) {
         match (key.name.as_str(), dialect) {
-            ("roles", _) | ("role_constraints", Dialect::GuardKit) => reader.roles(node, &mut patch),
-            ("gates", _) | ("quality_gate_configs" | "quality_gates" | "profiles", Dialect::GuardKit) => reader.gates(node, &mut patch),
-            ("modes", _) | ("implementation_modes", Dialect::GuardKit) => reader.modes(node, &mut patch),
+            ("roles", _) | ("role_constraints", Dialect::GuardKit) => {
+                patch.roles.extend(reader.named(node, "role names, such as `coach:`", &ROLE, |name| name.trim().to_lowercase()));
+            }
+            ("gates", _) | ("quality_gate_configs" | "quality_gates" | "profiles", Dialect::GuardKit) => {
+                reader.gates(node, &mut patch.gates);
+            }
+            ("modes", _) | ("implementation_modes", Dialect::GuardKit) => {
+                patch.modes.extend(reader.named(node, "mode names, such as `direct:`", &MODE, word));
+            }
             (OVERRIDES, Dialect::Twining) => patch.confirmed_overrides = reader.is_confirmed(node),
             // Read by the guards.
             ("guards" | "version" | "on_unreadable", _) => {}
@@ -73,72 +80,77 @@ pub(super) fn unique<'n>(entries: &'n [(Key, Node)], reader: &mut Reader<'_>) ->
     entries.iter().enumerate().filter(|(at, (key, _))| last.get(key.name.as_str()) == Some(at)).map(|(_, entry)| entry).collect()
 }
 
-const LISTS: [&str; 8] = [
-    "must_do",
-    "must_not_do",
-    "ask_before",
-    "escalate_when",
-    "must_do_additions",
-    "must_not_do_additions",
-    "ask_before_additions",
-    "escalate_when_additions",
-];
+/// Reads a value, or notes what is wrong with it.
+type ReadValue = fn(&mut Reader<'_>, &Node) -> Option<Json>;
 
-const GATE_KEYS: [&str; 10] = [
-    "complexity_range",
-    "arch_review_required",
-    "arch_review_threshold",
-    "coverage_required",
-    "coverage_threshold",
-    "tests_required",
-    "tests_must_pass",
-    "task_type",
-    "overrides",
-    "profiles",
-];
+/// The keys of one part of a policy, and how each value is read.
+struct Part {
+    /// What a key is, for a mistake.
+    what: &'static str,
+    /// What is wanted where there is no map of them.
+    wanted: &'static str,
+    lists: &'static [&'static str],
+    values: &'static [(&'static str, ReadValue)],
+    /// Keys that are read elsewhere, or that another tool writes and that say nothing.
+    skipped: &'static [&'static str],
+}
 
-const MODE_KEYS: [&str; 9] = [
-    "ceremony_level",
-    "complexity_range",
-    "invocation_method",
-    "result_location_pattern",
-    "state_recovery_strategy",
-    "when_to_use",
-    "when_to_use_additions",
-    "pitfalls",
-    "pitfalls_additions",
-];
+const ROLE: Part = Part {
+    what: "a list of a role",
+    wanted: "lists such as `must_do:`",
+    lists: &["must_do", "must_not_do", "ask_before", "escalate_when"],
+    values: &[],
+    skipped: &["entity_type", "role"],
+};
+
+const GATE: Part = Part {
+    what: "a value of a gate",
+    wanted: "values such as `coverage_threshold:`",
+    lists: &[],
+    values: &[
+        (RANGE, |reader, node| reader.range(node)),
+        ("arch_review_required", |reader, node| reader.flag(node)),
+        ("arch_review_threshold", |reader, node| reader.score(node)),
+        ("coverage_required", |reader, node| reader.flag(node)),
+        ("coverage_threshold", |reader, node| reader.percent(node)),
+        ("tests_required", |reader, node| reader.flag(node)),
+        ("tests_must_pass", |reader, node| reader.flag(node)),
+    ],
+    skipped: &["task_type", "overrides", "profiles", "entity_type", "effective_from"],
+};
+
+const MODE: Part = Part {
+    what: "a value of a mode",
+    wanted: "values such as `when_to_use:`",
+    lists: &["when_to_use", "pitfalls"],
+    values: &[
+        ("ceremony_level", |reader, node| reader.ceremony(node)),
+        (RANGE, |reader, node| reader.range(node)),
+        ("invocation_method", |reader, node| reader.text(node).map(Json::from)),
+        ("result_location_pattern", |reader, node| reader.text(node).map(Json::from)),
+        ("state_recovery_strategy", |reader, node| reader.text(node).map(Json::from)),
+    ],
+    skipped: &["entity_type", "mode"],
+};
+
+const RANGE: &str = "complexity_range";
+
+/// Keys under a task type that hold no value of its own.
+const NESTED: [&str; 3] = ["overrides", "profiles", "task_type"];
 
 impl Reader<'_> {
-    fn roles(&mut self, node: &Node, patch: &mut Patch) {
-        for (key, node) in self.map(node, "role names, such as `coach:`") {
-            let Some(name) = self.name(&key, |name| name.trim().to_lowercase()) else { continue };
-            let mut role = RolePatch::default();
-            for (key, node) in self.map(&node, "lists such as `must_do:`") {
-                let (plain, adds) = without_additions(&key.name);
-                let list = match plain {
-                    "must_do" => &mut role.must_do,
-                    "must_not_do" => &mut role.must_not_do,
-                    "ask_before" => &mut role.ask_before,
-                    "escalate_when" => &mut role.escalate_when,
-                    "entity_type" | "role" => continue,
-                    _ => {
-                        self.unknown(
-                            &key,
-                            "a list of a role",
-                            meant("role", &key.name, &LISTS),
-                            "must_do, must_not_do, ask_before, escalate_when",
-                        );
-                        continue;
-                    }
-                };
-                self.list(&node, adds, list);
+    /// Roles or modes by their names.
+    fn named(&mut self, node: &Node, wanted: &str, part: &Part, plain: fn(&str) -> String) -> BTreeMap<String, Settings> {
+        let mut named = BTreeMap::new();
+        for (key, node) in self.map(node, wanted) {
+            if let Some(name) = self.name(key, plain) {
+                named.insert(name, self.settings(node, part));
             }
-            patch.roles.insert(name, role);
         }
+        named
     }
 
-    fn gates(&mut self, node: &Node, patch: &mut Patch) {
+    fn gates(&mut self, node: &Node, gates: &mut BTreeMap<String, GatePatch>) {
         // A list of profiles that each name their task type, as another tool seeds them.
         if let Value::List(profiles) = &node.value {
             for profile in profiles {
@@ -150,90 +162,67 @@ impl Reader<'_> {
                     self.mistake(profile.at, "the profile names no `task_type`".to_owned(), None);
                     continue;
                 };
-                let Some(name) = self.text(task_type).map(|name| word(&name)) else { continue };
-                let gate = patch.gates.entry(name).or_default();
-                self.profile(profile, gate);
+                if let Some(name) = self.text(task_type) {
+                    self.profile(profile, gates.entry(word(&name)).or_default());
+                }
             }
             return;
         }
         for (key, node) in self.map(node, "task types, such as `feature:`") {
-            let Some(name) = self.name(&key, word) else { continue };
-            let mut gate = GatePatch::default();
-            self.profile(&node, &mut gate);
-            if let Value::Map(entries) = &node.value {
-                for (_, nested) in entries.iter().filter(|(key, _)| matches!(key.name.as_str(), "overrides" | "profiles")) {
-                    match &nested.value {
-                        Value::List(profiles) => profiles.iter().for_each(|profile| self.profile(profile, &mut gate)),
-                        Value::Nothing => {}
-                        other => self.wrong(nested.at, "a list of profiles is wanted", other),
-                    }
+            let Some(name) = self.name(key, word) else { continue };
+            let gate = gates.entry(name).or_default();
+            self.profile(node, gate);
+            let Value::Map(entries) = &node.value else { continue };
+            for (_, nested) in entries.iter().filter(|(key, _)| matches!(key.name.as_str(), "overrides" | "profiles")) {
+                match &nested.value {
+                    Value::List(profiles) => profiles.iter().for_each(|profile| self.profile(profile, gate)),
+                    Value::Nothing => {}
+                    other => self.wrong(nested.at, "a list of profiles is wanted", other),
                 }
             }
-            let entry = patch.gates.remove(&name).unwrap_or_default();
-            let merged = Patch { gates: [(name.clone(), entry)].into(), ..Patch::default() };
-            let merged = merged.then(Patch { gates: [(name, gate)].into(), ..Patch::default() });
-            patch.gates.extend(merged.gates);
         }
     }
 
     /// Reads one profile: its values, for its range or for every complexity.
     fn profile(&mut self, node: &Node, gate: &mut GatePatch) {
-        let (mut cell, mut range, mut says) = (Cell::default(), Some((1, HARDEST)), false);
-        for (key, node) in self.map(node, "values such as `coverage_threshold:`") {
-            says |= !matches!(key.name.as_str(), "overrides" | "profiles" | "task_type");
-            match key.name.as_str() {
-                "complexity_range" => range = self.range(&node),
-                "arch_review_required" => cell.arch_review_required = self.flag(&node),
-                "arch_review_threshold" => cell.arch_review_threshold = self.score(&node),
-                "coverage_required" => cell.coverage_required = self.flag(&node),
-                "coverage_threshold" => cell.coverage_threshold = self.percent(&node),
-                "tests_required" => cell.tests_required = self.flag(&node),
-                "tests_must_pass" => cell.tests_must_pass = self.flag(&node),
-                "overrides" | "profiles" | "task_type" | "entity_type" | "effective_from" => {}
-                name => {
-                    let suggestion = meant("gate", name, &GATE_KEYS);
-                    self.unknown(&key, "a value of a gate", suggestion, &GATE_KEYS[..7].join(", "));
-                }
-            }
-        }
+        let mut cell = self.settings(node, &GATE);
+        let Value::Map(entries) = &node.value else { return };
+        let range = if entries.iter().any(|(key, _)| key.name == RANGE) { cell.range() } else { Some((1, HARDEST)) };
+        cell.values.remove(RANGE);
+        let says = entries.iter().any(|(key, _)| !NESTED.contains(&key.name.as_str()));
         if let (true, Some((low, high))) = (says, range) {
             gate.say(low, high, &cell);
         }
     }
 
-    fn modes(&mut self, node: &Node, patch: &mut Patch) {
-        for (key, node) in self.map(node, "mode names, such as `direct:`") {
-            let Some(name) = self.name(&key, word) else { continue };
-            let mut mode = ModePatch::default();
-            for (key, node) in self.map(&node, "values such as `when_to_use:`") {
-                match key.name.as_str() {
-                    "ceremony_level" => mode.ceremony_level = self.ceremony(&node),
-                    "complexity_range" => {
-                        mode.complexity_range = self.range(&node).map(|value| Sourced { value, source: self.source(node.at) });
-                    }
-                    "invocation_method" => mode.invocation_method = self.sourced_text(&node),
-                    "result_location_pattern" => mode.result_location_pattern = self.sourced_text(&node),
-                    "state_recovery_strategy" => mode.state_recovery_strategy = self.sourced_text(&node),
-                    "when_to_use" | "when_to_use_additions" => {
-                        self.list(&node, without_additions(&key.name).1, &mut mode.when_to_use);
-                    }
-                    "pitfalls" | "pitfalls_additions" => self.list(&node, without_additions(&key.name).1, &mut mode.pitfalls),
-                    "entity_type" | "mode" => {}
-                    name => self.unknown(&key, "a value of a mode", mode_key(name), &MODE_KEYS.join(", ")),
+    fn settings(&mut self, node: &Node, part: &Part) -> Settings {
+        let mut settings = Settings::default();
+        for (key, node) in self.map(node, part.wanted) {
+            let name = key.name.as_str();
+            let (plain, adds) = name.strip_suffix("_additions").map_or((name, false), |plain| (plain, true));
+            if let Some(list) = part.lists.iter().find(|list| **list == plain) {
+                self.list(node, adds, settings.lists.entry(list).or_default());
+            } else if let Some((key, read)) = part.values.iter().find(|(key, _)| *key == name) {
+                if let Some(value) = read(self, node) {
+                    settings.values.insert(key, Sourced { value, source: self.source(node.at) });
                 }
+            } else if !part.skipped.contains(&name) {
+                self.unknown_key(key, part);
             }
-            patch.modes.insert(name, mode);
         }
+        settings.lists.retain(|_, list| *list != ListPatch::default());
+        settings
     }
-}
 
-/// The value of a mode that was meant. Short words are not near enough to long ones.
-fn mode_key(name: &str) -> Option<&'static str> {
-    if name == "ceremony" { Some("ceremony_level") } else { meant("mode", name, &MODE_KEYS) }
-}
-
-fn without_additions(key: &str) -> (&str, bool) {
-    key.strip_suffix("_additions").map_or((key, false), |plain| (plain, true))
+    fn unknown_key(&mut self, key: &Key, part: &Part) {
+        let known: Vec<&str> = part.values.iter().map(|(key, _)| *key).chain(part.lists.iter().copied()).collect();
+        let additions: Vec<String> = part.lists.iter().map(|list| format!("{list}_additions")).collect();
+        let all: Vec<&str> =
+            known.iter().copied().chain(additions.iter().map(String::as_str)).chain(part.skipped.iter().copied()).collect();
+        // Short words are not near enough to long ones.
+        let suggestion = if key.name == "ceremony" { Some("ceremony_level") } else { meant("key", &key.name, &all) };
+        self.unknown(key, part.what, suggestion, &known.join(", "));
+    }
 }
 
 /// The one spelling of a task type or mode: `Bug-fix` is `bug_fix`.

@@ -1,5 +1,6 @@
 //! Single values of a policy file: each is read, or is a mistake with its place.
 
+use serde_json::{Value as Json, json};
 use twining_model::{limits, text};
 
 use crate::governance::gates::Percent;
@@ -9,16 +10,16 @@ use crate::governance::policy::reader::{Reader, unique};
 use crate::knowledge::advice::meant;
 use crate::words;
 use twining_guard::policy::mistake::Mistake;
-use twining_guard::policy::source::{Source, Sourced};
+use twining_guard::policy::source::{Layer, Source, Sourced};
 use twining_guard::policy::yaml::{Key, Node, Spot, Value};
 
 /// Mistakes of one file that are told.
 const MOST_MISTAKES: usize = 32;
 
 impl Reader<'_> {
-    pub(super) fn map(&mut self, node: &Node, wanted: &str) -> Vec<(Key, Node)> {
+    pub(super) fn map<'n>(&mut self, node: &'n Node, wanted: &str) -> Vec<&'n (Key, Node)> {
         match &node.value {
-            Value::Map(entries) => unique(entries, self).into_iter().cloned().collect(),
+            Value::Map(entries) => unique(entries, self),
             Value::Nothing => Vec::new(),
             other => {
                 self.wrong(node.at, &format!("{wanted} are wanted"), other);
@@ -91,11 +92,7 @@ impl Reader<'_> {
         Some(clean)
     }
 
-    pub(super) fn sourced_text(&mut self, node: &Node) -> Option<Sourced<String>> {
-        self.text(node).map(|value| Sourced { value, source: self.source(node.at) })
-    }
-
-    pub(super) fn name(&mut self, key: &Key, plain: impl Fn(&str) -> String) -> Option<String> {
+    pub(super) fn name(&mut self, key: &Key, plain: fn(&str) -> String) -> Option<String> {
         let name = words::fold(&text::visible(&plain(&key.name)));
         if name.is_empty() || name.len() > limits::TAG_BYTES {
             self.mistake(key.at, format!("a name has 1 to {} bytes", limits::TAG_BYTES), None);
@@ -104,17 +101,12 @@ impl Reader<'_> {
         Some(name)
     }
 
-    pub(super) fn flag(&mut self, node: &Node) -> Option<Sourced<bool>> {
-        match &node.value {
-            Value::Bool(value) => Some(Sourced { value: *value, source: self.source(node.at) }),
-            other => {
-                self.wrong(node.at, "`true` or `false` is wanted", other);
-                None
-            }
-        }
+    pub(super) fn flag(&mut self, node: &Node) -> Option<Json> {
+        let flag = if let Value::Bool(flag) = node.value { Some(Json::from(flag)) } else { None };
+        self.wanted(node, "`true` or `false` is wanted", flag)
     }
 
-    pub(super) fn percent(&mut self, node: &Node) -> Option<Sourced<Percent>> {
+    pub(super) fn percent(&mut self, node: &Node) -> Option<Json> {
         let given = match &node.value {
             Value::Number(number) => Some(*number),
             // With the sign it is a percentage, however small.
@@ -125,48 +117,29 @@ impl Reader<'_> {
                 .map(|number: f64| if number <= 1.0 { number / 100.0 } else { number }),
             _ => None,
         };
-        match given.and_then(Percent::read) {
-            Some(value) => Some(Sourced { value, source: self.source(node.at) }),
-            None => {
-                self.wrong(node.at, "a coverage between 0 and 1, or in percent up to 100, is wanted", &node.value);
-                None
-            }
-        }
+        let share = given.and_then(Percent::read).map(|share| Json::from(share.fraction()));
+        self.wanted(node, "a coverage between 0 and 1, or in percent up to 100, is wanted", share)
     }
 
-    pub(super) fn score(&mut self, node: &Node) -> Option<Sourced<u8>> {
-        match &node.value {
-            Value::Number(number) if (0.0..=100.0).contains(number) && number.fract() == 0.0 =>
-            {
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be a whole number up to 100")]
-                Some(Sourced { value: *number as u8, source: self.source(node.at) })
-            }
-            other => {
-                self.wrong(node.at, "a whole number from 0 to 100 is wanted", other);
-                None
-            }
-        }
+    pub(super) fn score(&mut self, node: &Node) -> Option<Json> {
+        let score = if let Value::Number(number) = node.value { whole(number, 0, 100) } else { None };
+        self.wanted(node, "a whole number from 0 to 100 is wanted", score.map(Json::from))
     }
 
-    pub(super) fn ceremony(&mut self, node: &Node) -> Option<Sourced<Ceremony>> {
+    pub(super) fn ceremony(&mut self, node: &Node) -> Option<Json> {
         let given = self.text(node)?;
-        match Ceremony::read(&given.to_lowercase()) {
-            Some(value) => Some(Sourced { value, source: self.source(node.at) }),
-            None => {
-                let known = Ceremony::ALL.map(Ceremony::as_str);
-                let suggestion = meant("ceremony", &given, &known).map(|word| format!("did you mean `{word}`?"));
-                self.mistake(
-                    node.at,
-                    format!("`{}` is no ceremony; it is one of {}", text::excerpt(&given, 40), known.join(", ")),
-                    suggestion,
-                );
-                None
-            }
+        let level = Ceremony::read(&given.to_lowercase());
+        if level.is_none() {
+            let known = Ceremony::ALL.map(Ceremony::as_str);
+            let suggestion = meant("ceremony", &given, &known).map(|word| format!("did you mean `{word}`?"));
+            let message = format!("`{}` is no ceremony; it is one of {}", text::excerpt(&given, 40), known.join(", "));
+            self.mistake(node.at, message, suggestion);
         }
+        level.map(|level| Json::from(level.as_str()))
     }
 
     /// `[4, 6]`, `4-6` or a single complexity.
-    pub(super) fn range(&mut self, node: &Node) -> Option<(u8, u8)> {
+    pub(super) fn range(&mut self, node: &Node) -> Option<Json> {
         let ends: Option<(f64, f64)> = match &node.value {
             Value::Number(one) => Some((*one, *one)),
             Value::List(ends) => match ends.as_slice() {
@@ -176,28 +149,26 @@ impl Reader<'_> {
             Value::Text(text) => text.split_once('-').and_then(|(low, high)| Some((low.trim().parse().ok()?, high.trim().parse().ok()?))),
             _ => None,
         };
-        let legal = 1.0..=f64::from(HARDEST);
-        match ends {
-            Some((low, high)) if low > high && legal.contains(&low) && legal.contains(&high) => {
-                self.mistake(node.at, "the range runs backwards".to_owned(), Some(format!("write [{high}, {low}]")));
-                None
-            }
-            Some((low, high)) if [low, high].iter().all(|end| legal.contains(end) && end.fract() == 0.0) =>
-            {
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be whole numbers up to 10")]
-                Some((low as u8, high as u8))
-            }
-            _ => {
-                self.mistake(node.at, format!("a range within 1 and {HARDEST} is wanted"), Some("write it as [4, 6]".to_owned()));
-                None
-            }
+        match ends.and_then(|(low, high)| Some((whole(low, 1, HARDEST)?, whole(high, 1, HARDEST)?))) {
+            Some((low, high)) if low <= high => return Some(json!([low, high])),
+            Some((low, high)) => self.mistake(node.at, "the range runs backwards".to_owned(), Some(format!("write [{high}, {low}]"))),
+            None => self.mistake(node.at, format!("a range within 1 and {HARDEST} is wanted"), Some("write it as [4, 6]".to_owned())),
         }
+        None
     }
 
     pub(super) fn unknown(&mut self, key: &Key, what: &str, suggestion: Option<&str>, known: &str) {
         let name = text::excerpt(&key.name, 40);
         let suggestion = suggestion.map_or_else(|| format!("known are {known}"), |word| format!("did you mean `{word}`?"));
         self.mistake(key.at, format!("`{name}` is not {what}"), Some(suggestion));
+    }
+
+    /// The value, or a mistake that says what is wanted.
+    fn wanted<T>(&mut self, node: &Node, wanted: &str, value: Option<T>) -> Option<T> {
+        if value.is_none() {
+            self.wrong(node.at, wanted, &node.value);
+        }
+        value
     }
 
     pub(super) fn wrong(&mut self, at: Spot, wanted: &str, found: &Value) {
@@ -212,6 +183,16 @@ impl Reader<'_> {
     }
 
     pub(super) fn source(&self, at: Spot) -> Source {
-        Source { layer: self.layer, line: Some(at.line), column: Some(at.column) }
+        match self.layer {
+            Layer::Default => Source::DEFAULT,
+            layer => Source { layer, line: Some(at.line), column: Some(at.column) },
+        }
     }
+}
+
+/// A whole number between these.
+fn whole(number: f64, low: u8, high: u8) -> Option<u8> {
+    let is_whole = number.fract() == 0.0 && (f64::from(low)..=f64::from(high)).contains(&number);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be whole and between two bytes")]
+    is_whole.then_some(number as u8)
 }

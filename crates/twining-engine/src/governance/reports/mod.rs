@@ -134,7 +134,7 @@ fn understand(bytes: &[u8]) -> Result<(Format, Said), Problem> {
     }
     if words.starts_with('<') {
         return match xml::root(words)?.as_str() {
-            "testsuites" | "testsuite" => Ok((Format::Junit, Said::Tests(junit::read(words)?))),
+            "testsuites" | "testsuite" => Ok((Format::Junit, Said::Tests(junit::read(words)?.1))),
             "coverage" => Ok((Format::Cobertura, Said::Lines(cobertura::read(words)?))),
             other => Err(format!("is XML of an unknown kind: <{}>", text::excerpt(other, 40))),
         };

@@ -13,23 +13,9 @@ const RULE: &str = "policy";
 const POLICY: &str = ".twining/policy.yml";
 
 /// Files that call Twining, or say who reviews its files: hosts, hooks of git, CI.
-const WIRING: [&str; 15] = [
-    ".claude/settings.json",
-    ".codex/hooks.json",
-    ".codex/config.toml",
-    ".gemini/settings.json",
-    ".cursor/hooks.json",
-    ".pre-commit-config.yaml",
-    "lefthook.yml",
-    ".gitlab-ci.yml",
-    "CODEOWNERS",
-    "docs/CODEOWNERS",
-    ".github/CODEOWNERS",
-    ".github/hooks/",
-    ".github/workflows/",
-    ".husky/",
-    ".githooks/",
-];
+const WIRING: &str = ".claude/settings.json|.codex/hooks.json|.codex/config.toml|.gemini/settings.json|.cursor/hooks.json|\
+    .pre-commit-config.yaml|lefthook.yml|.gitlab-ci.yml|CODEOWNERS|docs/CODEOWNERS|.github/CODEOWNERS|\
+    .github/hooks/|.github/workflows/|.husky/|.githooks/";
 
 /// Where the evidence is set that a feature needs, and its grades from weak to strong.
 const CONFIG: &str = ".twining/config.yml";
@@ -44,7 +30,7 @@ pub(in crate::verify) fn check(request: &PullRequest<'_>, is_approved: bool) -> 
         let milder = guard.into_iter().chain(lowered(before, after));
         milder.map(|why| (path.to_owned(), format!("the policy is milder: {why}"))).collect::<Vec<_>>()
     });
-    let is_wiring = |path: &str| WIRING.iter().any(|known| path == *known || (known.ends_with('/') && path.starts_with(known)));
+    let is_wiring = |path: &str| WIRING.split('|').any(|known| path == known || (known.ends_with('/') && path.starts_with(known)));
     let wired = request.changed.iter().filter(|file| file.old_path.as_deref().is_some_and(is_wiring) || is_wiring(file.name()));
     let wiring = wired.filter_map(|file| Some((file.name().to_owned(), stops_calling(file)?)));
     let severity = if is_approved { Severity::Note } else { Severity::Error };
