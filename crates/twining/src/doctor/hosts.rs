@@ -53,7 +53,6 @@ pub fn checks(project: &Project) -> Vec<Check> {
             }
         });
         checks.extend(server(project, wiring));
-        checks.extend(twice(project, wiring.host));
         match wiring.host {
             Host::Claude => checks.extend(claude_consent(project)),
             Host::Codex => checks.push(codex_trust(project)),
@@ -209,20 +208,6 @@ fn spoken_to(project: &Project, program: &Path, words: &[String]) -> Result<Stri
         }
     }
     Ok(told.join(", "))
-}
-
-/// Keys of ours that stand twice in a host's file: of two, a host reads the last.
-fn twice(project: &Project, host: Host) -> Vec<Check> {
-    let (file, keys): (&str, [&str; 2]) = match host {
-        Host::Claude => (".mcp.json", ["mcpServers", "twining"]),
-        Host::Gemini => (".gemini/settings.json", ["mcpServers", "twining"]),
-        Host::Cursor => (".cursor/mcp.json", ["mcpServers", "twining"]),
-        Host::OpenCode => ("opencode.json", ["mcp", "twining"]),
-        Host::Codex => return Vec::new(),
-    };
-    let found = open(&project.located.checkout.join(file)).and_then(|settings| settings.twice(&keys));
-    let told = |key: String| Check::new("server", Finding::Warn, format!("{}: `{key}` stands more than once in {file}", host.name()));
-    found.map(|key| told(key).hinted("the host reads the last and overlooks the others; make one of them")).into_iter().collect()
 }
 
 /// Whether a package runner starts our package.
