@@ -7,60 +7,40 @@ use serde_json::{Map, Value};
 use crate::entry::Origin;
 use crate::id::Id;
 use crate::time::Time;
+use crate::words::words;
 
-/// How sure the author is, from least to most.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Confidence {
-    /// A best guess that needs validation.
-    Low,
-    /// A reasonable choice with some doubt.
-    #[default]
-    Medium,
-    /// Well researched and tested.
-    High,
-}
-
-impl Confidence {
-    /// The word for it in files.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
+words! {
+    /// How sure the author is, from least to most.
+    #[derive(Default)]
+    Confidence {
+        /// A best guess that needs validation.
+        Low = "low",
+        /// A reasonable choice with some doubt.
+        #[default]
+        Medium = "medium",
+        /// Well researched and tested.
+        High = "high",
     }
 }
 
-/// Where a decision stands, ordered so that a merge of two takes the larger:
-/// never silently back to active.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// In force.
-    #[default]
-    Active,
-    /// In force until someone looks: contested or reconsidered.
-    Provisional,
-    /// Replaced by a later decision.
-    Superseded,
-    /// Rejected by a person.
-    Overridden,
+words! {
+    /// Where a decision stands, ordered so that a merge of two takes the larger:
+    /// never silently back to active.
+    #[derive(Default)]
+    Status {
+        /// In force.
+        #[default]
+        Active = "active",
+        /// In force until someone looks: contested or reconsidered.
+        Provisional = "provisional",
+        /// Replaced by a later decision.
+        Superseded = "superseded",
+        /// Rejected by a person.
+        Overridden = "overridden",
+    }
 }
 
 impl Status {
-    /// The word for it in files.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Provisional => "provisional",
-            Self::Superseded => "superseded",
-            Self::Overridden => "overridden",
-        }
-    }
-
     /// Whether agents are to follow such a decision.
     #[must_use]
     pub fn binds(self) -> bool {
@@ -68,14 +48,14 @@ impl Status {
     }
 }
 
-/// How sure we are that a person stands behind an override, from least to most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Authority {
-    /// An agent said so.
-    Claimed,
-    /// A person typed it at a terminal, or the client asked one.
-    Confirmed,
+words! {
+    /// How sure we are that a person stands behind an override, from least to most.
+    Authority {
+        /// An agent said so.
+        Claimed = "claimed",
+        /// A person typed it at a terminal, or the client asked one.
+        Confirmed = "confirmed",
+    }
 }
 
 /// An option that was not taken.

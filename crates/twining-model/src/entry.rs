@@ -4,80 +4,35 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use crate::limits::Refused;
+use crate::words::words;
 
-/// What an entry is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum EntryType {
-    /// Something is missing before the author can go on.
-    Need,
-    /// Something the author can provide.
-    Offer,
-    /// Something the author found out.
-    Finding,
-    /// The announcement of a decision; made by `decide`, never posted.
-    Decision,
-    /// Something that limits the options.
-    Constraint,
-    /// Something the author wants to know.
-    Question,
-    /// The reply to a question; closes what it relates to.
-    Answer,
-    /// Where a task stands; closes what it relates to.
-    Status,
-    /// Something that was produced.
-    Artifact,
-    /// Something to beware of.
-    Warning,
+words! {
+    /// What an entry is.
+    EntryType {
+        /// Something is missing before the author can go on.
+        Need = "need",
+        /// Something the author can provide.
+        Offer = "offer",
+        /// Something the author found out.
+        Finding = "finding",
+        /// The announcement of a decision; made by `decide`, never posted.
+        Decision = "decision",
+        /// Something that limits the options.
+        Constraint = "constraint",
+        /// Something the author wants to know.
+        Question = "question",
+        /// The reply to a question; closes what it relates to.
+        Answer = "answer",
+        /// Where a task stands; closes what it relates to.
+        Status = "status",
+        /// Something that was produced.
+        Artifact = "artifact",
+        /// Something to beware of.
+        Warning = "warning",
+    }
 }
 
 impl EntryType {
-    /// Every type, in the order the seed lists them.
-    pub const ALL: [Self; 10] = [
-        Self::Need,
-        Self::Offer,
-        Self::Finding,
-        Self::Decision,
-        Self::Constraint,
-        Self::Question,
-        Self::Answer,
-        Self::Status,
-        Self::Artifact,
-        Self::Warning,
-    ];
-
-    /// The word for it in files.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Need => "need",
-            Self::Offer => "offer",
-            Self::Finding => "finding",
-            Self::Decision => "decision",
-            Self::Constraint => "constraint",
-            Self::Question => "question",
-            Self::Answer => "answer",
-            Self::Status => "status",
-            Self::Artifact => "artifact",
-            Self::Warning => "warning",
-        }
-    }
-
-    /// Reads the word an agent gave.
-    pub fn parse(field: &'static str, word: &str) -> Result<Self, Refused> {
-        Self::read(word).ok_or_else(|| {
-            let known = Self::ALL.map(Self::as_str).join(", ");
-            Refused::new(field, format!("must be one of {known}")).because(format!("`{}` is none of them", crate::text::excerpt(word, 40)))
-        })
-    }
-
-    /// Reads the word in a file, which a newer version may have added.
-    #[must_use]
-    pub fn read(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
-    }
-
     /// Whether such an entry stays open until someone answers or dismisses it.
     #[must_use]
     pub fn asks(self) -> bool {
@@ -91,64 +46,36 @@ impl EntryType {
     }
 }
 
-/// How a record reached us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Channel {
-    /// A tool call.
-    Mcp,
-    /// The command line.
-    Cli,
-    /// A host's hook, directly or through the pending queue.
-    Hook,
-    /// An import.
-    Import,
-    /// With the repository: nobody told us who wrote it.
-    Repository,
-    /// In a way that a newer version knows.
-    #[serde(other)]
-    Unknown,
-}
-
-impl Channel {
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Mcp => "mcp",
-            Self::Cli => "cli",
-            Self::Hook => "hook",
-            Self::Import => "import",
-            Self::Repository => "repository",
-            Self::Unknown => "unknown",
-        }
+words! {
+    /// How a record reached us.
+    Channel {
+        /// A tool call.
+        Mcp = "mcp",
+        /// The command line.
+        Cli = "cli",
+        /// A host's hook, directly or through the pending queue.
+        Hook = "hook",
+        /// An import.
+        Import = "import",
+        /// With the repository: nobody told us who wrote it.
+        Repository = "repository",
+        /// In a way that a newer version knows.
+        #[serde(other)]
+        Unknown = "unknown",
     }
 }
 
-/// How far a record is to be believed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Trust {
-    /// Came from elsewhere.
-    Imported,
-    /// Said by a program.
-    Tool,
-    /// Said by an agent.
-    Agent,
-    /// Typed by a person at a terminal.
-    Human,
-}
-
-impl Trust {
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Imported => "imported",
-            Self::Tool => "tool",
-            Self::Agent => "agent",
-            Self::Human => "human",
-        }
+words! {
+    /// How far a record is to be believed.
+    Trust {
+        /// Came from elsewhere.
+        Imported = "imported",
+        /// Said by a program.
+        Tool = "tool",
+        /// Said by an agent.
+        Agent = "agent",
+        /// Typed by a person at a terminal.
+        Human = "human",
     }
 }
 
@@ -171,7 +98,7 @@ pub struct Origin {
 
 fn known_trust<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Trust, D::Error> {
     let word = String::deserialize(deserializer)?;
-    Ok([Trust::Tool, Trust::Agent, Trust::Human].into_iter().find(|trust| trust.as_str() == word).unwrap_or(Trust::Imported))
+    Ok(Trust::read(&word).unwrap_or(Trust::Imported))
 }
 
 impl Origin {

@@ -7,43 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::entry::Origin;
-use crate::limits::Refused;
-
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident: $what:literal { $($variant:ident = $word:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-        #[serde(rename_all = "snake_case")]
-        #[expect(missing_docs, reason = "each variant is the word it stands for")]
-        pub enum $name { $($variant),+ }
-
-        impl $name {
-            /// Every value.
-            pub const ALL: &[Self] = &[$(Self::$variant),+];
-
-            /// The word for it in files.
-            #[must_use]
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
-            }
-
-            /// Reads the word an agent gave.
-            pub fn parse(field: &'static str, word: &str) -> Result<Self, Refused> {
-                Self::ALL.iter().copied().find(|v| v.as_str() == word).ok_or_else(|| {
-                    let known: Vec<&str> = Self::ALL.iter().map(|v| v.as_str()).collect();
-                    Refused::new(field, format!("must be {} {}", $what, known.join(", ")))
-                        .because(format!("`{}` is none of them", crate::text::excerpt(word, 40)))
-                })
-            }
-        }
-    };
-}
-
-pub(crate) use words;
+use crate::words::words;
 
 words! {
     /// What an entity is. `agent` and `commit` came with later versions of the format.
-    EntityType: "one of" {
+    #[expect(missing_docs, reason = "each variant is the word it stands for")]
+    EntityType {
         Module = "module", Function = "function", Class = "class", File = "file", Concept = "concept",
         Pattern = "pattern", Dependency = "dependency", ApiEndpoint = "api_endpoint", Agent = "agent", Commit = "commit",
     }
@@ -51,7 +20,8 @@ words! {
 
 words! {
     /// How two entities hang together. The last three came with later versions of the format.
-    RelationType: "one of" {
+    #[expect(missing_docs, reason = "each variant is the word it stands for")]
+    RelationType {
         DependsOn = "depends_on", Implements = "implements", DecidedBy = "decided_by", Affects = "affects",
         TestedBy = "tested_by", Calls = "calls", Imports = "imports", RelatedTo = "related_to",
         Supersedes = "supersedes", Produces = "produces", Challenged = "challenged",

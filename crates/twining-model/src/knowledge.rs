@@ -3,15 +3,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::graph::words;
-use crate::limits::Refused;
+use crate::words::words;
 
 /// What a node may say of itself, in the order it is printed.
 pub const FIELDS: [&str; 9] = ["type", "level", "status", "description", "tag", "component", "path", "example", "priority"];
 
 words! {
     /// What a node is.
-    NodeType: "one of" {
+    #[expect(missing_docs, reason = "each variant is the word it stands for")]
+    NodeType {
         Component = "component", Interface = "interface", Abstraction = "abstraction", Datastore = "datastore",
         External = "external", Pattern = "pattern", Rule = "rule",
     }
@@ -19,22 +19,26 @@ words! {
 
 words! {
     /// How high above the code a node stands.
-    Level: "one of" { Architecture = "architecture", Implementation = "implementation" }
+    #[expect(missing_docs, reason = "each variant is the word it stands for")]
+    Level { Architecture = "architecture", Implementation = "implementation" }
 }
 
 words! {
     /// Whether a node still holds.
-    Standing: "one of" { Current = "current", Deprecated = "deprecated", Future = "future", Legacy = "legacy" }
+    #[expect(missing_docs, reason = "each variant is the word it stands for")]
+    Standing { Current = "current", Deprecated = "deprecated", Future = "future", Legacy = "legacy" }
 }
 
 words! {
     /// How much a rule matters, the gravest first.
-    Priority: "one of" { Critical = "critical", High = "high", Medium = "medium", Low = "low" }
+    #[expect(missing_docs, reason = "each variant is the word it stands for")]
+    Priority { Critical = "critical", High = "high", Medium = "medium", Low = "low" }
 }
 
 words! {
     /// How two nodes hang together. An edge that does not say is `related_to`.
-    Link: "one of" {
+    #[expect(missing_docs, reason = "each variant is the word it stands for")]
+    Link {
         Calls = "calls", Uses = "uses", Implements = "implements", ConfiguredWith = "configured_with",
         MustFollow = "must_follow", MustNotUse = "must_not_use", SupersededBy = "superseded_by",
         Supersedes = "supersedes", CoexistsWith = "coexists_with",

@@ -22,6 +22,7 @@ mod text_file;
 pub mod time;
 pub mod trace;
 pub mod turn;
+mod words;
 
 pub use agent::{Agent, Claim, Claims, Handoff, HandoffResult, Snapshot};
 pub use change::{Amendment, Change, DocumentText, HandoffFile, TurnFile};

@@ -6,50 +6,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::entry::{Origin, Trust};
-use crate::limits::Refused;
+use crate::words::words;
 
-/// What a trace is of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TraceType {
-    /// A person put something right.
-    Correction,
-    /// A rule was broken, or would have been: then it is `blocked`.
-    #[default]
-    Violation,
-    /// Something was chosen.
-    Decision,
-    /// A person let something pass.
-    Approval,
-}
-
-impl TraceType {
-    /// Every type.
-    pub const ALL: [Self; 4] = [Self::Correction, Self::Violation, Self::Decision, Self::Approval];
-
-    /// The word for it in files.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Correction => "correction",
-            Self::Violation => "violation",
-            Self::Decision => "decision",
-            Self::Approval => "approval",
-        }
-    }
-
-    /// Reads the word a caller gave.
-    pub fn parse(field: &'static str, word: &str) -> Result<Self, Refused> {
-        Self::read(word.trim()).ok_or_else(|| {
-            Refused::new(field, format!("must be one of {}", Self::ALL.map(Self::as_str).join(", ")))
-                .because(format!("`{}` is none of them", crate::text::excerpt(word, 40)))
-        })
-    }
-
-    /// Reads the word in a file, which a newer version may have added.
-    #[must_use]
-    pub fn read(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+words! {
+    /// What a trace is of.
+    #[derive(Default)]
+    TraceType {
+        /// A person put something right.
+        Correction = "correction",
+        /// A rule was broken, or would have been: then it is `blocked`.
+        #[default]
+        Violation = "violation",
+        /// Something was chosen.
+        Decision = "decision",
+        /// A person let something pass.
+        Approval = "approval",
     }
 }
 

@@ -8,40 +8,18 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use serde_json::{Map, Value};
-use twining_engine::import::Intent;
 use twining_model::{Refused, limits};
 
 use crate::commands::VERBS;
 use crate::desk::{Desk, Project, caller_at_cli, checked_agent};
-use crate::drivers::{self, DRIVERS};
-use crate::import::Aim;
-use crate::mcp::{self, Selection};
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
+use crate::tool_commands::{TOOL_COMMANDS, ToolCall, ToolCommand};
 use crate::verbs::{Effect, FAMILIES, VerbEntry};
-use crate::{
-    completions, dashes, doctor, dot, guard, help, hook, import, init, lift, merge_driver, misread, misuse, reindex, seed, show, tour,
-    verify_ci,
-};
+use crate::{dashes, help, hook, merge_driver, misread, misuse, show, verify_ci};
 
-/// Commands that are no verbs: they serve people and hosts, not agents.
-const ONLY_CLI: [(&str, &str); 15] = [
-    ("mcp", "Serve the verbs to an MCP client over stdio"),
-    ("hook", "Answer a host's hook: JSON on stdin, the host's answer on stdout"),
-    ("guard", "Show, test, explain, lift and promote what stops an agent"),
-    ("trust", "Allow the exact command that a guard verifies by"),
-    ("doctor", "Prove that memory, git and agents work together"),
-    ("reindex", "Build the index anew from the files"),
-    ("dot", "Check DOT files: `dot check FILE…`"),
-    ("merge-driver", "Merge versions of our files for git"),
-    ("seed", "Write the default policy to .twining/policy.yml, to be edited"),
-    ("import", "Take over what another tool wrote down"),
-    ("tour", "Watch two agents share a memory, on a throwaway repository"),
-    ("init", "Wire this project up: memory, git, and the agents that work here"),
-    ("uninstall", "Take back what init wrote; the memory stays unless it is purged"),
-    ("completions", "Print completions for a shell"),
-    ("man", "Print the manual page, or write all of them into a folder"),
-];
+/// The command that hosts wait for.
+const HOOK: ToolCommand = TOOL_COMMANDS[1];
 
 /// Where a verb's JSON comes from when it is not given in flags.
 const JSON_INPUT: &str = "json-input";
@@ -89,7 +67,7 @@ fn command_for(words: &[OsString]) -> Command {
         (Some(verb), _) => root().subcommand(verb_command(verb, verb.name)),
         (None, Some((family, about))) => root().subcommand(family_command(family, about)),
         // A host waits for this one before every tool call.
-        (None, None) if words.get(1).is_some_and(|word| word == "hook") => root().subcommand(only_cli("hook", ONLY_CLI[1].1)),
+        (None, None) if words.get(1).is_some_and(|word| word == HOOK.name) => root().subcommand(HOOK.command()),
         (None, None) => command(),
     }
 }
@@ -97,10 +75,10 @@ fn command_for(words: &[OsString]) -> Command {
 fn command() -> Command {
     let alone = VERBS.iter().filter(|verb| verb.family().is_none());
     root()
-        .help_template(help::template(&ONLY_CLI))
+        .help_template(help::template(&TOOL_COMMANDS.map(|tool| tool.listed())))
         .subcommands(alone.map(|verb| verb_command(verb, verb.name)))
         .subcommands(FAMILIES.map(|(family, about)| family_command(family, about)))
-        .subcommands(ONLY_CLI.map(|(name, about)| only_cli(name, about)))
+        .subcommands(TOOL_COMMANDS.iter().map(ToolCommand::command))
 }
 
 fn root() -> Command {
@@ -157,81 +135,6 @@ fn verb_command(verb: &VerbEntry, spelled: &'static str) -> Command {
     command.about(help::first_sentence(verb.about).to_owned()).long_about(verb.about).after_help(example).arg(json_input)
 }
 
-fn only_cli(name: &'static str, about: &'static str) -> Command {
-    let command = Command::new(name).about(about);
-    match name {
-        "mcp" => command
-            .arg(
-                Arg::new("tools")
-                    .long("tools")
-                    .value_name("LIST")
-                    .value_parser(Selection::parse)
-                    .help("lite, full, or groups separated by commas; default: what config.yml says, else full"),
-            )
-            .after_help("Example:\n  claude mcp add twining -- twining mcp"),
-        "hook" => command
-            .arg(
-                Arg::new("event")
-                    .required(true)
-                    .value_name("EVENT")
-                    .help("PreToolUse, PostToolUse, Stop, SubagentStop, SessionStart …, or the host's own name of it; of git: pre-commit, post-commit"),
-            )
-            .after_help(
-                "--agent names the host: claude (default), codex, gemini, cursor, copilot or git\n\nExample:\n  twining hook --agent codex PreToolUse < event.json",
-            ),
-        "guard" => guard::flags(command),
-        "trust" => command
-            .arg(Arg::new("guard").value_name("GUARD").help("Whose command; without it, every one and whether it is allowed"))
-            .arg(Arg::new("revoke").long("revoke").action(ArgAction::SetTrue).help("Take it back"))
-            .after_help("Example:\n  twining trust lint-before-commit"),
-        "doctor" => command
-            .arg(
-                Arg::new("fix")
-                    .long("fix")
-                    .action(ArgAction::SetTrue)
-                    .help("Mend what can be mended without asking, and tell what that was"),
-            )
-            .after_help("Example:\n  twining doctor --fix"),
-        "reindex" => command
-            .arg(
-                Arg::new("vectors")
-                    .long("vectors")
-                    .action(ArgAction::SetTrue)
-                    .help("Also make the vectors that search by meaning needs, with progress"),
-            )
-            .after_help("Example:\n  twining reindex --vectors"),
-        "dot" => dot::flags(command),
-        "merge-driver" => {
-            let kinds = DRIVERS.iter().map(|driver| {
-                Command::new(driver.kind).about(driver.about).args([("base", true), ("ours", true), ("theirs", true), ("path", false)].map(
-                    |(version, required)| {
-                        Arg::new(version).value_name(version.to_uppercase()).required(required).value_parser(value_parser!(PathBuf))
-                    },
-                ))
-            });
-            command.subcommand_required(true).arg_required_else_help(true).subcommands(kinds).after_help(drivers::by_hand())
-        }
-        "init" => init::flags::install(command),
-        "uninstall" => init::flags::uninstall(command),
-        "completions" => command
-            .arg(Arg::new("shell").required(true).value_name("SHELL").value_parser(value_parser!(clap_complete::Shell)))
-            .after_help("Example:\n  twining completions bash > ~/.local/share/bash-completion/completions/twining"),
-        "man" => command
-            .arg(
-                Arg::new("dir")
-                    .long("dir")
-                    .value_name("DIR")
-                    .value_parser(value_parser!(PathBuf))
-                    .value_hint(ValueHint::DirPath)
-                    .help("Write a page for each command into this folder"),
-            )
-            .after_help("Example:\n  twining man | man -l -"),
-        "seed" => command.after_help("Example:\n  twining seed && $EDITOR .twining/policy.yml"),
-        "import" => import::flags(command),
-        _ => command.after_help("Example:\n  twining tour"),
-    }
-}
-
 /// Answers a host. Its contract, not ours, says how this ends.
 fn hook(given: &ArgMatches) -> ExitCode {
     let (agent, project) = (given.get_one::<String>("agent").map(String::as_str), given.get_one::<PathBuf>("project").cloned());
@@ -270,54 +173,12 @@ fn run(matches: &ArgMatches) -> Ending {
         Ok(agent) => agent,
         Err(problem) => return out::problem(style, &problem),
     };
-    let ended = match name.as_str() {
-        "mcp" => {
-            let tools = given.get_one::<Selection>("tools").cloned();
-            // Whatever goes wrong, stdout belongs to the protocol.
-            return mcp::serve(mcp::Options { project, agent, tools, folded: true })
-                .map_or_else(|problem| out::problem(Style::Words, &problem), |()| Ending::Done);
-        }
-        "guard" => {
-            let word = |name: &str| given.get_one::<String>(name).map(String::as_str);
-            let (what, named) = (word("what").unwrap_or("list"), word("guard").unwrap_or_default());
-            match what {
-                "bypass" => lift::bypass(project, named, word("for"), word("reason"), style),
-                "promote" => lift::promote(project, named, style),
-                "allow" => lift::allow(project, named, word("reason"), style),
-                _ => guard::run(project, what, named, style),
-            }
-        }
-        "trust" => lift::trust(project, given.get_one::<String>("guard").map(String::as_str), given.get_flag("revoke"), style),
-        "doctor" => {
-            let aim = if given.get_flag("fix") { doctor::Aim::Fix } else { doctor::Aim::Look };
-            Project::open(project).map(|project| doctor::examine(&project, aim, style))
-        }
-        "reindex" => Project::open(project).and_then(|project| reindex::rebuild(&project, given.get_flag("vectors"), style)),
-        "dot check" => {
-            let files: Vec<PathBuf> = given.get_many::<PathBuf>("files").unwrap_or_default().cloned().collect();
-            return dot::check(&files, style);
-        }
-        "knowledge show" => Project::open(project).and_then(|project| show::draw(&project, given, style)),
-        "verify" if given.get_flag("ci") => verify_ci::run(project, given, style),
-        "seed" => Project::open(project).and_then(|project| seed::write(&project, style)),
-        "import" => {
-            let aim = if given.get_flag("print") || given.get_flag("dry-run") { Aim::Print } else { Aim::Write };
-            let intent = if given.get_flag("dry-run") { Intent::Try } else { Intent::Import };
-            let from = given.get_one::<PathBuf>("from").map(PathBuf::as_path);
-            Project::open(project).and_then(|project| match given.get_one::<String>("source").map_or("", String::as_str) {
-                "guardkit" => import::guardkit(&project, aim, style),
-                source => import::run(&project, source, from, intent, style),
-            })
-        }
-        "tour" => tour::play(),
-        "init" => init::flags::wish(given, project, agent, style).and_then(|wish| init::install(&wish)),
-        "uninstall" => init::flags::wish(given, project, agent, style).and_then(|wish| init::uninstall(&wish)),
-        "completions" => {
-            let shell = given.get_one::<clap_complete::Shell>("shell").copied().unwrap_or(clap_complete::Shell::Bash);
-            completions::shell(command(), shell)
-        }
-        "man" => completions::manual(command(), given.get_one::<PathBuf>("dir").map(PathBuf::as_path)),
-        name => match VERBS.iter().find(|verb| verb.command_name() == name) {
+    let tool = matches.subcommand_name().and_then(|outer| TOOL_COMMANDS.iter().find(|tool| tool.name == outer));
+    let ended = match (tool.and_then(|tool| tool.run), name.as_str()) {
+        (Some(run), _) => run(ToolCall { given, project, agent, style, all: command }),
+        (None, "knowledge show") => Project::open(project).and_then(|project| show::draw(&project, given, style)),
+        (None, "verify") if given.get_flag("ci") => verify_ci::run(project, given, style),
+        (None, name) => match VERBS.iter().find(|verb| verb.command_name() == name) {
             Some(verb) => run_verb(verb, given, project, agent, style),
             None => return Ending::Misused,
         },

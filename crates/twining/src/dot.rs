@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, Command, ValueHint, value_parser};
+use clap::{ArgMatches, Command, ValueHint};
 use serde::Serialize;
 use serde_json::json;
 use twining_model::limits;
 
+use crate::args::{path, word};
 use crate::out::{self, Style};
 use crate::page::{Page, bad, count, dim, good, plain, warn};
 use crate::problem::Ending;
@@ -36,22 +37,15 @@ pub fn flags(command: Command) -> Command {
     command.subcommand_required(true).arg_required_else_help(true).subcommand(
         Command::new("check")
             .about("Say whether Graphviz would take each file, and every error with its line and column")
-            .arg(
-                Arg::new("files")
-                    .value_name("FILE")
-                    .required(true)
-                    .num_args(1..)
-                    .value_parser(value_parser!(PathBuf))
-                    .value_hint(ValueHint::FilePath)
-                    .help("DOT files; `-` is stdin"),
-            )
+            .arg(path(word("files", "FILE", "DOT files; `-` is stdin"), ValueHint::FilePath).required(true).num_args(1..))
             .after_help("Example:\n  twining dot check docs/*.dot --json"),
     )
 }
 
 /// Checks each file, `-` for stdin, and tells.
-pub fn check(files: &[PathBuf], style: Style) -> Ending {
-    let checked: Vec<Checked> = files.iter().map(|file| look_at(file)).collect();
+pub fn run(given: &ArgMatches, style: Style) -> Ending {
+    let files = given.get_many::<PathBuf>("files").unwrap_or_default();
+    let checked: Vec<Checked> = files.map(|file| look_at(file)).collect();
     let ending = if checked.iter().all(|file| file.ok) { Ending::Done } else { Ending::FoundProblems };
     out::answer(style, || json!(checked), |page| show(&checked, page), ending)
 }

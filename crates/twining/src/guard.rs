@@ -3,12 +3,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Arg, Command};
+use clap::Command;
 use serde_json::json;
 use twining_guard::Level;
 use twining_guard::policy::Standing;
 use twining_model::text;
 
+use crate::args::{option, word};
 use crate::desk::Project;
 use crate::hook::{self, HookContext};
 use crate::out::{self, Style};
@@ -18,17 +19,14 @@ use crate::wiring;
 
 /// The flags of `guard`.
 pub fn flags(command: Command) -> Command {
+    let what = "explain reads a hook's JSON from stdin; bypass, promote and allow are a person's, at a terminal; allow lets what the commit check found through in the next commit";
+    let guard = "Which guard to lift or promote; the rule or path to allow; of list and test, all where none is named";
+    let needs_one = [("what", "bypass"), ("what", "promote"), ("what", "allow")];
     command
-        .arg(
-            Arg::new("what")
-                .required(true)
-                .value_name("WHAT")
-                .value_parser(["list", "test", "explain", "bypass", "promote", "allow"])
-                .help("explain reads a hook's JSON from stdin; bypass, promote and allow are a person's, at a terminal; allow lets what the commit check found through in the next commit"),
-        )
-        .arg(Arg::new("guard").value_name("GUARD").required_if_eq_any([("what", "bypass"), ("what", "promote"), ("what", "allow")]).help("Which guard to lift or promote; the rule or path to allow; of list and test, all where none is named"))
-        .arg(Arg::new("for").long("for").value_name("TIME").help("How long a bypass lasts: 10m, 2h; at most a day"))
-        .arg(Arg::new("reason").long("reason").value_name("TEXT").help("Why it is lifted or allowed; recorded"))
+        .arg(word("what", "WHAT", what).required(true).value_parser(["list", "test", "explain", "bypass", "promote", "allow"]))
+        .arg(word("guard", "GUARD", guard).required_if_eq_any(needs_one))
+        .arg(option("for", "TIME", "How long a bypass lasts: 10m, 2h; at most a day"))
+        .arg(option("reason", "TEXT", "Why it is lifted or allowed; recorded"))
         .after_help("Examples:\n  twining guard explain < event.json\n  twining guard bypass no-push --for 10m --reason \"hotfix, agreed with Ada\"\n  twining guard allow src/legacy.ts --reason \"moves out next week\"\n  TWINING_ALLOW=\"moves out next week\" git commit")
 }
 

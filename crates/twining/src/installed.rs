@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// The name we go by.
 pub const NAME: &str = "twining";
 
+/// What is said of a program that nobody would find.
+pub const NOT_ON_PATH: &str = "`twining` is not on PATH";
+
 /// The program that is started by this name: never one in the current folder.
 pub fn on_path(name: &str) -> Option<PathBuf> {
     all_on_path(name).next()
@@ -22,6 +25,22 @@ pub fn outside(word: &str, project: &Path) -> Result<PathBuf, String> {
     let real = found.canonicalize().map_err(|error| format!("`{}`: {error}", found.display()))?;
     let inside = project.canonicalize().is_ok_and(|project| real.starts_with(project));
     if inside { Err(format!("`{}` lies in the project and is not run", found.display())) } else { Ok(real) }
+}
+
+/// The program behind a word of somebody's settings, if it is this one or the `twining`
+/// on PATH: settings come with a clone, and nothing else they name is started.
+pub fn ours(word: &str, project: &Path) -> Result<PathBuf, String> {
+    let (here, known) = (std::env::current_exe().ok(), on_path(NAME));
+    let is_here = |path: &Path| here.as_deref().is_some_and(|here| is_same(here, path));
+    if word == NAME {
+        return known.ok_or_else(|| format!("cannot be started: {NOT_ON_PATH}"));
+    }
+    if Path::new(word).is_absolute() && is_here(Path::new(word)) {
+        return Ok(PathBuf::from(word));
+    }
+    let found = outside(word, project).map_err(|why| format!("does not start Twining: {why}"))?;
+    let is_ours = is_here(&found) || known.is_some_and(|known| is_same(&known, &found));
+    if is_ours { Ok(found) } else { Err("does not start Twining but another program, which was not started".to_owned()) }
 }
 
 /// Where this program is found tomorrow too: the name that PATH gives it, which

@@ -4,6 +4,7 @@
 //! the command line ([`cli`]) and MCP ([`mcp`]).
 
 mod allowed;
+mod args;
 mod cli;
 mod commands;
 mod completions;
@@ -41,6 +42,7 @@ mod seed;
 mod settings;
 mod shape;
 mod show;
+mod tool_commands;
 mod tour;
 mod user_policy;
 mod verbs;

@@ -13,8 +13,6 @@ const STEP: Duration = Duration::from_millis(2);
 
 /// What a program that was run said.
 pub struct Said {
-    /// How it ended; none if a signal ended it.
-    pub code: Option<i32>,
     /// On stdout.
     pub out: String,
     /// On stderr.
@@ -57,15 +55,15 @@ impl Running {
     fn wait(mut self, enough: impl Fn(&str) -> bool) -> Result<Said, String> {
         let began = Instant::now();
         loop {
-            if let Some(status) = self.child.try_wait().map_err(|error| error.to_string())? {
-                return Ok(Said { code: status.code(), out: self.out.whole(), err: self.err.whole() });
+            if self.child.try_wait().map_err(|error| error.to_string())?.is_some() {
+                return Ok(Said { out: self.out.whole(), err: self.err.whole() });
             }
             let done = enough(&self.out.so_far());
             if done || began.elapsed() > PATIENCE {
                 drop(self.input.take());
                 let _ = self.child.kill();
                 let _ = self.child.wait();
-                let said = Said { code: None, out: self.out.so_far(), err: self.err.so_far() };
+                let said = Said { out: self.out.so_far(), err: self.err.so_far() };
                 return if done { Ok(said) } else { Err("it gives no answer".to_owned()) };
             }
             std::thread::sleep(STEP);

@@ -1,9 +1,10 @@
 //! `knowledge show`: a picture of the reviewed graph.
 
-use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
+use clap::{ArgGroup, ArgMatches, Command, value_parser};
 use serde_json::json;
 use twining_engine::knowledge::{Format, Picture, PictureInput};
 
+use crate::args::{option, switch};
 use crate::desk::Project;
 use crate::out::{self, Style};
 use crate::problem::{Ending, Problem};
@@ -17,21 +18,14 @@ const FORMATS: [(&str, Format, &str); 3] = [
 
 /// The command, below its family.
 pub fn command() -> Command {
-    let formats = FORMATS.map(|(name, _, help)| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help));
+    let formats = FORMATS.map(|(name, _, help)| switch(name, help));
     Command::new("show")
         .about("Draw the graph, a level of it, or what is around a node")
         .args(formats)
         .group(ArgGroup::new("format").args(FORMATS.map(|(name, ..)| name)))
-        .arg(Arg::new("level").long("level").value_parser(["architecture", "implementation", "all"]).help("Only nodes of this level"))
-        .arg(Arg::new("around").long("around").value_name("ID").help("Only what is around this node"))
-        .arg(
-            Arg::new("depth")
-                .long("depth")
-                .value_name("N")
-                .value_parser(value_parser!(usize))
-                .requires("around")
-                .help("So many steps around it; default 1"),
-        )
+        .arg(option("level", "LEVEL", "Only nodes of this level").value_parser(["architecture", "implementation", "all"]))
+        .arg(option("around", "ID", "Only what is around this node"))
+        .arg(option("depth", "N", "So many steps around it; default 1").value_parser(value_parser!(usize)).requires("around"))
         .after_help("Example:\n  twining knowledge show --svg --around api --depth 2 > api.svg")
 }
 

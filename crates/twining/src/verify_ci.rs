@@ -6,12 +6,13 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use serde_json::json;
 use twining_engine::verify::ci::{self, CiOptions, CiReport, PullRequest, Severity};
 use twining_model::limits;
 use twining_store::git::GitRange;
 
+use crate::args::{option, path, switch};
 use crate::out::{self, Style};
 use crate::page::{Page, bad, dim, good, place, plain, warn};
 use crate::problem::{Ending, Problem};
@@ -21,26 +22,17 @@ const HEADING: &str = "In CI";
 
 /// Adds its flags to `verify`.
 pub fn flags(command: Command) -> Command {
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).requires("ci").help(help);
-    let files = |arg: Arg| {
-        arg.value_name("FILE").num_args(1..).action(ArgAction::Append).value_parser(value_parser!(PathBuf)).value_hint(ValueHint::FilePath)
-    };
+    let flag = |name, value, help| option(name, value, help).requires("ci");
+    let many = |arg: Arg| arg.num_args(1..).action(ArgAction::Append);
     let args = [
-        Arg::new("ci")
-            .long("ci")
-            .action(ArgAction::SetTrue)
-            .requires("base")
-            .help("Verify a pull request by the rules of its base; exit 3 on findings"),
-        flag("base", "The branch it is for; the rules come from here").value_name("COMMIT"),
-        flag("head", "The pull request; default: HEAD").value_name("COMMIT"),
-        files(flag("junit", "JUnit reports of the head's tests")),
-        files(flag("base-junit", "JUnit reports of the base's tests")),
-        flag("approve", "Let a milder policy pass").value_name("WHAT").value_parser(["policy"]).action(ArgAction::Append),
-        flag("agent-author", "Glob over `Name <address>` of commits that agents make")
-            .value_name("PATTERN")
-            .num_args(1..)
-            .action(ArgAction::Append),
-        flag("sarif", "Also write the findings as SARIF").value_name("FILE").value_parser(value_parser!(PathBuf)),
+        switch("ci", "Verify a pull request by the rules of its base; exit 3 on findings").requires("base"),
+        flag("base", "COMMIT", "The branch it is for; the rules come from here"),
+        flag("head", "COMMIT", "The pull request; default: HEAD"),
+        many(path(flag("junit", "FILE", "JUnit reports of the head's tests"), ValueHint::FilePath)),
+        many(path(flag("base-junit", "FILE", "JUnit reports of the base's tests"), ValueHint::FilePath)),
+        flag("approve", "WHAT", "Let a milder policy pass").value_parser(["policy"]).action(ArgAction::Append),
+        many(flag("agent-author", "PATTERN", "Glob over `Name <address>` of commits that agents make")),
+        path(flag("sarif", "FILE", "Also write the findings as SARIF"), ValueHint::FilePath),
     ];
     command.args(args.map(|arg| arg.help_heading(HEADING)))
 }

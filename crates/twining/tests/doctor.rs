@@ -99,7 +99,7 @@ fn a_hook_that_does_not_stop_anything_is_found_out() {
         shop.read(".claude/settings.json").replace("\"hook\", \"--agent\", \"claude\", \"PreToolUse\"", "\"hook\", \"Nonsense\"");
     shop.write(".claude/settings.json", &settings);
     let ran = shop.run(&["doctor"]);
-    assert!(ran.code == 3 && ran.stdout.contains("did not stop a write into the memory"), "{ran:?}");
+    assert!(ran.code == 3 && ran.stdout.contains("`protect-twining-state` did not fire for its own example (Write)"), "{ran:?}");
     let told = examined(&shop, &["--fix"]);
     assert!(told["fixed"].to_string().contains(".claude/settings.json"), "{told}");
     assert_eq!(said(&told, "hook", "claude").0, "ok");
@@ -114,7 +114,7 @@ fn a_hook_that_the_host_overlooks_is_no_hook() {
     shop.write(".claude/settings.json", flat);
     let told = examined(&shop, &[]);
     assert_eq!(said(&told, "hook", "not in a shape the host reads").0, "fail");
-    assert_eq!(said(&told, "hook", "nothing asks us").0, "fail");
+    assert_eq!(said(&told, "hook", "nothing calls twining").0, "fail");
     let tested = shop.run(&["guard", "test"]);
     assert!(tested.code == 3 && tested.stdout.contains("not in a shape the host reads"), "{tested:?}");
     let told = examined(&shop, &["--fix"]);
@@ -208,9 +208,21 @@ fn a_host_without_hooks_is_told() {
     let shop = wired("claude,opencode");
     fs::remove_file(shop.file(".claude/settings.json")).expect("removes");
     let told = examined(&shop, &[]);
-    assert_eq!(said(&told, "hook", "nothing asks us").0, "fail");
+    assert_eq!(said(&told, "hook", "nothing calls twining").0, "fail");
     assert_eq!(said(&told, "hook", "opencode").0, "not_checked");
     assert_eq!(said(&told, "server", "opencode").0, "ok");
+}
+
+#[test]
+fn an_agent_that_came_after_init_is_noticed() {
+    let shop = wired("none");
+    assert_eq!(said(&examined(&shop, &[]), "agents", "none was found").0, "warn");
+    shop.program("codex", "#!/bin/sh\n");
+    assert_eq!(said(&examined(&shop, &[]), "agents", "codex is used here and not wired up").0, "warn");
+    shop.told(&["init"]);
+    let told = examined(&shop, &[]);
+    assert!(!told["checks"].to_string().contains("not wired up"), "{told:#}");
+    assert_eq!(said(&told, "agents", "codex").0, "ok");
 }
 
 #[test]
@@ -237,7 +249,7 @@ fn a_hook_that_is_not_called_for_writes_stops_none() {
     settings["hooks"]["PreToolUse"][0]["matcher"] = "Bash".into();
     shop.write(".claude/settings.json", &settings.to_string());
     let (finding, words) = said(&examined(&shop, &[]), "hook", "claude");
-    assert!(finding == "fail" && words.contains("`Bash` only"), "{words}");
+    assert!(finding == "fail" && words.contains("no hook is called before `Write`"), "{words}");
     assert_eq!(said(&examined(&shop, &["--fix"]), "hook", "claude").0, "ok");
 }
 
@@ -260,7 +272,7 @@ fn what_only_looks_ours_is_never_started() {
     shop.write(".claude/settings.json", &settings);
     shop.write_program("tools/twining", &format!("#!/bin/sh\ntouch '{}'\n", trap.display()));
     let told = examined(&shop, &[]);
-    assert_eq!(said(&told, "hook", "does not start Twining").0, "fail");
+    assert_eq!(said(&told, "hook", "lies in the project").0, "fail");
     assert!(!trap.exists());
 }
 

@@ -139,7 +139,7 @@ fn hooks_in_codex_own_settings_are_tried_too() {
     assert!(wiring[0]["tried"].as_u64() > Some(3), "{wiring}");
     for (text, says) in [
         (config(&format!("{program} hook --agent codex PostToolUse")), "did not fire"),
-        (config("nowhere/twining hook PreToolUse"), "cannot be run"),
+        (config("nowhere/twining hook PreToolUse"), "does not start Twining"),
         (config("sh -c 'twining hook PreToolUse'"), "not plainly"),
         (config(&format!("{program} hook --agent codex PreToolUse")) + "[features]\nhooks = false\n", "turns all hooks off"),
         ("hooks = [ # twining".to_owned(), "cannot be read"),

@@ -5,8 +5,10 @@ mod common;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Stdio;
 
 use common::repository::{Repository, changed};
+use common::terminal::Terminal;
 use serde_json::{Value, json};
 
 const ALL: &str = "claude,codex,gemini,cursor,opencode";
@@ -48,15 +50,16 @@ fn hooks_that_were_there_still_run() {
     let shop = Repository::new();
     shop.twining_on_path();
     shop.write_program(".git/hooks/pre-commit", "#!/bin/sh\necho theirs >> calls\nexit 0\n");
-    shop.write_program(".git/hooks/post-commit", "#!/usr/bin/env python3\nopen('calls', 'a').write('python\\n')\n");
-    shop.told(&["init", "--agent", "none"]);
+    let python = "#!/usr/bin/env python3\nopen('calls', 'a').write('python\\n')\n";
+    shop.write_program(".git/hooks/post-commit", python);
+    let told = shop.told(&["init", "--agent", "none"]);
+    assert!(told["notes"].to_string().contains("post-commit` is no shell script"), "{told}");
     shop.program("twining", "#!/bin/sh\necho \"$@\" >> \"$(git rev-parse --show-toplevel)/calls\"\n");
     shop.write("a.txt", "a");
     shop.commit("one");
-    assert_eq!(shop.read("calls"), "hook --agent git pre-commit\ntheirs\nhook --agent git post-commit\npython\n");
+    assert_eq!(shop.read("calls"), "hook --agent git pre-commit\ntheirs\npython\n");
     shop.told(&["uninstall"]);
-    assert_eq!(shop.read(".git/hooks/post-commit"), "#!/usr/bin/env python3\nopen('calls', 'a').write('python\\n')\n");
-    assert!(!shop.file(".git/hooks/post-commit.twining-chained").exists());
+    assert_eq!(shop.read(".git/hooks/post-commit"), python);
 }
 
 #[test]
@@ -168,7 +171,7 @@ fn a_hook_that_is_no_text_is_kept_and_told() {
     fs::set_permissions(shop.file(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755)).expect("sets");
     let before = shop.tree();
     let told = shop.told(&["init", "--agent", "none"]);
-    assert!(told["notes"].to_string().contains("is no text"), "{told}");
+    assert!(told["notes"].to_string().contains("is no shell script"), "{told}");
     shop.told(&["uninstall", "--purge", "--yes"]);
     assert_eq!(changed(&before, &shop.tree()), [""; 0]);
 }
@@ -310,7 +313,9 @@ fn a_linked_worktree_shares_the_memory_and_has_its_own_settings() {
     assert!(!shop.path("fix/.twining").exists() && !shop.file(".mcp.json").exists());
     assert!(shop.read(".git/config").contains("twining-knowledge"));
     assert_eq!(shop.run_in(&shop.path("fix"), &["uninstall"]).code, 0);
-    assert!(!shop.path("fix/.mcp.json").exists() && !shop.read(".git/config").contains("twining"));
+    assert!(!shop.path("fix/.mcp.json").exists() && shop.read(".git/config").contains("twining-knowledge"), "git's part is the main one's");
+    assert_eq!(shop.run(&["uninstall"]).code, 0);
+    assert!(!shop.read(".git/config").contains("twining"));
 }
 
 #[test]
@@ -493,6 +498,21 @@ fn hosts_are_found_by_their_traces_and_their_programs() {
     assert_eq!(agents(&shop), json!(["codex", "cursor"]));
     let ran = shop.run(&["init", "--agent", "emacs"]);
     assert!(ran.code == 2 && ran.stderr.contains("`emacs` is no host"), "{ran:?}");
+}
+
+#[test]
+fn where_no_agent_was_found_nothing_is_asked_and_one_line_says_what_to_do() {
+    let shop = Repository::new();
+    let mut terminal = Terminal::open();
+    let end = || Stdio::from(fs::File::options().read(true).write(true).open(&terminal.name).expect("opens"));
+    let mut command = shop.command_in(&shop.path("shop"), &["init"]);
+    let mut child = command.stdin(end()).stdout(end()).stderr(end()).spawn().expect("starts");
+    terminal.types("n");
+    assert!(child.wait().expect("ends").success());
+    let shown = terminal.shows();
+    assert!(shop.file(".twining/config.yml").exists() && !shown.contains("Write these?"), "{shown}");
+    assert_eq!(shown.matches("no agent was found here").count(), 1, "{shown}");
+    assert_eq!(shop.told(&["init"])["next_steps"].as_array().map(Vec::len), Some(1), "said again");
 }
 
 #[test]

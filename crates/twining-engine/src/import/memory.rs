@@ -106,7 +106,7 @@ fn relation(
     };
     let ((from, source), (to, target)) = (end("from")?, end("to")?);
     let given = word(object, "relationType").unwrap_or("related_to");
-    let known = RelationType::ALL.iter().find(|kind| kind.as_str() == given.trim().to_lowercase().replace([' ', '-'], "_"));
+    let known = RelationType::read(&given.trim().to_lowercase().replace([' ', '-'], "_"));
     let mut properties = BTreeMap::new();
     if known.is_none() {
         properties.insert("relation_type".to_owned(), words::clip(&clean(given), limits::PROPERTY_BYTES));
@@ -118,7 +118,7 @@ fn relation(
             properties.entry(key).or_insert(text);
         }
     }
-    let kind = known.map_or(RelationType::RelatedTo, |kind| *kind).as_str().to_owned();
+    let kind = known.unwrap_or(RelationType::RelatedTo).as_str().to_owned();
     let id = id_of(Source::MemoryJsonl, None, &format!("relation\u{0}{from}\u{0}{given}\u{0}{to}")).to_string();
     let agent_id = Some(Source::MemoryJsonl.as_str().to_owned());
     Ok(Relation { id, source, target, kind, properties, created_at: now.to_string(), agent_id, origin: Some(origin()), extra: Map::new() })
@@ -132,8 +132,8 @@ fn unknown<'o>(object: &'o BTreeMap<String, Value>, known: &'o [&str]) -> impl I
 
 fn kind_of(given: &str) -> (EntityType, BTreeMap<String, String>) {
     let spelled = given.trim().to_lowercase().replace([' ', '-'], "_");
-    match EntityType::ALL.iter().find(|kind| kind.as_str() == spelled) {
-        Some(kind) => (*kind, BTreeMap::new()),
+    match EntityType::read(&spelled) {
+        Some(kind) => (kind, BTreeMap::new()),
         None => {
             let told = BTreeMap::from([("entity_type".to_owned(), words::clip(&clean(given), limits::PROPERTY_BYTES))]);
             (EntityType::Concept, told)

@@ -207,9 +207,9 @@ impl Review<'_> {
         if node.id().as_str().trim().is_empty() {
             self.wrong(node, "id", at, "a node needs an id".to_owned(), None);
         }
-        self.word(node, "type", at, &words(NodeType::ALL, NodeType::as_str));
-        self.word(node, "level", at, &words(Level::ALL, Level::as_str));
-        self.word(node, "status", at, &words(Standing::ALL, Standing::as_str));
+        self.word(node, "type", at, &NodeType::ALL.map(NodeType::as_str));
+        self.word(node, "level", at, &Level::ALL.map(Level::as_str));
+        self.word(node, "status", at, &Standing::ALL.map(Standing::as_str));
         if is_blank(node, "description") {
             let suggestion = "say in a sentence what it is and why it matters";
             self.wrong(
@@ -220,7 +220,7 @@ impl Review<'_> {
                 Some(suggestion.to_owned()),
             );
         }
-        let priorities = words(Priority::ALL, Priority::as_str);
+        let priorities = Priority::ALL.map(Priority::as_str);
         if !is_blank(node, "priority") {
             self.word(node, "priority", at, &priorities);
         } else if node.get("type") == Some(NodeType::Rule.as_str()) {
@@ -284,7 +284,7 @@ impl Review<'_> {
     }
 
     fn edges(&mut self, statements: &Statements<'_>) {
-        let relations = words(Link::ALL, Link::as_str);
+        let relations = Link::ALL.map(Link::as_str);
         let mut seen: HashMap<(&Id, &Id, &str), usize> = HashMap::new();
         for (index, edge) in self.document.graph().edges().iter().enumerate() {
             let before = self.errors.all;
@@ -359,10 +359,6 @@ fn place(node: &Node, field: &str, otherwise: usize) -> usize {
     node.attributes().get(field).map_or(otherwise, |attribute| attribute.span().start)
 }
 
-fn words<T: Copy>(all: &[T], spelled: fn(T) -> &'static str) -> Vec<&'static str> {
-    all.iter().map(|word| spelled(*word)).collect()
-}
-
 fn choices(field: &str, known: &[&str]) -> String {
     format!("{field}=\"…\" with one of {}", known.join(", "))
 }
@@ -372,8 +368,7 @@ fn invalid(what: &str, given: &str, known: &[&str]) -> String {
 }
 
 fn suggested(field: &str, given: &str, known: &[&str]) -> Option<String> {
-    let priority = Priority::ALL.iter().any(|word| word.as_str() == given);
-    if field == "level" && priority {
+    if field == "level" && Priority::read(given).is_some() {
         return Some(format!("{}; `{given}` is a word for priority", known.join(" or ")));
     }
     advice::meant(field, given, known).map(str::to_owned)

@@ -128,25 +128,25 @@ impl<'k> KnownNode<'k> {
     /// What it is.
     #[must_use]
     pub fn kind(self) -> Option<NodeType> {
-        word(NodeType::ALL, NodeType::as_str, self.field("type"))
+        NodeType::read(self.field("type"))
     }
 
     /// How high it stands.
     #[must_use]
     pub fn level(self) -> Option<Level> {
-        word(Level::ALL, Level::as_str, self.field("level"))
+        Level::read(self.field("level"))
     }
 
     /// Whether it still holds.
     #[must_use]
     pub fn standing(self) -> Option<Standing> {
-        word(Standing::ALL, Standing::as_str, self.field("status"))
+        Standing::read(self.field("status"))
     }
 
     /// How much it matters.
     #[must_use]
     pub fn priority(self) -> Option<Priority> {
-        word(Priority::ALL, Priority::as_str, self.field("priority"))
+        Priority::read(self.field("priority"))
     }
 }
 
@@ -160,7 +160,7 @@ impl<'k> Bond<'k> {
     /// Its relation, if it names one.
     #[must_use]
     pub fn link(self) -> Option<Link> {
-        word(Link::ALL, Link::as_str, self.edge.get("relation").unwrap_or_default())
+        Link::read(self.edge.get("relation").unwrap_or_default())
     }
 
     /// The word for its relation.
@@ -174,8 +174,4 @@ impl<'k> Bond<'k> {
     pub fn note(self) -> &'k str {
         self.edge.get("note").unwrap_or_default()
     }
-}
-
-fn word<T: Copy>(all: &[T], spelled: fn(T) -> &'static str, given: &str) -> Option<T> {
-    all.iter().copied().find(|word| spelled(*word) == given)
 }

@@ -245,7 +245,7 @@ fn settle_status(ours: &Id, theirs: &Id) -> Settle {
 }
 
 fn settle_priority(ours: &Id, theirs: &Id) -> Settle {
-    let read = |id: &Id| Priority::ALL.iter().copied().find(|priority| priority.as_str() == id.as_str());
+    let read = |id: &Id| Priority::read(id.as_str());
     match (read(ours), read(theirs)) {
         (Some(one), Some(other)) => Settle::Take(Id::new(one.min(other).as_str())),
         (Some(one), None) | (None, Some(one)) => Settle::Take(Id::new(one.as_str())),

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use twining_model::text;
 
 use crate::effects::{Effects, FileChange, NewContent};
@@ -143,10 +143,14 @@ fn unseen(change: &FileChange) -> Option<Answer> {
 
 /// The feature whose `verified_by` would vouch for more than it does.
 fn grade_raised(before: &str, after: &str) -> Option<String> {
+    let grade = |fields: &Map<String, Value>| {
+        let source = fields.get("verified_by")?.get("source").and_then(Value::as_str).unwrap_or("told");
+        Some(["told", "seen", "ci"].iter().position(|grade| *grade == source).unwrap_or_default())
+    };
     let grades = |list: &str| {
         let mut found = BTreeMap::new();
         if list.contains("verified_by") {
-            collect_grades(&serde_json::from_str(list).unwrap_or_default(), &mut found);
+            collect(&serde_json::from_str(list).unwrap_or_default(), &grade, &mut found);
         }
         found
     };
@@ -155,18 +159,15 @@ fn grade_raised(before: &str, after: &str) -> Option<String> {
     Some(text::excerpt(&raised.0, 60))
 }
 
-fn collect_grades(value: &Value, found: &mut BTreeMap<String, usize>) {
+/// What is read of each feature that has an id, wherever it stands; what nothing is
+/// read of is gone into.
+fn collect<T>(value: &Value, read: &impl Fn(&Map<String, Value>) -> Option<T>, found: &mut BTreeMap<String, T>) {
     match value {
-        Value::Array(items) => items.iter().for_each(|item| collect_grades(item, found)),
-        Value::Object(fields) => {
-            let source = fields.get("verified_by").map(|by| by.get("source").and_then(Value::as_str).unwrap_or("told"));
-            match (fields.get("id").and_then(Value::as_str), source) {
-                (Some(id), Some(source)) => {
-                    found.insert(id.to_owned(), ["told", "seen", "ci"].iter().position(|grade| *grade == source).unwrap_or_default());
-                }
-                _ => fields.values().for_each(|field| collect_grades(field, found)),
-            }
-        }
+        Value::Array(items) => items.iter().for_each(|item| collect(item, read, found)),
+        Value::Object(fields) => match fields.get("id").and_then(Value::as_str).zip(read(fields)) {
+            Some((id, what)) => drop(found.insert(id.to_owned(), what)),
+            None => fields.values().for_each(|field| collect(field, read, found)),
+        },
         _ => {}
     }
 }
@@ -188,25 +189,14 @@ const PENDING: &str = "pending";
 
 /// The status of each feature of our own list; none if it is no JSON.
 fn statuses(list: &str) -> Option<BTreeMap<String, String>> {
+    let status = |fields: &Map<String, Value>| {
+        let is_tested = fields.get("tested").and_then(Value::as_bool) == Some(true);
+        let status = fields.get("status").and_then(Value::as_str).unwrap_or(PENDING);
+        Some(if is_tested { "tested" } else { status }.to_owned())
+    };
     let mut found = BTreeMap::new();
-    collect_statuses(&parse(list).ok()?, &mut found);
+    collect(&parse(list).ok()?, &status, &mut found);
     Some(found)
-}
-
-fn collect_statuses(value: &Value, found: &mut BTreeMap<String, String>) {
-    match value {
-        Value::Array(items) => items.iter().for_each(|item| collect_statuses(item, found)),
-        Value::Object(fields) => {
-            if let Some(id) = fields.get("id").and_then(Value::as_str) {
-                let is_tested = fields.get("tested").and_then(Value::as_bool) == Some(true);
-                let status = fields.get("status").and_then(Value::as_str).unwrap_or(PENDING);
-                found.insert(id.to_owned(), if is_tested { "tested" } else { status }.to_owned());
-            } else {
-                fields.values().for_each(|field| collect_statuses(field, found));
-            }
-        }
-        _ => {}
-    }
 }
 
 #[cfg(test)]

@@ -14,10 +14,9 @@ const TRAILER: &str = "Twining-Decision";
 const FILES: usize = 2000;
 /// How many files one question may name: the system limits a command line.
 const ASKED: usize = 1000;
-/// How far back moved files are looked for the first time, versions of one file, and how
-/// much git may say of moves.
+/// How far back moved files are looked for the first time, and how much git may say of
+/// moves.
 const COMMITS: &str = "-n5000";
-const VERSIONS: &str = "-n20";
 const MOVES_BYTES: u64 = 16 * 1024 * 1024;
 
 /// A commit, as git tells it.
@@ -77,15 +76,6 @@ impl Git {
     pub fn committed_at(&self, name: &str) -> Option<Time> {
         // One commit is looked up, none is walked: this cannot take long.
         seconds(&self.line(&["log", "-1", "--no-walk", "--format=%ct", "--end-of-options", name, "--"])?)
-    }
-
-    /// The last versions of a file that were committed, the newest first; its path is
-    /// from the working directory.
-    #[must_use]
-    pub fn versions(&self, path: &str) -> Vec<String> {
-        let commits = self.lines(&["log", VERSIONS, "--format=%H", "--no-renames", "--no-ext-diff", "--no-textconv", "--", path]);
-        let names: Vec<String> = commits.iter().map(|commit| format!("{commit}:./{path}")).collect();
-        self.contents(&names).into_iter().filter_map(|bytes| String::from_utf8(bytes?).ok()).collect()
     }
 
     /// The whole hash of a commit.

@@ -1,6 +1,6 @@
-//! What hosts were told of us, and whether it works: the configured hook is handed a
-//! call it must stop and one it must not, and the configured server is spoken to in
-//! both eras of the protocol.
+//! What hosts were told of us, and whether it works: the configured hooks are tried as
+//! `guard test` does, and the configured server is spoken to in both eras of the
+//! protocol.
 //!
 //! Settings may have been cloned. Only what is plainly ours, `twining hook …` and
 //! `twining mcp …`, is ever started, and only this program or the `twining` that is
@@ -13,19 +13,19 @@ use std::sync::mpsc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
+use twining_guard::Guards;
 
 use super::{Check, Finding};
 use crate::desk::Project;
-use crate::init::{self, Host, Server, Wired};
-use crate::installed::{self, NAME, is_same, on_path};
-use crate::running::{PATIENCE, converse, run};
+use crate::hook;
+use crate::init::{self, Host, Reach, Server, Wired};
+use crate::installed::{self, NAME, on_path};
+use crate::running::{PATIENCE, converse};
 use crate::settings::jsonc::Settings;
 use crate::tour::client::{Client, Era};
+use crate::wiring::{self, Wiring};
 
-/// What is said of a program that nobody would find.
-const NOT_ON_PATH: &str = "`twining` is not on PATH";
-
-/// The guard that the trial call runs into.
+/// The guard whose examples are tried.
 const GUARD: &str = "protect-twining-state";
 
 /// Looks at every host that is wired up here.
@@ -34,26 +34,21 @@ pub fn checks(project: &Project) -> Vec<Check> {
         Ok(wired) => wired,
         Err(problem) => return vec![Check::failed("agents", &problem)],
     };
-    if wired.is_empty() {
-        let check = Check::new("agents", Finding::Warn, "no agent is wired up in this project");
-        return vec![check.hinted("twining init finds the agents on this machine")];
-    }
-    let mut checks = Vec::new();
+    let mut checks = not_wired(project, &wired);
+    let hooks = wiring::check(project, &proof(project));
+    checks.extend(hooks.iter().flat_map(fires));
     for wiring in &wired {
         checks.push(settings(wiring));
-        checks.extend(overlooked(wiring));
         checks.extend(unread(wiring));
-        checks.push(match (&wiring.gate, wiring.host) {
-            (Some(words), host) => narrowed(wiring).unwrap_or_else(|| hook(project, host, words)),
-            (None, Host::OpenCode) if wiring.ousted.is_some() => ousted(wiring),
-            (None, Host::OpenCode) => Check::new("hook", Finding::NotChecked, "opencode: its plugin runs inside of it and was not tried"),
-            (None, host) => {
-                Check::new("hook", Finding::Fail, format!("{}: nothing asks us before a tool runs, so no rule holds", host.name()))
-                    .hinted("twining init writes the hooks anew")
+        match wiring.host {
+            Host::OpenCode if wiring.ousted.is_some() => checks.push(ousted(wiring)),
+            Host::OpenCode => {
+                checks.push(Check::new("hook", Finding::NotChecked, "opencode: its plugin runs inside of it and was not tried"));
             }
-        });
+            host if !hooks.iter().any(|tried| tried.host == host.name()) => checks.push(does_not_fire(host.name(), wiring::NO_GATE)),
+            _ => {}
+        }
         checks.extend(server(project, wiring));
-        checks.extend(twice(project, wiring.host));
         match wiring.host {
             Host::Claude => checks.extend(claude_consent(project)),
             Host::Codex => checks.push(codex_trust(project)),
@@ -63,6 +58,45 @@ pub fn checks(project: &Project) -> Vec<Check> {
     checks.extend(switches(project));
     checks.extend(doubled(project));
     checks
+}
+
+/// Agents that are used here and do not call us: those that came after `init`, too.
+fn not_wired(project: &Project, wired: &[Wired]) -> Vec<Check> {
+    let ground = init::ground(project, Reach::Team);
+    let is_new = |host: &Host| !wired.iter().any(|wiring| wiring.host == *host) && host.is_here(&ground);
+    let new: Vec<Host> = Host::ALL.into_iter().filter(is_new).collect();
+    if wired.is_empty() && new.is_empty() {
+        let check = Check::new("agents", Finding::Warn, "no agent is wired up in this project, and none was found");
+        return vec![check.hinted("install one and run twining init, or name it: twining init --agent claude")];
+    }
+    let told = |host: Host| {
+        let check = Check::new("agents", Finding::Warn, format!("{} is used here and not wired up, so no guard stops it", host.name()));
+        check.hinted(format!("twining init --agent {} wires it up", host.name()))
+    };
+    new.into_iter().map(told).collect()
+}
+
+/// One guard whose examples every hook is tried with: writes into the memory, and elsewhere.
+fn proof(project: &Project) -> Guards {
+    let mut guards = hook::guards_as_written(project);
+    guards.guards.retain(|guard| guard.id == GUARD);
+    guards.guards.iter_mut().for_each(|guard| guard.examples.retain(|example| example.tool() == "Write"));
+    guards
+}
+
+/// What came of trying one file's hooks.
+fn fires(tried: &Wiring) -> Vec<Check> {
+    if tried.tried > 0 && tried.problems.is_empty() {
+        let message = format!("{}: a forbidden call was stopped and an allowed one was not ({})", tried.host, tried.file);
+        return vec![Check::new("hook", Finding::Ok, message)];
+    }
+    tried.problems.iter().map(|problem| does_not_fire(tried.host, problem)).collect()
+}
+
+fn does_not_fire(host: &str, problem: &str) -> Check {
+    let hint =
+        way(problem, "an agent in this host can do what guards forbid; twining doctor --fix, or twining init, writes the hooks anew");
+    Check::new("hook", Finding::Fail, format!("{host}: {problem}")).hinted(hint)
 }
 
 /// Whether a host's files are what `init` would write today.
@@ -78,27 +112,12 @@ fn settings(wiring: &Wired) -> Check {
     Check::new("agents", Finding::Warn, message).hinted("twining doctor --fix, or twining init, brings them up to date")
 }
 
-/// A hook that its host does not see is worse than none: somebody relies on it.
-fn overlooked(wiring: &Wired) -> Option<Check> {
-    let (name, files) = (wiring.host.name(), wiring.overlooked.join(", "));
-    let message = format!("{name}: a hook in {files} is not in a shape the host reads, so it never fires");
-    let hint = "twining doctor --fix, or twining init, writes the hooks as the host takes them";
-    (!wiring.overlooked.is_empty()).then(|| Check::new("hook", Finding::Fail, message).hinted(hint))
-}
-
 /// A file of which its host reads nothing: neither hook nor server is there for it.
 fn unread(wiring: &Wired) -> Option<Check> {
     let (name, files) = (wiring.host.name(), wiring.unread.join(", "));
     let message = format!("{name} takes plain JSON only and reads nothing of {files}");
     let hint = "take comments and trailing commas out of it";
     (!wiring.unread.is_empty()).then(|| Check::new("agents", Finding::Fail, message).hinted(hint))
-}
-
-/// A hook that is not called for writes stops none, however well it works.
-fn narrowed(wiring: &Wired) -> Option<Check> {
-    let matcher = twining_model::text::excerpt(wiring.narrowed.as_deref()?, 80);
-    let message = format!("{}: the hook before a tool is called for `{matcher}` only, so no rule holds for files", wiring.host.name());
-    Some(Check::new("hook", Finding::Fail, message).hinted("twining doctor --fix, or twining init, writes the hook anew"))
 }
 
 /// A plugin that is not ours asks nobody.
@@ -109,61 +128,9 @@ fn ousted(wiring: &Wired) -> Check {
     Check::new("hook", Finding::Fail, message).hinted(hint)
 }
 
-/// Runs the configured hook with a call that must be stopped, and one that must not.
-fn hook(project: &Project, host: Host, words: &[String]) -> Check {
-    let name = host.name();
-    match proven(project, host, words) {
-        Ok(ms) => Check::new("hook", Finding::Ok, format!("{name}: a forbidden call was stopped and an allowed one was not ({ms} ms)")),
-        Err(why) => Check::new("hook", Finding::Fail, format!("{name}: `{}` {why}", words.join(" ")))
-            .hinted(format!("an agent in this host can do what the rules forbid; {}", way(&why, "twining init writes the hook anew"))),
-    }
-}
-
 /// What to do about a program that does not answer: one that is not found is no fault of an entry.
 fn way(why: &str, usual: &str) -> String {
-    if why.contains(NOT_ON_PATH) { super::program::path_hint() } else { usual.to_owned() }
-}
-
-/// The whole proof for one hook. The seam for `guard test`, which tries every
-/// guard's examples the same way.
-fn proven(project: &Project, host: Host, words: &[String]) -> Result<u128, String> {
-    let program = ours(project, words, "hook")?;
-    let place = tempfile::tempdir().map_err(|error| error.to_string())?;
-    // What is kept of a throwaway is of use to nobody after it.
-    let cache = tempfile::tempdir().map_err(|error| error.to_string())?;
-    for folder in [".git", ".twining"] {
-        fs::create_dir(place.path().join(folder)).map_err(|error| error.to_string())?;
-    }
-    let began = Instant::now();
-    let ask = |file: &str| {
-        let mut command = Command::new(&program);
-        command.args(&words[1..]).current_dir(place.path()).env_remove("TWINING_PROJECT").env("CLAUDE_PROJECT_DIR", place.path());
-        command.env("XDG_CACHE_HOME", cache.path());
-        run(&mut command, &call(host, place.path(), file).to_string())
-    };
-    let stopped = ask(".twining/blackboard.jsonl")?;
-    let ms = began.elapsed().as_millis();
-    if !format!("{}{}", stopped.out, stopped.err).contains(&format!("[{GUARD}]")) {
-        let said = [&stopped.err, &stopped.out].into_iter().find(|said| !said.trim().is_empty());
-        let said = twining_model::text::excerpt(said.map_or("nothing", |said| said.trim()), 160);
-        return Err(format!("did not stop a write into the memory; it said: {said}"));
-    }
-    let let_through = ask("notes.txt")?;
-    if let_through.code != Some(0) || let_through.out.contains("deny") {
-        return Err("stopped a write that nothing forbids".to_owned());
-    }
-    Ok(ms)
-}
-
-/// A write, as the host tells of it before it happens.
-fn call(host: Host, place: &Path, file: &str) -> Value {
-    let (event, tool) = match host {
-        Host::Gemini => ("BeforeTool", "write_file"),
-        Host::Cursor => ("preToolUse", "Write"),
-        Host::Claude | Host::Codex | Host::OpenCode => ("PreToolUse", "Write"),
-    };
-    let input = json!({"file_path": place.join(file), "content": "{}"});
-    json!({"session_id": "twining-doctor", "cwd": place, "hook_event_name": event, "tool_name": tool, "tool_input": input})
+    if why.contains(installed::NOT_ON_PATH) { super::program::path_hint() } else { usual.to_owned() }
 }
 
 /// What comes of a host's entry for our server.
@@ -181,7 +148,7 @@ fn server(project: &Project, wiring: &Wired) -> Option<Check> {
             let message = format!("{name}: `{}` starts the server through another program, which was not tried", shown(words));
             Some(Check::new("server", Finding::NotChecked, message))
         }
-        Server::Started(words) => Some(match ours(project, words, "mcp").and_then(|program| spoken_to(project, &program, words)) {
+        Server::Started(words) => Some(match program_of(project, words).and_then(|program| spoken_to(project, &program, words)) {
             Ok(told) => Check::new("server", Finding::Ok, format!("{name}: {told}")),
             Err(why) => ill(format!("`{}` {why}", shown(words)))
                 .hinted(way(&why, "twining doctor --fix, or twining init, writes an entry of ours anew; take one that is not out first")),
@@ -211,20 +178,6 @@ fn spoken_to(project: &Project, program: &Path, words: &[String]) -> Result<Stri
     Ok(told.join(", "))
 }
 
-/// Keys of ours that stand twice in a host's file: of two, a host reads the last.
-fn twice(project: &Project, host: Host) -> Vec<Check> {
-    let (file, keys): (&str, [&str; 2]) = match host {
-        Host::Claude => (".mcp.json", ["mcpServers", "twining"]),
-        Host::Gemini => (".gemini/settings.json", ["mcpServers", "twining"]),
-        Host::Cursor => (".cursor/mcp.json", ["mcpServers", "twining"]),
-        Host::OpenCode => ("opencode.json", ["mcp", "twining"]),
-        Host::Codex => return Vec::new(),
-    };
-    let found = open(&project.located.checkout.join(file)).and_then(|settings| settings.twice(&keys));
-    let told = |key: String| Check::new("server", Finding::Warn, format!("{}: `{key}` stands more than once in {file}", host.name()));
-    found.map(|key| told(key).hinted("the host reads the last and overlooks the others; make one of them")).into_iter().collect()
-}
-
 /// Whether a package runner starts our package.
 fn is_launched(words: &[String]) -> bool {
     let launches = matches!(words.first().map(String::as_str), Some("npx" | "bunx" | "pnpm" | "yarn"));
@@ -236,24 +189,12 @@ fn shown(words: &[String]) -> String {
     twining_model::text::excerpt(&words.join(" "), 120)
 }
 
-/// The program behind words that are plainly ours. Settings come with a clone, so
+/// The program behind words that start our server. Settings come with a clone, so
 /// nothing else is started: another program, or another of our verbs.
-fn ours(project: &Project, words: &[String], verb: &str) -> Result<PathBuf, String> {
-    let [word, first, ..] = words else { return Err("does not start Twining".to_owned()) };
-    let here = std::env::current_exe().ok();
-    let is_this = |path: &Path| here.as_deref().is_some_and(|here| is_same(path, here));
-    let on_path = on_path(NAME);
-    let found = if Path::new(word).is_absolute() && is_this(Path::new(word)) {
-        PathBuf::from(word)
-    } else if word == NAME {
-        on_path.clone().ok_or_else(|| format!("cannot be started: {NOT_ON_PATH}"))?
-    } else {
-        installed::outside(word, &project.located.checkout).map_err(|why| format!("does not start Twining: {why}"))?
-    };
-    if !is_this(&found) && !on_path.is_some_and(|known| is_same(&known, &found)) {
-        return Err("does not start Twining but another program, which was not started".to_owned());
-    }
-    if first == verb { Ok(found) } else { Err(format!("does not start Twining with `{verb}`, so it was not started")) }
+fn program_of(project: &Project, words: &[String]) -> Result<PathBuf, String> {
+    let [word, verb, ..] = words else { return Err("does not start Twining".to_owned()) };
+    let found = installed::ours(word, &project.located.checkout)?;
+    if verb == "mcp" { Ok(found) } else { Err("does not start Twining with `mcp`, so it was not started".to_owned()) }
 }
 
 /// Codex skips hooks it does not trust, without a word; it is asked.

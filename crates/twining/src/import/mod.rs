@@ -5,18 +5,19 @@ mod guardkit;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgAction, Command, ValueHint, value_parser};
+use clap::{ArgMatches, Command, ValueHint};
 use twining_engine::Caller;
 use twining_engine::import::{FolderText, ImportCounts, ImportOutcome, Intent, Source, SourceFile};
 use twining_model::{Channel, Origin, Trust, text};
 
+use crate::args::{path, switch, word};
 use crate::desk::Project;
 use crate::locate::FOLDER;
 use crate::out::{self, Style};
 use crate::page::{Cell, Page, count, dim, good, place, plain, warn};
 use crate::problem::{Ending, Problem};
 
-pub use guardkit::{Aim, guardkit};
+use guardkit::{Aim, guardkit};
 
 /// What can be imported, as people call it.
 pub const SOURCES: [&str; 7] = ["adr", "madr", "memory-jsonl", "beads", "claude-md", "twining", "guardkit"];
@@ -29,23 +30,24 @@ const DEPTH: usize = 4;
 
 /// The flags of `import`.
 pub fn flags(command: Command) -> Command {
+    let from = word("from", "PATH", "The file, or the folder for adr, madr and twining; guardkit needs none");
     command
-        .arg(Arg::new("source").required(true).value_name("SOURCE").value_parser(SOURCES).help("What wrote it"))
-        .arg(
-            Arg::new("from")
-                .value_name("PATH")
-                .value_parser(value_parser!(PathBuf))
-                .value_hint(ValueHint::AnyPath)
-                .help("The file, or the folder for adr, madr and twining; guardkit needs none"),
-        )
-        .arg(Arg::new("dry-run").long("dry-run").action(ArgAction::SetTrue).help("Say what would be imported, and write nothing"))
-        .arg(Arg::new("print").long("print").action(ArgAction::SetTrue).help("Of guardkit: print the policy instead of writing it"))
+        .arg(word("source", "SOURCE", "What wrote it").required(true).value_parser(SOURCES))
+        .arg(path(from, ValueHint::AnyPath))
+        .arg(switch("dry-run", "Say what would be imported, and write nothing"))
+        .arg(switch("print", "Of guardkit: print the policy instead of writing it"))
         .after_help("Importing twice is importing once; what cannot be read is listed.\n\nExamples:\n  twining import adr docs/decisions --dry-run\n  twining import claude-md CLAUDE.md")
 }
 
 /// Imports a file or a folder.
-pub fn run(project: &Project, source: &str, from: Option<&Path>, intent: Intent, style: Style) -> Result<Ending, Problem> {
-    let source = match source {
+pub fn run(project: &Project, given: &ArgMatches, style: Style) -> Result<Ending, Problem> {
+    let intent = if given.get_flag("dry-run") { Intent::Try } else { Intent::Import };
+    let from = given.get_one::<PathBuf>("from");
+    let source = match given.get_one::<String>("source").map_or("", String::as_str) {
+        "guardkit" => {
+            let is_shown = given.get_flag("print") || given.get_flag("dry-run");
+            return guardkit(project, if is_shown { Aim::Print } else { Aim::Write }, style);
+        }
         "adr" | "madr" => Source::Adr,
         "memory-jsonl" => Source::MemoryJsonl,
         "beads" => Source::Beads,

@@ -6,7 +6,6 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::git_hooks::stepped_aside;
 use super::sheet::{Edit, unfit};
 use crate::installed::for_shell;
 use crate::problem::Problem;
@@ -63,8 +62,7 @@ impl<'a> Staged<'a> {
         self.staged.push((edit, temp.clone()));
         let Some(after) = &edit.after else { return Ok(()) };
         file.write_all(after.as_bytes()).and_then(|()| file.sync_all()).map_err(fail)?;
-        // A program that steps aside is started by the same people as before.
-        let like = mode_of(&edit.path).or_else(|| stepped_aside(&edit.path).and_then(|hook| mode_of(&hook)));
+        let like = mode_of(&edit.path);
         let mode = if edit.executable { Some(like.map_or(0o755, started)) } else { like };
         mode.map_or(Ok(()), |mode| fs::set_permissions(&temp, Permissions::from_mode(mode))).map_err(fail)
     }

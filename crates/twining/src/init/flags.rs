@@ -2,31 +2,25 @@
 
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 
 use super::protect::{self, Protection};
 use super::{Host, Reach, Wish};
+use crate::args::{option, switch};
 use crate::out::Style;
 use crate::problem::Problem;
 
 /// Those of `init`.
 pub fn install(command: Command) -> Command {
     let stealth = "Write nothing that git would track: your own settings only, and git is told to overlook the memory";
+    let protect = "Have the host keep agents' tools and shells out of .twining/local and git's hooks; strict: out of every record. Names code owners too";
+    let protect = option("protect", "LEVEL", protect);
     command
         .args([dry_run(), yes()])
-        .arg(
-            Arg::new("protect")
-                .long("protect")
-                .value_name("LEVEL")
-                .num_args(0..=1)
-                .require_equals(true)
-                .default_missing_value("local")
-                .value_parser(["local", "strict"])
-                .help("Have the host keep agents' tools and shells out of .twining/local and git's hooks; strict: out of every record. Names code owners too"),
-        )
-        .arg(Arg::new("codeowners").long("codeowners").action(ArgAction::SetTrue).help("Add policy and decisions to CODEOWNERS"))
-        .arg(Arg::new("owner").long("owner").value_name("@TEAM").help("Who owns them; without it, lines to fill in"))
-        .arg(Arg::new("stealth").long("stealth").action(ArgAction::SetTrue).help(stealth))
+        .arg(protect.num_args(0..=1).require_equals(true).default_missing_value("local").value_parser(["local", "strict"]))
+        .arg(switch("codeowners", "Add policy and decisions to CODEOWNERS"))
+        .arg(option("owner", "@TEAM", "Who owns them; without it, lines to fill in"))
+        .arg(switch("stealth", stealth))
         .after_help(
             "--agent names the hosts to wire up, separated by commas: claude, codex, gemini, cursor, opencode, or none;\ndefault: those that are found here\n\nExample:\n  twining init --agent claude,codex --dry-run",
         )
@@ -36,16 +30,16 @@ pub fn install(command: Command) -> Command {
 pub fn uninstall(command: Command) -> Command {
     command
         .args([dry_run(), yes()])
-        .arg(Arg::new("purge").long("purge").action(ArgAction::SetTrue).help("Also remove .twining/ with everything recorded in it"))
+        .arg(switch("purge", "Also remove .twining/ with everything recorded in it"))
         .after_help("Example:\n  twining uninstall --dry-run")
 }
 
 fn dry_run() -> Arg {
-    Arg::new("dry-run").long("dry-run").action(ArgAction::SetTrue).help("Show every change as a diff and write nothing")
+    switch("dry-run", "Show every change as a diff and write nothing")
 }
 
 fn yes() -> Arg {
-    Arg::new("yes").long("yes").short('y').action(ArgAction::SetTrue).help("Ask nothing, also on a terminal")
+    switch("yes", "Ask nothing, also on a terminal").short('y')
 }
 
 /// What `init` and `uninstall` are asked for.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use twining_store::git::Shape;
 
 use super::block::{self, Marks, Spot};
-use super::git_hooks::{HOOKS, calls_in, can_start, program_of, starts};
+use super::git_hooks::{HOOKS, calls_in, can_start, is_shell, program_of, starts};
 use super::hook_managers::HookManager;
 use super::sheet::{Sheet, unfit};
 use crate::drivers::{DRIVERS, Driver};
@@ -205,7 +205,8 @@ impl GitGround {
             if !has_ours && (self.is_husky() || HookManager::of(&script).is_some()) {
                 continue;
             }
-            if file.is_symlink() || (file.exists() && !has_ours && (script.is_empty() || !starts(&file)) && !self.is_husky()) {
+            let is_theirs = script.is_empty() || !is_shell(&script) || !starts(&file);
+            if file.is_symlink() || (file.exists() && !has_ours && is_theirs && !self.is_husky()) {
                 // Never ours to change, and told as such.
                 continue;
             }

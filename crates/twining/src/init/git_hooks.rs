@@ -1,4 +1,4 @@
-//! Git's hooks: our lines go into a script that is there, or around a program that is.
+//! Git's hooks: our lines go into a shell script that is there; any other program is left alone.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,6 @@ use crate::problem::Problem;
 /// The hooks, and what becomes of a commit where ours refuses: nothing can be
 /// stopped any more when it has happened.
 pub const HOOKS: [(&str, &str); 2] = [("pre-commit", "exit $?"), ("post-commit", ":")];
-/// What a hook that is no shell script is called while ours stands in its place.
-const CHAINED: &str = "twining-chained";
 
 /// Where our lines for a hook go.
 enum Place {
@@ -63,20 +61,12 @@ impl GitGround {
             (format!("[ -x {program} ]"), call.replacen(NAME, &program, 1))
         };
         let body = format!("if {there}; then\n  {started} </dev/null || {refused}\nfi");
-        let Ok(there) = sheet.text(&file, &within) else {
-            sheet.note(format!("`{}` is no text, so it was left as it is; have it start `{call}` yourself", sheet.shown(&file)));
+        let Some(there) = sheet.text(&file, &within).ok().filter(|there| self.is_husky() || there.as_deref().is_none_or(is_shell)) else {
+            sheet.note(format!("`{}` is no shell script, so it was left as it is; have it start `{call}` yourself", sheet.shown(&file)));
             return Ok(());
         };
         let torn = |torn: block::Torn| unfit(&file.display().to_string(), &torn.to_string());
-        let text = match there.as_deref() {
-            None => block::put("#!/bin/sh\n", Marks::Hash, Spot::Second, &body).map_err(torn)?,
-            Some(script) if is_shell(script) || self.is_husky() => block::put(script, Marks::Hash, Spot::Second, &body).map_err(torn)?,
-            Some(program) => {
-                sheet.edit_program(&chained(&file), &within, Some(program.to_owned()))?;
-                let ours = block::put("#!/bin/sh\n", Marks::Hash, Spot::Second, &body).map_err(torn)?;
-                format!("{ours}exec \"$(dirname \"$0\")/{name}.{CHAINED}\" \"$@\"\n")
-            }
-        };
+        let text = block::put(there.as_deref().unwrap_or("#!/bin/sh\n"), Marks::Hash, Spot::Second, &body).map_err(torn)?;
         if self.is_husky() {
             return sheet.edit(&file, &within, |_| Ok(Some(text)));
         }
@@ -109,18 +99,8 @@ fn take_hook_from(sheet: &mut Sheet, file: &Path, within: &Path) -> Result<(), P
     if !block::is_there(&script, Marks::Hash) {
         return Ok(());
     }
-    let theirs = sheet.text(&chained(file), within)?;
-    let rest = match theirs {
-        Some(theirs) => Some(theirs),
-        None => block::take(&script, Marks::Hash)
-            .map_err(|torn| unfit(&file.display().to_string(), &torn.to_string()))?
-            .filter(|rest| rest.trim() != "#!/bin/sh"),
-    };
-    sheet.edit(file, within, |_| Ok(rest))?;
-    if chained(file).exists() {
-        sheet.edit_program(&chained(file), within, None)?;
-    }
-    Ok(())
+    let rest = block::take(&script, Marks::Hash).map_err(|torn| unfit(&file.display().to_string(), &torn.to_string()))?;
+    sheet.edit(file, within, |_| Ok(rest.filter(|rest| rest.trim() != "#!/bin/sh")))
 }
 
 /// The program that a script starts for a hook of ours, as far as it can be told.
@@ -146,19 +126,9 @@ pub fn starts(file: &Path) -> bool {
     std::fs::metadata(file).is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
 }
 
-fn chained(hook: &Path) -> PathBuf {
-    let name = hook.file_name().unwrap_or_default().to_string_lossy();
-    hook.with_file_name(format!("{name}.{CHAINED}"))
-}
-
-/// The hook that a program was before ours took its place, if that is what a file is.
-pub fn stepped_aside(file: &Path) -> Option<PathBuf> {
-    (file.extension()? == CHAINED).then(|| file.with_extension(""))
-}
-
 /// A script that reads our block as it is meant. Without a first line git hands
 /// it to a shell.
-fn is_shell(script: &str) -> bool {
+pub fn is_shell(script: &str) -> bool {
     let first = script.lines().next().unwrap_or_default();
     let Some(program) = first.strip_prefix("#!") else { return !script.starts_with('\u{7f}') };
     let words: Vec<&str> = program.split_whitespace().filter_map(|word| word.rsplit('/').next()).collect();

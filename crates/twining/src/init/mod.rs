@@ -15,7 +15,6 @@ mod hosts;
 mod piece;
 mod protect;
 mod receipt;
-mod shared;
 mod sheet;
 mod state;
 mod suggest;
@@ -37,7 +36,6 @@ pub use self::uninstall::uninstall;
 
 use self::git::GitGround;
 use self::receipt::{Original, Receipt};
-use self::shared::Shared;
 use self::sheet::{Edit, Sheet};
 use self::telling::{Outcome, Silence, agreed, tell};
 use crate::desk::Project;
@@ -71,62 +69,27 @@ pub struct Wish {
     pub style: Style,
 }
 
+/// What to do where no agent was found.
+const NO_AGENT: &str = "no agent was found here: name yours, `twining init --agent claude` (or codex, gemini, cursor, opencode), or run `twining init` once one is installed";
+
 /// Wires the project up.
 pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     let project = Project::open(wish.project.clone())?;
     refuse_bare(&project)?;
     let ground = ground(&project, wish.reach);
     let hosts = wish.hosts.clone().unwrap_or_else(|| Host::ALL.into_iter().filter(|host| host.is_here(&ground)).collect());
+    let found_none = hosts.is_empty() && wish.hosts.is_none();
     let mut sheet = Sheet::new(&ground.checkout, ground.home.as_deref());
-    let shared = if wish.reach == Reach::Stealth { Shared::of(&project) } else { Shared::default() };
-    tell_whereabouts(&project, wish, &mut sheet);
-    shared.tell(&mut sheet, &hosts);
-    // What the team shares works already: beside it, hooks would run twice.
-    let alone = hosts.iter().filter(|host| !shared.hosts.contains(host));
-    let mut pieces: Vec<Piece> = alone.flat_map(|host| host.pieces(&ground)).collect();
-    // What is shared is not protected by what only one person has.
-    let protected = hosts.iter().flat_map(|host| wish.protect.map(|wanted| protect::pieces(*host, &ground, wanted)).unwrap_or_default());
-    pieces.extend(protected);
-    let git = git_ground(&project, &mut sheet);
-    leave_other_reach(&project, &mut sheet, wish.reach, git.as_ref(), &shared)?;
-    match wish.reach {
-        Reach::Team => pieces.iter().try_for_each(|piece| piece.put(&mut sheet))?,
-        Reach::Stealth => put_unseen(&project, &mut sheet, &pieces, git.as_ref())?,
-    }
-    for (host, file) in overlooking(&hosts, &ground, &mut sheet) {
-        sheet.note(format!(
-            "{host} takes plain JSON only and reads nothing of `{file}`, which has comments or commas too many; take them out"
-        ));
-    }
-    match &git {
-        Some(git) if wish.codeowners => protect::put_codeowners(&mut sheet, git, wish.owners.as_deref())?,
-        None if wish.codeowners => sheet.note("code owners were not named: there is no repository here"),
-        _ => {}
-    }
-    if hosts.is_empty() && wish.hosts.is_none() {
-        sheet.note("no agent was found here; `twining init --agent claude` (or codex, gemini, cursor, opencode) wires one up");
-    }
-    if wish.reach == Reach::Stealth && ground.home.is_none() && hosts.contains(&Host::Claude) {
-        sheet.note("HOME names no folder, so Claude Code was not told of the server: what only you see of it lies there");
-    }
-    if let Some(git) = &git {
-        if wish.reach == Reach::Stealth && git.hooks_are_tracked() {
-            sheet.note("the hooks of this repository are shared, so none was added");
-            git.put_drivers(&mut sheet)?;
-        } else {
-            git.put(&mut sheet)?;
-        }
-    }
+    plan_install(wish, &project, &ground, &hosts, &mut sheet)?;
     let edits = sheet.edits()?;
     let memory = missing_memory(&project)?;
     let nothing = edits.is_empty() && memory.is_empty();
-    let advice = if nothing {
-        Vec::new()
-    } else {
-        let protected = hosts.iter().filter(|_| wish.protect.is_some()).map(|host| protect::advice(*host).to_owned());
-        let hosts = hosts.iter().map(|host| host.advice(wish.reach).to_owned());
-        hosts.chain(protected).chain(suggest::imports(&ground.checkout)).collect()
-    };
+    let mut advice: Vec<String> = found_none.then(|| NO_AGENT.to_owned()).into_iter().collect();
+    if !nothing {
+        advice.extend(hosts.iter().map(|host| host.advice(wish.reach).to_owned()));
+        advice.extend(hosts.iter().filter(|_| wish.protect.is_some()).map(|host| protect::advice(*host).to_owned()));
+        advice.extend(suggest::imports(&ground.checkout));
+    }
     let close = match (nothing, wish.dry_run) {
         (true, _) => "Everything is in place; nothing was written.",
         (false, true) => "Nothing was written; without --dry-run it is.",
@@ -136,7 +99,8 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     if nothing || wish.dry_run {
         return Ok(tell(wish, &outcome));
     }
-    if !agreed(wish, &outcome, "Write these?", Silence::Agrees)? {
+    // Without an agent there is nothing of anybody's settings to agree to.
+    if !found_none && !agreed(wish, &outcome, "Write these?", Silence::Agrees)? {
         return Err(Problem::unavailable("DECLINED", "nothing was written"));
     }
     // What cannot be written is known before anything is.
@@ -146,6 +110,47 @@ pub fn install(wish: &Wish) -> Result<Ending, Problem> {
     project.engine.create_knowledge()?;
     carry_out(&project, &outcome.edits, staged)?;
     Ok(tell(wish, &outcome))
+}
+
+/// Puts what hosts and git need into the sheet.
+fn plan_install(wish: &Wish, project: &Project, ground: &Ground, hosts: &[Host], sheet: &mut Sheet) -> Result<(), Problem> {
+    tell_whereabouts(project, wish, sheet);
+    refuse_other_reach(project, sheet, wish.reach)?;
+    let mut pieces: Vec<Piece> = hosts.iter().flat_map(|host| host.pieces(ground)).collect();
+    if let Some(wanted) = wish.protect {
+        pieces.extend(hosts.iter().flat_map(|host| protect::pieces(*host, ground, wanted)));
+    }
+    let git = git_ground(project, sheet);
+    match wish.reach {
+        Reach::Team => {
+            // A memory that was hidden is the team's from now on.
+            git.as_ref().map_or(Ok(()), |git| git.reveal(sheet))?;
+            pieces.iter().try_for_each(|piece| piece.put(sheet))?;
+        }
+        Reach::Stealth => put_unseen(project, sheet, &pieces, git.as_ref())?,
+    }
+    for (host, file) in overlooking(hosts, ground, sheet) {
+        sheet.note(format!(
+            "{host} takes plain JSON only and reads nothing of `{file}`, which has comments or commas too many; take them out"
+        ));
+    }
+    if wish.reach == Reach::Stealth && ground.home.is_none() && hosts.contains(&Host::Claude) {
+        sheet.note("HOME names no folder, so Claude Code was not told of the server: what only you see of it lies there");
+    }
+    let Some(git) = git else {
+        if wish.codeowners {
+            sheet.note("code owners were not named: there is no repository here");
+        }
+        return Ok(());
+    };
+    if wish.codeowners {
+        protect::put_codeowners(sheet, &git, wish.owners.as_deref())?;
+    }
+    if wish.reach == Reach::Stealth && git.hooks_are_tracked() {
+        sheet.note("the hooks of this repository are shared, so none was added");
+        return git.put_drivers(sheet);
+    }
+    git.put(sheet)
 }
 
 /// Where hosts look, for this process and project.
@@ -230,21 +235,15 @@ fn git_ground(project: &Project, sheet: &mut Sheet) -> Option<GitGround> {
     Some(GitGround { shape, prefix, knowledge, program })
 }
 
-/// What an earlier `init` of the other kind wrote is taken out: hooks would run
-/// twice, and a memory the team shares would stay hidden.
-fn leave_other_reach(project: &Project, sheet: &mut Sheet, reach: Reach, git: Option<&GitGround>, shared: &Shared) -> Result<(), Problem> {
-    let (other, stays) = (if reach == Reach::Team { Reach::Stealth } else { Reach::Team }, ground(project, reach));
-    let kept: Vec<PathBuf> = Host::ALL.into_iter().flat_map(|host| host.pieces(&stays)).map(|piece| piece.file).collect();
-    for piece in every_piece(&ground(project, other)).into_iter().rev() {
-        let concerns = !kept.contains(&piece.file) && !shared.files.contains(&piece.file) && piece.file.is_file();
-        if concerns && matches!(sheet.text(&piece.file, &piece.within), Ok(Some(text)) if piece.part.is_in(&text)) {
-            piece.take(sheet)?;
-        }
-    }
-    match git {
-        Some(git) if reach == Reach::Team => git.reveal(sheet),
-        _ => Ok(()),
-    }
+/// What an earlier `init` of the other kind wrote must go first: hooks would run twice.
+fn refuse_other_reach(project: &Project, sheet: &Sheet, reach: Reach) -> Result<(), Problem> {
+    let (other, whom) = if reach == Reach::Team { (Reach::Stealth, "you alone (--stealth)") } else { (Reach::Team, "the team") };
+    let own: Vec<PathBuf> = every_piece(&ground(project, reach)).into_iter().map(|piece| piece.file).collect();
+    let is_there = |piece: &Piece| std::fs::read_to_string(&piece.file).is_ok_and(|text| piece.part.is_in(&text));
+    let others = every_piece(&ground(project, other));
+    let Some(found) = others.iter().find(|piece| !own.contains(&piece.file) && is_there(piece)) else { return Ok(()) };
+    let message = format!("this project is wired up for {whom} already: `{}` calls twining", sheet.shown(&found.file));
+    Err(Problem::unavailable("ALREADY_WIRED", message).with_hint("run `twining uninstall` first; what was recorded stays"))
 }
 
 /// In stealth: only files that git does not track, and git is told to overlook them.
@@ -269,7 +268,9 @@ fn put_unseen(project: &Project, sheet: &mut Sheet, pieces: &[Piece], git: Optio
         }
     }
     let Some(git) = git else { return Ok(()) };
-    if !tracked.iter().any(|file| file.starts_with(FOLDER)) {
+    if tracked.iter().any(|file| file.starts_with(FOLDER)) {
+        sheet.note(format!("git tracks {FOLDER}/, so what is recorded stays shared; `git rm -r --cached {FOLDER}`, committed, ends that"));
+    } else {
         unseen.push(format!("{FOLDER}/"));
     }
     let mut lines: Vec<String> = unseen.into_iter().map(|file| format!("{}{file}", git.prefix)).collect();

@@ -9,7 +9,7 @@ use super::block::{self, Marks, Spot};
 use super::sheet::{Sheet, unfit};
 use crate::problem::Problem;
 use crate::settings::codex_toml;
-use crate::settings::jsonc::{self, Around, Settings, Unfit, is_hook_of_ours, starts_us};
+use crate::settings::jsonc::{self, Settings, Unfit, is_hook_of_ours, starts_us};
 
 /// One part of one file.
 #[derive(Clone, Debug)]
@@ -174,26 +174,6 @@ impl Part {
         }
     }
 
-    /// The text with this part in it; none where it cannot be put.
-    pub fn put_into(&self, text: Option<&str>) -> Option<String> {
-        self.put(text).ok()
-    }
-
-    /// The text without this part and with all that is around it, for a file that may
-    /// have been there before us with nothing in it.
-    pub fn emptied(&self, text: &str) -> Option<String> {
-        let settings = Settings::read(Some(text)).ok()?;
-        match self {
-            Self::Server { path, .. } => {
-                let path: Vec<&str> = path.iter().map(String::as_str).collect();
-                settings.unset(&path, "twining", starts_us, Around::Stays);
-            }
-            Self::Hooks(_) => settings.unhang(),
-            _ => return None,
-        }
-        Some(settings.text())
-    }
-
     /// What stays of the file.
     fn take(&self, text: &str) -> Result<Option<String>, String> {
         let open = || Settings::read(Some(text)).map_err(|why| why.to_string());
@@ -206,7 +186,7 @@ impl Part {
             Self::Server { path, .. } => {
                 let settings = open()?;
                 let path: Vec<&str> = path.iter().map(String::as_str).collect();
-                settings.unset(&path, "twining", starts_us, Around::GoesIfEmpty);
+                settings.unset(&path, "twining", starts_us);
                 left(&settings)
             }
             Self::Hooks(_) => {
@@ -217,7 +197,7 @@ impl Part {
             Self::Setting(key, value) => {
                 let settings = open()?;
                 let alone = settings.get(&[key]).as_ref() == Some(value);
-                settings.unset(&[], key, |there| there == value, Around::GoesIfEmpty);
+                settings.unset(&[], key, |there| there == value);
                 // It goes only with the rest: a file of somebody else's needs it.
                 Ok(if alone && settings.is_empty() { None } else { Some(text.to_owned()) })
             }
@@ -238,22 +218,16 @@ impl Part {
         match self {
             Self::Server { path, .. } => {
                 let path: Vec<&str> = path.iter().map(String::as_str).chain(["twining"]).collect();
-                Settings::read(Some(text)).is_ok_and(|settings| settings.all(&path).iter().any(starts_us))
+                Settings::read(Some(text)).is_ok_and(|settings| settings.get(&path).as_ref().is_some_and(starts_us))
             }
             Self::Hooks(_) => Settings::read(Some(text)).is_ok_and(|settings| {
-                let hooks = settings.all(&["hooks"]);
-                let groups =
-                    hooks.iter().filter_map(Value::as_object).flat_map(|events| events.values()).flat_map(|list| list.as_array()).flatten();
+                let hooks = settings.get(&["hooks"]).unwrap_or_default();
+                let groups = hooks.as_object().into_iter().flat_map(|events| events.values()).flat_map(|list| list.as_array()).flatten();
                 groups.flat_map(jsonc::handlers).any(is_hook_of_ours)
             }),
             Self::Listed { path, known, .. } => {
-                let lists = Settings::read(Some(text)).map(|settings| settings.all(path)).unwrap_or_default();
-                lists
-                    .iter()
-                    .filter_map(Value::as_array)
-                    .flatten()
-                    .filter_map(Value::as_str)
-                    .any(|word| known.iter().any(|known| known == word))
+                let list = Settings::read(Some(text)).ok().and_then(|settings| settings.get(path)).unwrap_or_default();
+                list.as_array().is_some_and(|words| words.iter().any(|word| known.iter().any(|known| word == known.as_str())))
             }
             Self::ReadOnly(_) => codex_toml::is_read_only(text),
             Self::Toml(_) => codex_toml::entry(text).is_some_and(|(command, _)| command == "twining"),

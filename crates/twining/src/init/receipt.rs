@@ -88,11 +88,6 @@ impl Receipt {
         self.files.iter().any(|item| item.path == path)
     }
 
-    /// Every file we wrote.
-    pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.files.iter().map(|item| item.path.as_path())
-    }
-
     /// Whether the file was there before us.
     pub fn was_there(&self, path: &Path) -> bool {
         self.files.iter().any(|item| item.path == path && item.undo != Undo::Remove)

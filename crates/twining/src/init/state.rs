@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::git::GitGround;
 use super::piece::{Part, Piece};
@@ -15,7 +15,6 @@ use crate::desk::Project;
 use crate::problem::Problem;
 use crate::settings::codex_toml;
 use crate::settings::jsonc::Settings;
-use crate::wiring::{Wire, matches_tool, wires};
 
 /// A host that calls us.
 #[derive(Clone, Debug)]
@@ -24,14 +23,8 @@ pub struct Wired {
     pub host: Host,
     /// Files that differ from what is written today.
     pub drift: Vec<String>,
-    /// The words it runs before a tool does, if it runs any.
-    pub gate: Option<Vec<String>>,
-    /// Its hook before a tool is called for these tools only, and for none that writes.
-    pub narrowed: Option<String>,
     /// Our plugin, where it is gone or another stands in its place.
     pub ousted: Option<String>,
-    /// Files with hooks of ours that stand where the host does not look.
-    pub overlooked: Vec<String>,
     /// Files of which the host reads nothing, each with the reason.
     pub unread: Vec<String>,
     /// What its settings say of our server.
@@ -71,12 +64,6 @@ pub fn wired(project: &Project) -> Result<Vec<Wired>, Problem> {
         if there.is_empty() && !was_here && !matches!(server, Server::Started(_)) {
             continue;
         }
-        let gates: Vec<Wire> = there.iter().flat_map(|piece| gates_in(&text(piece), host)).collect();
-        let wide = gates.iter().find(|gate| host.writers().iter().all(|tool| matches_tool(&gate.matcher, tool)));
-        let narrowed = gates.first().filter(|_| wide.is_none()).map(|gate| gate.matcher.clone());
-        let gate = wide.or(gates.first()).and_then(|gate| gate.words.clone().ok());
-        let overlooks = |piece: &&&Piece| hooks_in(&text(piece), host).iter().any(|hook| hook.is_stray);
-        let overlooked: Vec<PathBuf> = there.iter().filter(overlooks).map(|piece| piece.file.clone()).collect();
         let mut sheet = Sheet::new(&ground.checkout, ground.home.as_deref());
         let compared = pieces.iter().try_for_each(|piece| piece.put(&mut sheet)).and_then(|()| sheet.edits());
         // One host's broken file says nothing of the others.
@@ -84,12 +71,10 @@ pub fn wired(project: &Project) -> Result<Vec<Wired>, Problem> {
             Ok(edits) => (edits.into_iter().map(|edit| edit.shown).collect(), None),
             Err(problem) => (Vec::new(), Some(problem.to_json()["message"].as_str().unwrap_or_default().to_owned())),
         };
-        let mut overlooked: Vec<String> = overlooked.iter().map(|file| sheet.shown(file)).collect();
-        overlooked.dedup();
         let mut unread: Vec<String> = unread.iter().map(|(file, why)| format!("{} ({why})", sheet.shown(file))).collect();
         unread.dedup();
         let ousted = pieces.iter().find(|piece| piece.is_ousted()).map(|piece| sheet.shown(&piece.file));
-        found.push(Wired { host, drift, gate, narrowed, ousted, overlooked, unread, server, unfit, pieces });
+        found.push(Wired { host, drift, ousted, unread, server, unfit, pieces });
     }
     Ok(found)
 }
@@ -169,22 +154,6 @@ fn ours_to_write(project: &Project, ground: &Ground, pieces: Vec<Piece>) -> Vec<
 
 fn put_git(git: &GitGround, sheet: &mut Sheet) -> Result<(), Problem> {
     if git.hooks_are_tracked() && git.hides_memory(sheet) { git.put_drivers(sheet) } else { git.put(sheet) }
-}
-
-/// What is called before a tool runs.
-fn gates_in(text: &str, host: Host) -> Vec<Wire> {
-    let event = match host {
-        Host::Gemini => "BeforeTool",
-        Host::Cursor => "preToolUse",
-        Host::Claude | Host::Codex | Host::OpenCode => "PreToolUse",
-    };
-    hooks_in(text, host).into_iter().filter(|hook| hook.event == event && hook.words.is_ok()).collect()
-}
-
-/// What a file says of hooks, read as this host does.
-fn hooks_in(text: &str, host: Host) -> Vec<Wire> {
-    let hooks = Settings::read(Some(text)).ok().and_then(|settings| settings.get(&["hooks"]));
-    hooks.map_or_else(Vec::new, |hooks| wires(host.name(), &json!({ "hooks": hooks })))
 }
 
 /// What the settings of a host say of our server.

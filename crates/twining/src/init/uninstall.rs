@@ -3,13 +3,14 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use super::back::{prove_back, restore, take_back};
+use super::back::{restore, take_back};
 use super::git::GitGround;
+use super::piece::Piece;
 use super::receipt::Receipt;
 use super::sheet::Sheet;
 use super::telling::{Outcome, Silence, agreed, tell};
 use super::worktree::Worktree;
-use super::{Host, Reach, Wish, apply, every_piece, git_ground, ground, home, protect};
+use super::{Reach, Wish, apply, every_piece, git_ground, ground, home, protect};
 use crate::allowed::Allowed;
 use crate::desk::Project;
 use crate::locate::FOLDER;
@@ -28,28 +29,30 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     let mut sheet = Sheet::new(&project.located.checkout, home().as_deref());
     let agent = person::agent_shell();
     let git = git_ground(&project, &mut Sheet::new(Path::new("."), None));
-    take_pieces(&project, &mut sheet, &receipt, git.as_ref())?;
-    let guest = worktree.filter(|worktree| !worktree.is_alone(&project, &receipt, git.as_ref()));
-    match &guest {
+    let pieces = [Reach::Team, Reach::Stealth].map(|reach| every_piece(&ground(&project, reach))).concat();
+    // In a file with several of ours, the last that was put goes first.
+    pieces.iter().rev().try_for_each(|piece| take_back(&mut sheet, &receipt, piece))?;
+    git.as_ref().map_or(Ok(()), |git| take_back(&mut sheet, &receipt, &protect::codeowners(git, None)))?;
+    match &worktree {
         Some(worktree) => {
             if let Some(git) = git.as_ref().filter(|git| git.hooks_are_tracked()) {
                 git.take_hooks(&mut sheet)?;
             }
-            restore(&mut sheet, &receipt, &[])?;
+            restore(&mut sheet, &receipt, &pieces, &[])?;
             sheet.note(worktree.what_stays());
         }
-        None => take_shared(&mut sheet, &receipt, git.as_ref(), wish)?,
+        None => take_shared(&mut sheet, &receipt, &pieces, git.as_ref(), wish)?,
     }
     let edits = sheet.edits()?;
     let purged = wish.purge && store.exists().unwrap_or(false);
     let memory = if purged { vec![format!("{FOLDER}/")] } else { Vec::new() };
     let nothing = edits.is_empty() && !purged;
     let close = match (nothing, wish.dry_run, wish.purge) {
-        (true, ..) if guest.is_some() => "Nothing of ours was found in this worktree.".to_owned(),
+        (true, ..) if worktree.is_some() => "Nothing of ours was found in this worktree.".to_owned(),
         (true, ..) => "Nothing of ours was found.".to_owned(),
         (_, true, _) => "Nothing was removed; without --dry-run it is.".to_owned(),
         (.., true) => "Gone, with everything that was recorded.".to_owned(),
-        _ if guest.is_some() => "Done, in this worktree.".to_owned(),
+        _ if worktree.is_some() => "Done, in this worktree.".to_owned(),
         _ => format!("Done. What was recorded stays in {FOLDER}/; `twining uninstall --purge` removes that too."),
     };
     let outcome = Outcome { edits, memory, hosts: Vec::new(), notes: sheet.notes, advice: Vec::new(), close };
@@ -77,7 +80,7 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
         let ours = receipt.modes(&edit.path).filter(|(_, after)| apply::mode_of(&edit.path) == Some(*after));
         ours.into_iter().for_each(|(before, _)| apply::set_mode(&edit.path, before));
     }
-    let is_concerned = |folder: &&PathBuf| guest.is_none() || folder.starts_with(&project.located.checkout);
+    let is_concerned = |folder: &&PathBuf| worktree.is_none() || folder.starts_with(&project.located.checkout);
     apply::remove_empty(&receipt.folders.iter().filter(is_concerned).cloned().collect::<Vec<_>>());
     if purged {
         store.installation().purge().map_err(twining_engine::Failure::from)?;
@@ -92,22 +95,8 @@ pub fn uninstall(wish: &Wish) -> Result<Ending, Problem> {
     Ok(tell(wish, &outcome))
 }
 
-/// Takes out what hosts and code owners were told.
-fn take_pieces(project: &Project, sheet: &mut Sheet, receipt: &Receipt, git: Option<&GitGround>) -> Result<(), Problem> {
-    for reach in [Reach::Team, Reach::Stealth] {
-        let ground = ground(project, reach);
-        for host in Host::ALL {
-            prove_back(sheet, receipt, project, &host.pieces(&ground))?;
-        }
-        for piece in every_piece(&ground).into_iter().rev() {
-            take_back(sheet, receipt, &piece)?;
-        }
-    }
-    git.map_or(Ok(()), |git| take_back(sheet, receipt, &protect::codeowners(git, None)))
-}
-
 /// Takes out what all working trees of the repository share.
-fn take_shared(sheet: &mut Sheet, receipt: &Receipt, git: Option<&GitGround>, wish: &Wish) -> Result<(), Problem> {
+fn take_shared(sheet: &mut Sheet, receipt: &Receipt, pieces: &[Piece], git: Option<&GitGround>, wish: &Wish) -> Result<(), Problem> {
     let hidden = git.is_some_and(|git| git.hides_memory(sheet));
     let needed = git.map(|git| git.needed_by_others(sheet)).unwrap_or_default();
     if let Some(git) = git {
@@ -116,7 +105,7 @@ fn take_shared(sheet: &mut Sheet, receipt: &Receipt, git: Option<&GitGround>, wi
     if !needed.is_empty() {
         sheet.note("another project in this repository uses Twining too: git's drivers and hooks stay for it");
     }
-    restore(sheet, receipt, &needed)?;
+    restore(sheet, receipt, pieces, &needed)?;
     if let Some(git) = git.filter(|_| hidden && !wish.purge) {
         // What stays of the memory stays hidden.
         git.overlook(sheet, &[format!("{}{FOLDER}/", git.prefix)])?;

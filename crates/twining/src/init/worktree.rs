@@ -1,16 +1,9 @@
 //! A linked worktree of git: its settings are its own, everything else is the main
 //! checkout's, and not to be taken away from here.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use twining_store::git::Git;
-
-use super::git::GitGround;
-use super::piece::Part;
-use super::receipt::Receipt;
-use super::{Ground, Host, Reach, ground};
 use crate::desk::Project;
-use crate::locate::FOLDER;
 use crate::problem::Problem;
 
 /// A worktree that is linked to a main checkout.
@@ -29,28 +22,6 @@ impl Worktree {
         let main: PathBuf = project.located.main.as_deref()?.components().collect();
         let shares_memory = project.located.place.project == main;
         Some(Self { main, shares_memory })
-    }
-
-    /// Whether only this worktree was ever wired up, so that what is shared goes with it.
-    pub fn is_alone(&self, project: &Project, receipt: &Receipt, git: Option<&GitGround>) -> bool {
-        let here = &project.located.checkout;
-        let is_shared = |file: &Path| git.is_some_and(|git| file.starts_with(&git.shape.common));
-        let (own, others): (Vec<&Path>, Vec<&Path>) =
-            receipt.paths().filter(|file| !is_shared(file)).partition(|file| file.starts_with(here));
-        !own.is_empty() && others.is_empty() && !self.main_is_wired(project)
-    }
-
-    /// Whether a host calls us in the main checkout, or the memory was committed there.
-    fn main_is_wired(&self, project: &Project) -> bool {
-        let calls_us = |reach: Reach| {
-            let ground = Ground { checkout: self.main.clone(), ..ground(project, reach) };
-            let pieces = Host::ALL.into_iter().flat_map(|host| host.pieces(&ground)).collect::<Vec<_>>();
-            pieces.iter().filter(|piece| !matches!(piece.part, Part::Setting(..))).any(|piece| {
-                let text = std::fs::read_to_string(&piece.file).unwrap_or_default();
-                piece.part.is_in(&text)
-            })
-        };
-        [Reach::Team, Reach::Stealth].into_iter().any(calls_us) || !Git::at(&self.main).tracked_of(&[FOLDER.to_owned()]).is_empty()
     }
 
     /// What is not taken away from here.

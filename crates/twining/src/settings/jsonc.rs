@@ -31,21 +31,9 @@ pub enum Unfit {
     /// Something else stands where an object or a list belongs.
     #[error("`{0}` is not {1}")]
     OtherKind(String, &'static str),
-    /// A key stands twice, and of two a host reads one.
-    #[error("`{0}` stands there more than once, and hosts read only the last; make one of them")]
-    Twice(String),
     /// The entry of this name starts something else.
     #[error("`{0}` is there and starts something else")]
     Taken(String),
-}
-
-/// What becomes of the objects around an entry that is taken out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Around {
-    /// They go with it where nothing else is in them.
-    GoesIfEmpty,
-    /// They stay: somebody may have put them there.
-    Stays,
 }
 
 /// Settings that are open for surgery.
@@ -111,38 +99,14 @@ impl Settings {
     /// last one counts.
     pub fn get(&self, path: &[&str]) -> Option<Value> {
         let (last, above) = path.split_last()?;
-        let object = above.iter().try_fold(self.root.object_value()?, |object, key| named(&object, key).pop()?.object_value())?;
-        named(&object, last).pop()?.value()?.to_serde_value()
-    }
-
-    /// Every value at a path of keys, also of keys that stand more than once.
-    pub fn all(&self, path: &[&str]) -> Vec<Value> {
-        let Some((last, above)) = path.split_last() else { return Vec::new() };
-        let inner = |objects: Vec<CstObject>, key: &&str| {
-            objects.iter().flat_map(|object| named(object, key)).filter_map(|found| found.object_value()).collect()
-        };
-        let objects: Vec<CstObject> = above.iter().fold(self.root.object_value().into_iter().collect(), inner);
-        let found = objects.iter().flat_map(|object| named(object, last));
-        found.filter_map(|found| found.value()?.to_serde_value()).collect()
-    }
-
-    /// The first key on a path that stands more than once, with the keys above it.
-    pub fn twice(&self, path: &[&str]) -> Option<String> {
-        let mut object = self.root.object_value()?;
-        for (depth, key) in path.iter().enumerate() {
-            let mut found = named(&object, key);
-            if found.len() > 1 {
-                return Some(path[..=depth].join("."));
-            }
-            object = found.pop()?.object_value()?;
-        }
-        None
+        let object = above.iter().try_fold(self.root.object_value()?, |object, key| last_named(&object, key)?.object_value())?;
+        last_named(&object, last)?.value()?.to_serde_value()
     }
 
     /// Sets a key that is not there yet.
     pub fn add(&self, path: &[&str], key: &str, value: &Value) -> Result<(), Unfit> {
         let object = self.object(path)?;
-        if object.get(key).is_none() {
+        if last_named(&object, key).is_none() {
             object.append(key, input(value));
         }
         Ok(())
@@ -151,12 +115,8 @@ impl Settings {
     /// Sets an entry that is ours, or that nobody has; one of the same name that
     /// somebody else wrote is left alone and told.
     pub fn set(&self, path: &[&str], key: &str, value: &Value, is_ours: impl Fn(&Value) -> bool) -> Result<(), Unfit> {
-        // Into one of two nobody can put anything and know that it is read.
-        if let Some(twice) = self.twice(&[path, &[key]].concat()) {
-            return Err(Unfit::Twice(twice));
-        }
         let object = self.object(path)?;
-        match object.get(key) {
+        match last_named(&object, key) {
             None => drop(object.append(key, input(value))),
             Some(found) => {
                 let there = found.value().and_then(|node| node.to_serde_value()).unwrap_or_default();
@@ -171,21 +131,17 @@ impl Settings {
         Ok(())
     }
 
-    /// Takes an entry of ours out, and with it the objects around it that are empty then, or not.
-    pub fn unset(&self, path: &[&str], key: &str, is_ours: impl Fn(&Value) -> bool, around: Around) {
+    /// Takes an entry of ours out, and with it the objects around it that are empty then.
+    pub fn unset(&self, path: &[&str], key: &str, is_ours: impl Fn(&Value) -> bool) {
         if let Some(root) = self.root.object_value() {
-            unset_in(&root, path, key, &is_ours, around);
+            unset_in(&root, path, key, &is_ours);
         }
     }
 
     /// Hangs a group of hooks under an event of `hooks`. Of ours there is exactly
     /// this one; others' stay where they are.
     pub fn hang(&self, event: &str, group: &Value) -> Result<(), Unfit> {
-        if let Some(twice) = self.twice(&["hooks", event]) {
-            return Err(Unfit::Twice(twice));
-        }
-        let hooks = self.object(&["hooks"])?;
-        let list = hooks.array_value_or_create(event).ok_or_else(|| Unfit::OtherKind(format!("hooks.{event}"), "a list"))?;
+        let list = self.array(&["hooks"], event)?;
         let ours: Vec<Value> = list
             .elements()
             .into_iter()
@@ -222,11 +178,8 @@ impl Settings {
 
     /// Adds words to a list, each once, behind what stands there.
     pub fn list(&self, path: &[&str], words: &[String]) -> Result<(), Unfit> {
-        if let Some(twice) = self.twice(path) {
-            return Err(Unfit::Twice(twice));
-        }
-        let Some((last, above)) = path.split_last() else { return Ok(()) };
-        let list = self.object(above)?.array_value_or_create(last).ok_or_else(|| Unfit::OtherKind(path.join("."), "a list"))?;
+        let Some((key, above)) = path.split_last() else { return Ok(()) };
+        let list = self.array(above, key)?;
         let there: Vec<Value> = list.elements().iter().filter_map(CstNode::to_serde_value).collect();
         for word in words.iter().filter(|word| !there.contains(&Value::from(word.as_str()))) {
             list.append(CstInputValue::String(word.clone()));
@@ -244,9 +197,22 @@ impl Settings {
     fn object(&self, path: &[&str]) -> Result<CstObject, Unfit> {
         let mut object = self.root.object_value_or_set();
         for (depth, key) in path.iter().enumerate() {
-            object = object.object_value_or_create(key).ok_or_else(|| Unfit::OtherKind(path[..=depth].join("."), "an object"))?;
+            let inner = match last_named(&object, key) {
+                Some(there) => there.object_value(),
+                None => object.object_value_or_create(key),
+            };
+            object = inner.ok_or_else(|| Unfit::OtherKind(path[..=depth].join("."), "an object"))?;
         }
         Ok(object)
+    }
+
+    fn array(&self, path: &[&str], key: &str) -> Result<CstArray, Unfit> {
+        let object = self.object(path)?;
+        let list = match last_named(&object, key) {
+            Some(there) => there.array_value(),
+            None => object.array_value_or_create(key),
+        };
+        list.ok_or_else(|| Unfit::OtherKind([path, &[key]].concat().join("."), "a list"))
     }
 }
 
@@ -264,8 +230,13 @@ fn named(object: &CstObject, name: &str) -> Vec<CstObjectProp> {
     object.properties().into_iter().filter(|found| found.decoded_name().as_deref() == Some(name)).collect()
 }
 
+/// The one of this name that counts: of keys that stand more than once, hosts read the last.
+fn last_named(object: &CstObject, name: &str) -> Option<CstObjectProp> {
+    named(object, name).pop()
+}
+
 /// Takes entries of ours out below an object, and what is empty then; whether there were any.
-fn unset_in(object: &CstObject, path: &[&str], key: &str, is_ours: &impl Fn(&Value) -> bool, around: Around) -> bool {
+fn unset_in(object: &CstObject, path: &[&str], key: &str, is_ours: &impl Fn(&Value) -> bool) -> bool {
     let mut touched = false;
     let Some((name, rest)) = path.split_first() else {
         for found in named(object, key) {
@@ -278,9 +249,9 @@ fn unset_in(object: &CstObject, path: &[&str], key: &str, is_ours: &impl Fn(&Val
     };
     for found in named(object, name) {
         let Some(inner) = found.object_value() else { continue };
-        if unset_in(&inner, rest, key, is_ours, around) {
+        if unset_in(&inner, rest, key, is_ours) {
             touched = true;
-            if around == Around::GoesIfEmpty && inner.properties().is_empty() {
+            if inner.properties().is_empty() {
                 found.remove();
             }
         }
@@ -428,7 +399,7 @@ mod tests {
             for kept in ["// mine", "/* why */", "// keep", "lint", "\"other\""] {
                 assert_eq!(with.contains(kept), text.contains(kept), "{kept} in {with}");
             }
-            again.unset(&["mcpServers"], "twining", starts_us, Around::GoesIfEmpty);
+            again.unset(&["mcpServers"], "twining", starts_us);
             again.unhang();
             let parse = |text: &str| Settings::read(Some(text)).expect("parses").root.to_serde_value();
             assert_eq!(parse(&again.text()), parse(text), "{}", again.text());

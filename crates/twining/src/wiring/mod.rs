@@ -19,9 +19,11 @@ use twining_guard::{EventKind, Guard, Guards, Level};
 
 use crate::desk::Project;
 use settings::Settings;
-pub use settings::{Wire, matches_tool, wires};
+use settings::{Wire, matches_tool};
 use trial::{Throwaway, run};
 
+/// What is said of a host that never asks.
+pub const NO_GATE: &str = "nothing calls twining before a tool runs, so no guard can stop anything";
 /// Calls that are tried through one host.
 const MOST_CALLS: usize = 2_000;
 
@@ -100,7 +102,7 @@ fn try_file(
     let gates: Vec<&Wire> = wires.iter().filter(|wire| gate(host.name, wire)).collect();
     if gates.is_empty() {
         if !is_gated {
-            wiring.problems.push("nothing calls twining before a tool runs, so no guard can stop anything".to_owned());
+            wiring.problems.push(NO_GATE.to_owned());
         }
         return wiring;
     }
@@ -138,7 +140,7 @@ fn try_calls(wiring: &mut Wiring, host: &Host, gates: &[&Wire], guards: &Guards,
         let spoke = match &told {
             Ok(said) => said.contains(&format!("[{}]", guard.id)),
             Err(why) => {
-                wiring.problems.push(format!("`{}` cannot be run: {why}", words.join(" ")));
+                wiring.problems.push(format!("`{}` {why}", words.join(" ")));
                 return;
             }
         };

@@ -103,8 +103,6 @@ pub struct Wire {
     pub matcher: String,
     /// What is started, or why nothing of ours is.
     pub words: Result<Vec<String>, String>,
-    /// Whether it stands where its host does not look.
-    pub is_stray: bool,
     /// Whether the tool is stopped where the hook cannot be started.
     pub fails_closed: bool,
 }
@@ -165,7 +163,6 @@ fn of_handler(host: &str, event: &str, group: &Value, hook: &Value) -> Vec<Wire>
 fn strays(host: &str, event: &str, part: &Value) -> Vec<Wire> {
     let mut found = Vec::new();
     if let Some(mut wire) = wire(event, "", part) {
-        wire.is_stray = true;
         wire.words = Err(format!("not in a shape the host reads: {host} overlooks this hook, and it never fires"));
         found.push(wire);
     }
@@ -198,7 +195,7 @@ fn wire(event: &str, matcher: &str, hook: &Value) -> Option<Wire> {
     });
     let fails_closed =
         hook.get("onFailure").and_then(Value::as_str) == Some("block") || hook.get("failClosed").and_then(Value::as_bool) == Some(true);
-    Some(Wire { event: event.to_owned(), matcher: matcher.to_owned(), words, is_stray: false, fails_closed })
+    Some(Wire { event: event.to_owned(), matcher: matcher.to_owned(), words, fails_closed })
 }
 
 /// The words of a command line that needs no shell.

@@ -70,7 +70,7 @@ fn cache_of(dir: &Path) -> PathBuf {
 /// Runs a hook as its host would, and gives what it said.
 pub(super) fn run(words: &[String], told: &Value, place: &Throwaway, project: &Path) -> Result<String, String> {
     let (name, rest) = words.split_first().ok_or("it is empty")?;
-    let program = installed::outside(name, project)?;
+    let program = installed::ours(name, project)?;
     let mut command = Command::new(&program);
     command.args(in_throwaway(rest, place)).current_dir(&place.dir);
     command.env_remove("TWINING_PROJECT").env("CLAUDE_PROJECT_DIR", &place.dir);

@@ -63,15 +63,6 @@ impl Host {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Claude, Self::Codex, Self::Gemini, Self::Cursor, Self::OpenCode];
 
-    /// The tool it writes files with, as its hooks are told of it.
-    pub fn writers(self) -> &'static [&'static str] {
-        match self {
-            Self::Gemini => &["write_file"],
-            Self::Codex => &["apply_patch"],
-            Self::Claude | Self::Cursor | Self::OpenCode => &["Write"],
-        }
-    }
-
     /// Its name in `--agent`.
     pub fn name(self) -> &'static str {
         match self {

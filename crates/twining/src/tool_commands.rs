@@ -1,0 +1,195 @@
+//! Commands that are no verbs: they serve people and hosts, not agents.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
+use clap_complete::Shell;
+
+use crate::args::{option, path, switch, word};
+use crate::desk::Project;
+use crate::drivers::{self, DRIVERS};
+use crate::mcp::{self, Selection};
+use crate::out::{self, Style};
+use crate::problem::{Ending, Problem};
+use crate::{completions, doctor, dot, guard, import, init, lift, reindex, seed, tour};
+
+/// One of them.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolCommand {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in a line.
+    about: &'static str,
+    /// Adds its flags, and an example.
+    flags: fn(Command) -> Command,
+    /// Runs it; none where it ends as a host or git expects, and not as commands do.
+    pub run: Option<fn(ToolCall<'_>) -> Result<Ending, Problem>>,
+}
+
+/// What a person asked for.
+#[derive(Debug)]
+pub struct ToolCall<'a> {
+    /// The flags.
+    pub given: &'a ArgMatches,
+    /// `--project`.
+    pub project: Option<PathBuf>,
+    /// `--agent`.
+    pub agent: Option<String>,
+    /// How it is told.
+    pub style: Style,
+    /// Every command, for what is made of them.
+    pub all: fn() -> Command,
+}
+
+/// All of them, in the order of the help.
+pub const TOOL_COMMANDS: [ToolCommand; 15] = [
+    ToolCommand { name: "mcp", about: "Serve the verbs to an MCP client over stdio", flags: mcp_flags, run: Some(serve) },
+    ToolCommand { name: "hook", about: "Answer a host's hook: JSON on stdin, the host's answer on stdout", flags: hook_flags, run: None },
+    ToolCommand {
+        name: "guard",
+        about: "Show, test, explain, lift and promote what stops an agent",
+        flags: guard::flags,
+        run: Some(guards),
+    },
+    ToolCommand {
+        name: "trust",
+        about: "Allow the exact command that a guard verifies by",
+        flags: |command| {
+            let guard = word("guard", "GUARD", "Whose command; without it, every one and whether it is allowed");
+            command.args([guard, switch("revoke", "Take it back")]).after_help("Example:\n  twining trust lint-before-commit")
+        },
+        run: Some(|call| lift::trust(call.project, text(call.given, "guard"), call.given.get_flag("revoke"), call.style)),
+    },
+    ToolCommand {
+        name: "doctor",
+        about: "Prove that memory, git and agents work together",
+        flags: |command| {
+            let fix = switch("fix", "Mend what can be mended without asking, and tell what that was");
+            command.arg(fix).after_help("Example:\n  twining doctor --fix")
+        },
+        run: Some(|call| {
+            let aim = if call.given.get_flag("fix") { doctor::Aim::Fix } else { doctor::Aim::Look };
+            Project::open(call.project).map(|project| doctor::examine(&project, aim, call.style))
+        }),
+    },
+    ToolCommand {
+        name: "reindex",
+        about: "Build the index anew from the files",
+        flags: |command| {
+            let vectors = switch("vectors", "Also make the vectors that search by meaning needs, with progress");
+            command.arg(vectors).after_help("Example:\n  twining reindex --vectors")
+        },
+        run: Some(|call| reindex::rebuild(&Project::open(call.project)?, call.given.get_flag("vectors"), call.style)),
+    },
+    ToolCommand {
+        name: "dot",
+        about: "Check DOT files: `dot check FILE…`",
+        flags: dot::flags,
+        run: Some(|call| Ok(dot::run(call.given, call.style))),
+    },
+    ToolCommand { name: "merge-driver", about: "Merge versions of our files for git", flags: driver_flags, run: None },
+    ToolCommand {
+        name: "seed",
+        about: "Write the default policy to .twining/policy.yml, to be edited",
+        flags: |command| command.after_help("Example:\n  twining seed && $EDITOR .twining/policy.yml"),
+        run: Some(|call| seed::write(&Project::open(call.project)?, call.style)),
+    },
+    ToolCommand {
+        name: "import",
+        about: "Take over what another tool wrote down",
+        flags: import::flags,
+        run: Some(|call| import::run(&Project::open(call.project)?, call.given, call.style)),
+    },
+    ToolCommand {
+        name: "tour",
+        about: "Watch two agents share a memory, on a throwaway repository",
+        flags: |command| command.after_help("Example:\n  twining tour"),
+        run: Some(|_| tour::play()),
+    },
+    ToolCommand {
+        name: "init",
+        about: "Wire this project up: memory, git, and the agents that work here",
+        flags: init::flags::install,
+        run: Some(|call| init::install(&init::flags::wish(call.given, call.project, call.agent, call.style)?)),
+    },
+    ToolCommand {
+        name: "uninstall",
+        about: "Take back what init wrote; the memory stays unless it is purged",
+        flags: init::flags::uninstall,
+        run: Some(|call| init::uninstall(&init::flags::wish(call.given, call.project, call.agent, call.style)?)),
+    },
+    ToolCommand {
+        name: "completions",
+        about: "Print completions for a shell",
+        flags: |command| {
+            let shell = Arg::new("shell").required(true).value_name("SHELL").value_parser(value_parser!(Shell));
+            command.arg(shell).after_help("Example:\n  twining completions bash > ~/.local/share/bash-completion/completions/twining")
+        },
+        run: Some(|call| completions::shell((call.all)(), call.given.get_one::<Shell>("shell").copied().unwrap_or(Shell::Bash))),
+    },
+    ToolCommand {
+        name: "man",
+        about: "Print the manual page, or write all of them into a folder",
+        flags: |command| {
+            let dir = path(option("dir", "DIR", "Write a page for each command into this folder"), ValueHint::DirPath);
+            command.arg(dir).after_help("Example:\n  twining man | man -l -")
+        },
+        run: Some(|call| completions::manual((call.all)(), call.given.get_one::<PathBuf>("dir").map(PathBuf::as_path))),
+    },
+];
+
+impl ToolCommand {
+    /// It for the parser.
+    pub fn command(&self) -> Command {
+        (self.flags)(Command::new(self.name).about(self.about))
+    }
+
+    /// Its name and what it does.
+    pub fn listed(&self) -> (&'static str, &'static str) {
+        (self.name, self.about)
+    }
+}
+
+fn mcp_flags(command: Command) -> Command {
+    let tools = option("tools", "LIST", "lite, full, or groups separated by commas; default: what config.yml says, else full");
+    command.arg(tools.value_parser(Selection::parse)).after_help("Example:\n  claude mcp add twining -- twining mcp")
+}
+
+fn serve(call: ToolCall<'_>) -> Result<Ending, Problem> {
+    let tools = call.given.get_one::<Selection>("tools").cloned();
+    let served = mcp::serve(mcp::Options { project: call.project, agent: call.agent, tools, folded: true });
+    // Whatever goes wrong, stdout belongs to the protocol.
+    Ok(served.map_or_else(|problem| out::problem(Style::Words, &problem), |()| Ending::Done))
+}
+
+fn hook_flags(command: Command) -> Command {
+    let about =
+        "PreToolUse, PostToolUse, Stop, SubagentStop, SessionStart …, or the host's own name of it; of git: pre-commit, post-commit";
+    command.arg(word("event", "EVENT", about).required(true)).after_help(
+        "--agent names the host: claude (default), codex, gemini, cursor, copilot or git\n\nExample:\n  twining hook --agent codex PreToolUse < event.json",
+    )
+}
+
+fn guards(call: ToolCall<'_>) -> Result<Ending, Problem> {
+    let ToolCall { given, project, style, .. } = call;
+    let (what, named) = (text(given, "what").unwrap_or("list"), text(given, "guard").unwrap_or_default());
+    match what {
+        "bypass" => lift::bypass(project, named, text(given, "for"), text(given, "reason"), style),
+        "promote" => lift::promote(project, named, style),
+        "allow" => lift::allow(project, named, text(given, "reason"), style),
+        _ => guard::run(project, what, named, style),
+    }
+}
+
+fn text<'a>(given: &'a ArgMatches, name: &str) -> Option<&'a str> {
+    given.get_one::<String>(name).map(String::as_str)
+}
+
+fn driver_flags(command: Command) -> Command {
+    let version = |(name, required): (&'static str, bool)| {
+        Arg::new(name).value_name(name.to_uppercase()).required(required).value_parser(value_parser!(PathBuf))
+    };
+    let versions = [("base", true), ("ours", true), ("theirs", true), ("path", false)];
+    let kinds = DRIVERS.iter().map(|driver| Command::new(driver.kind).about(driver.about).args(versions.map(version)));
+    command.subcommand_required(true).arg_required_else_help(true).subcommands(kinds).after_help(drivers::by_hand())
+}
