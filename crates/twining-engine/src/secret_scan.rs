@@ -3,8 +3,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
-use twining_model::{Decision, Entity, Entry, Handoff};
+use serde_json::{Value, json};
+use twining_model::Handoff;
 
 use crate::engine::Engine;
 use crate::failure::Failure;
@@ -43,51 +43,29 @@ pub struct SecretsScan {
 }
 
 impl SecretsScan {
-    fn look(&mut self, file: &str, id: &str, texts: &[(&str, &str)]) {
+    /// Looks at every field of a record.
+    fn look(&mut self, file: &str, id: &str, record: &impl Serialize) {
         self.records += 1;
-        for (field, text) in texts {
-            for secret in secrets_in(text) {
+        let Ok(Value::Object(fields)) = serde_json::to_value(record) else { return };
+        for (field, value) in fields {
+            for secret in secrets_in(&plain_text(&value)) {
                 self.secrets += 1;
                 if self.found.len() < NAMED {
-                    self.found.push(SecretFound {
-                        file: file.to_owned(),
-                        id: id.to_owned(),
-                        field: (*field).to_owned(),
-                        kind: secret.kind.to_owned(),
-                    });
+                    let (file, id, kind) = (file.to_owned(), id.to_owned(), secret.kind.to_owned());
+                    self.found.push(SecretFound { file, id, field: field.clone(), kind });
                 }
             }
         }
     }
+}
 
-    fn entry(&mut self, entry: &Entry) {
-        self.look(
-            "blackboard.jsonl",
-            &entry.id,
-            &[("summary", &entry.summary), ("detail", &entry.detail), ("tags", &entry.tags.join("\n"))],
-        );
-    }
-
-    fn decision(&mut self, decision: &Decision) {
-        let options = serde_json::to_string(&decision.alternatives).unwrap_or_default();
-        let texts = [
-            ("summary", decision.summary.as_str()),
-            ("context", &decision.context),
-            ("rationale", &decision.rationale),
-            ("constraints", &decision.constraints.join("\n")),
-            ("alternatives", &options),
-        ];
-        self.look(&format!("decisions/{}.json", decision.id), decision.id.as_str(), &texts);
-    }
-
-    fn entity(&mut self, entity: &Entity) {
-        let properties: Vec<String> = entity.properties.iter().map(|(key, value)| format!("{key}: {value}")).collect();
-        self.look("graph/entities.json", &entity.id, &[("name", &entity.name), ("properties", &properties.join("\n"))]);
-    }
-
-    fn handoff(&mut self, handoff: &Handoff) {
-        let results = serde_json::to_string(&handoff.results).unwrap_or_default();
-        self.look(&format!("handoffs/{}.json", handoff.id), &handoff.id, &[("summary", &handoff.summary), ("results", &results)]);
+/// What a value says without the escapes of JSON, which hide the names that secrets are assigned to.
+fn plain_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(all) => all.iter().map(plain_text).collect::<Vec<_>>().join("\n"),
+        Value::Object(fields) => fields.iter().map(|(key, value)| format!("{key}: {}", plain_text(value))).collect::<Vec<_>>().join("\n"),
+        other => other.to_string(),
     }
 }
 
@@ -102,7 +80,8 @@ impl Engine {
                 let Some((last, _)) = rows.last() else { break };
                 after = Some(*last);
                 for (row, _) in rows {
-                    scan.entry(&view.entries().at_row(row)?);
+                    let entry = view.entries().at_row(row)?;
+                    scan.look("blackboard.jsonl", &entry.id, &entry);
                 }
             }
             let mut after = None;
@@ -111,28 +90,29 @@ impl Engine {
                 let Some((last, _)) = rows.last() else { break };
                 after = Some(*last);
                 for (row, _) in rows {
-                    scan.decision(&view.decisions().at_row(row)?);
+                    let decision = view.decisions().at_row(row)?;
+                    scan.look(&format!("decisions/{}.json", decision.id), decision.id.as_str(), &decision);
                 }
             }
-            view.graph().page(ENTITIES)?.items.iter().for_each(|entity| scan.entity(entity));
+            view.graph().page(ENTITIES)?.items.iter().for_each(|entity| scan.look("graph/entities.json", &entity.id, entity));
             Ok::<_, Failure>(())
         })?;
         let shelf = self.store().documents().agents()?;
         for (_, agent) in shelf.registered().elements {
-            let id = serde_json::from_str::<Value>(&agent).ok().and_then(|agent| agent["agent_id"].as_str().map(str::to_owned));
-            scan.look("agents/registry.json", &words::clip(&id.unwrap_or_default(), 80), &[("agent", &agent)]);
+            let agent: Value = serde_json::from_str(&agent).unwrap_or_default();
+            scan.look("agents/registry.json", &words::clip(agent["agent_id"].as_str().unwrap_or_default(), 80), &agent);
         }
         // A file elsewhere that only a person can mend is told by other checks.
         if let Some((path, bytes)) = self.store().documents().knowledge().ok().and_then(|file| Some((file.path, file.bytes?))) {
             for (number, line) in (1..).zip(String::from_utf8_lossy(&bytes).lines()) {
                 if !secrets_in(line).is_empty() {
-                    scan.look(&path, &format!("line {number}"), &[("text", line)]);
+                    scan.look(&path, &format!("line {number}"), &json!({ "text": line }));
                 }
             }
         }
         for id in shelf.handoff_ids()? {
             if let Some(handoff) = shelf.handoff(&id).ok().flatten().and_then(|bytes| serde_json::from_slice::<Handoff>(&bytes).ok()) {
-                scan.handoff(&handoff);
+                scan.look(&format!("handoffs/{}.json", handoff.id), &handoff.id, &handoff);
             }
         }
         Ok(scan)

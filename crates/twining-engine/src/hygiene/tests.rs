@@ -208,6 +208,18 @@ fn secrets_that_came_from_elsewhere_are_found_by_a_scan() {
 }
 
 #[test]
+fn a_quoted_assignment_is_found_in_lists_and_nested_fields() {
+    let project = Project::new();
+    let assigned = "set \"password\": \"hunter2hunter2!\"";
+    let fields = serde_json::json!({"constraints": [assigned], "alternatives": [{"option": "o", "pros": [assigned]}]});
+    project.write_decision("01K9Z3M4E0DEC1S10NAAAAAAA1", &fields);
+    let scan = project.engine.scan_secrets().expect("scans");
+    let mut found: Vec<&str> = scan.found.iter().map(|found| found.field.as_str()).collect();
+    found.sort_unstable();
+    assert_eq!(found, ["alternatives", "constraints"], "{scan:?}");
+}
+
+#[test]
 fn secrets_in_graph_agents_and_knowledge_are_found_too() {
     let project = Project::new();
     project.add_entity("auth", "module");
