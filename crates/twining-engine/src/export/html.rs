@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use twining_model::{Decision, Entry, Id, text};
 
+use super::markdown::fill;
 use super::{ExportOutcome, Holdings, picture};
 use crate::words;
 
@@ -94,21 +95,6 @@ pub(super) fn page(holdings: &Holdings) -> ExportOutcome {
         "<footer>Made by <code>twining export html</code>. This page loads nothing and runs nothing.</footer>\n</main>\n</body>\n</html>\n",
     );
     holdings.outcome(out, Vec::new(), [decisions, entries, holdings.entities.len()])
-}
-
-/// Records from the front as long as they fit, and how many that were.
-fn fill<T>(records: &[T], room: &mut usize, show: impl Fn(&T) -> String) -> (String, usize) {
-    let (mut out, mut shown) = (String::new(), 0);
-    for record in records {
-        let text = show(record);
-        if text.len() > *room {
-            break;
-        }
-        *room -= text.len();
-        out.push_str(&text);
-        shown += 1;
-    }
-    (out, shown)
 }
 
 fn card(decision: &Decision) -> String {

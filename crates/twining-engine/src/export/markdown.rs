@@ -71,20 +71,8 @@ impl Page {
 
     /// Adds records until one does not fit, and returns how many went in.
     fn section<T>(&mut self, title: &str, records: &[T], show: impl Fn(&T) -> String) -> usize {
-        let _ = write!(self.text, "## {title}\n\n");
-        let mut shown = 0;
-        for record in records {
-            let text = show(record);
-            if !self.fits(text.len()) {
-                break;
-            }
-            self.push(&text);
-            shown += 1;
-        }
-        if records.is_empty() {
-            self.text.push_str("None.\n");
-        }
-        self.text.push('\n');
+        let (text, shown) = fill(records, &mut self.room, show);
+        let _ = write!(self.text, "## {title}\n\n{text}{}\n", if records.is_empty() { "None.\n" } else { "" });
         shown
     }
 
@@ -100,6 +88,21 @@ impl Page {
         self.text.push('\n');
         self.text
     }
+}
+
+/// Records from the front as long as they fit, and how many that were.
+pub(super) fn fill<T>(records: &[T], room: &mut usize, show: impl Fn(&T) -> String) -> (String, usize) {
+    let (mut out, mut shown) = (String::new(), 0);
+    for record in records {
+        let text = show(record);
+        if text.len() > *room {
+            break;
+        }
+        *room -= text.len();
+        out.push_str(&text);
+        shown += 1;
+    }
+    (out, shown)
 }
 
 fn decision(decision: &Decision) -> String {
