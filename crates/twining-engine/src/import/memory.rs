@@ -22,28 +22,7 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut Found) {
         };
         let given = word(object, "entityType").unwrap_or("concept");
         let (kind, mut properties) = kind_of(given);
-        let observations = match object.get("observations") {
-            Some(Value::Array(all)) => all.clone(),
-            None | Some(Value::Null) => Vec::new(),
-            Some(one) => vec![one.clone()],
-        };
-        let mut more = Vec::new();
-        for (at, observation) in observations.iter().enumerate() {
-            let text = clean(&observation.as_str().map_or_else(|| observation.to_string(), str::to_owned));
-            if at < OBSERVATIONS && text.len() <= limits::PROPERTY_BYTES {
-                properties.insert(format!("observation_{}", at + 1), text);
-            } else {
-                more.push(text);
-            }
-        }
-        for (key, text) in unknown(object, &["type", "name", "entityType", "observations"]) {
-            let fits = key.len() <= limits::TAG_BYTES && text.len() <= limits::PROPERTY_BYTES && properties.len() < limits::PROPERTIES;
-            if fits && !properties.contains_key(&key) {
-                properties.insert(key, text);
-            } else {
-                more.push(format!("{key}: {text}"));
-            }
-        }
+        let more = observations(object, &mut properties);
         let whole = words::fold(&clean(name));
         if whole.len() > limits::NAME_BYTES {
             found.unread(&file.name, *number, format!("a name longer than {} bytes; the end of it was left out", limits::NAME_BYTES));
@@ -91,6 +70,33 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut Found) {
             _ => found.unread(&file.name, *number, "neither an entity nor a relation"),
         }
     }
+}
+
+/// Puts what is said of an entity into its properties, and returns what does not fit.
+fn observations(object: &BTreeMap<String, Value>, properties: &mut BTreeMap<String, String>) -> Vec<String> {
+    let all = match object.get("observations") {
+        Some(Value::Array(all)) => all.as_slice(),
+        None | Some(Value::Null) => &[],
+        Some(one) => std::slice::from_ref(one),
+    };
+    let mut more = Vec::new();
+    for (at, observation) in all.iter().enumerate() {
+        let text = clean(&observation.as_str().map_or_else(|| observation.to_string(), str::to_owned));
+        if at < OBSERVATIONS && text.len() <= limits::PROPERTY_BYTES {
+            properties.insert(format!("observation_{}", at + 1), text);
+        } else {
+            more.push(text);
+        }
+    }
+    for (key, text) in unknown(object, &["type", "name", "entityType", "observations"]) {
+        let fits = key.len() <= limits::TAG_BYTES && text.len() <= limits::PROPERTY_BYTES && properties.len() < limits::PROPERTIES;
+        if fits && !properties.contains_key(&key) {
+            properties.insert(key, text);
+        } else {
+            more.push(format!("{key}: {text}"));
+        }
+    }
+    more
 }
 
 fn relation(
