@@ -388,7 +388,7 @@ impl Store {
     /// directory whose last file goes, and makes a new one later.
     fn open_room(&self) -> Option<Arc<Room>> {
         let room = self.room.read().unwrap_or_else(PoisonError::into_inner).clone()?;
-        room.is_current(&self.place).then_some(room)
+        room.is_current().then_some(room)
     }
 
     fn move_in(&self, layout: Layout) -> Result<Arc<Room>, StoreError> {
