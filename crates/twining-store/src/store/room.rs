@@ -8,7 +8,7 @@ use twining_model::Time;
 use twining_model::scope::Folding;
 
 use crate::disk::Dir;
-use crate::disk::layout::{Layout, WRITE_LOCK};
+use crate::disk::layout::Layout;
 use crate::error::StoreError;
 use crate::index::vectors::Vectors;
 use crate::index::{Index, IndexPool, PooledIndex, View};
@@ -57,10 +57,7 @@ impl Room {
     }
 
     pub(crate) fn record(&self) -> Result<Record, StoreError> {
-        match self.layout.local.open(WRITE_LOCK)? {
-            Some(lock) => Record::read(&lock),
-            None => Ok(Record::default()),
-        }
+        Record::of(&self.layout)
     }
 
     /// How long to wait for another process that has the index.
